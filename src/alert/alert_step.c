@@ -161,7 +161,9 @@ static void judge_finding(struct step *step, const struct alert_rule *rule, cons
     bool is_new = !a;
     if (is_new && !(a = alert_add(set)))
         return;
-    const struct alert_timing timing = {rule->hold_ms, rule->clear_hold_ms};
+    /* What comes and goes has held long enough when its share of the time is that long. */
+    int64_t share = f->tense == TENSE_COMES_AND_GOES ? MAX_OF(reading_or(f->share_ten_permille, 1000), (int64_t)1) : 1000;
+    const struct alert_timing timing = {rule->hold_ms * 1000 / share, rule->clear_hold_ms};
     enum severity before = a->severity;
     a->seen = true;
     alert_describe_finding(a, rule, &s, f);

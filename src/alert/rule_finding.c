@@ -13,7 +13,7 @@ const struct alert_rule *alert_rules_of_finding(const struct alert_rules *rules,
 
 bool rule_takes(const struct alert_rule *rule, const struct finding *f)
 {
-    return !f->muted && (f->severity > SEVERITY_INFO || rule->severity == SEVERITY_INFO);
+    return !f->muted && f->tense != TENSE_WAS && (f->severity > SEVERITY_INFO || rule->severity == SEVERITY_INFO);
 }
 
 /* A finding is only known to be absent if its inputs were read. */

@@ -141,18 +141,13 @@ static void add_leases(void *user, struct snapshot *snapshot)
  * recorded. */
 static void remember_gpus(struct session *s)
 {
-    AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
-    char path[PLACE_SIZE + 16], state[PLACE_SIZE];
+    char state[PLACE_SIZE];
+    struct health_place place;
     struct health_log_mark mark;
     struct error ignored;
-    if (place_state_find(state, &ignored) < 0)
+    if (place_state_find(state, &ignored) < 0 || engine_recall(s->engine, state, &place, &mark, &ignored) < 0)
         return;
-    snprintf(path, sizeof path, "%s/health.json", state);
-    if (keep_read(path, &text, &ignored) < 0)
-        return;
-    struct health_history *known = judge_health(engine_lock_judge(s->engine));
-    if (health_read(known, buf_view(&text), "", clock_wall(s->cli->env.clock), &mark, &ignored) == 0)
-        health_keep_names(known);
+    health_keep_names(judge_health(engine_lock_judge(s->engine)));
     engine_unlock_judge(s->engine);
 }
 

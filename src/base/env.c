@@ -80,6 +80,7 @@ void env_init_system(struct env *env)
         .nvidia_smi = env_or("WHIRR_NVIDIA_SMI", "nvidia-smi"),
         .rocm_smi = env_or("WHIRR_ROCM_SMI", NULL),
         .visible_devices = getenv("NVIDIA_VISIBLE_DEVICES"),
+        .in_job = getenv("SLURM_JOB_ID") != NULL,
         .node_name = getenv("NODE_NAME"),
         .own_pids = env_variable("WHIRR_OWN_PIDS") != NULL,
         .clock = &clock_system,

@@ -29,30 +29,23 @@ struct health_part {
     struct store_service *store; /* NULL: no history is recorded */
     struct health *latest;       /* NULL before the first sample */
     struct wall watched_since;
-    const struct snapshot *last; /* known GPUs, for ?gpu= */
-    char path[PLACE_SIZE + 16];  /* "": nothing is saved */
-    char boot[HEALTH_BOOT_SIZE];
+    const struct snapshot *last; /* which GPUs there are, for ?gpu= */
+    struct health_place place;   /* path "": what is known is not kept */
     struct wall saved_at;
     bool told_log, saving_fails;
 };
 
 /* ---- across restarts ---- */
 
-/* Moves a damaged file aside; -ENOENT: there is none yet. */
-static int health_part_load(struct health_part *p, struct error *err)
+/* A damaged file is moved aside; -ENOENT: there is none yet. */
+static int health_part_load(struct health_part *p, const char *state, struct error *err)
 {
-    AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
-    struct health_log_mark seen = {0};
-    int rc = keep_read(p->path, &text, err);
-    if (rc == 0) {
-        struct judge *judge = engine_lock_judge(p->engine);
-        rc = health_read(judge_health(judge), buf_view(&text), p->boot, clock_wall(p->env->clock), &seen, err);
-        fault_log_skip(engine_fault_log(p->engine), seen);
-        engine_unlock_judge(p->engine);
-    }
+    struct health_log_mark seen;
+    int rc = engine_recall(p->engine, state, &p->place, &seen, err);
+    fault_log_skip(engine_fault_log(p->engine), seen);
     if (rc == -EINVAL || rc == -EFBIG) {
         struct error moved = {0};
-        keep_aside(p->path, &moved);
+        keep_aside(p->place.path, &moved);
     }
     return rc;
 }
@@ -61,16 +54,17 @@ static int write_file(struct health_part *p, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
     struct judge *judge = engine_lock_judge(p->engine);
-    health_write(judge_health(judge), p->boot, fault_log_mark(engine_fault_log(p->engine)), clock_wall(p->env->clock), &text);
+    health_write(judge_health(judge), &p->place.host, fault_log_mark(engine_fault_log(p->engine)), clock_wall(p->env->clock),
+                 &text);
     engine_unlock_judge(p->engine);
     int rc = buf_check(&text, err, "the health records of the GPUs are too large");
-    return rc < 0 ? rc : keep_write(p->path, buf_view(&text), err);
+    return rc < 0 ? rc : keep_write(p->place.path, buf_view(&text), err);
 }
 
 static void health_part_save(struct health_part *p, struct wall now)
 {
     struct error err = {0};
-    if (!p->path[0])
+    if (!p->place.path[0])
         return;
     int rc = write_file(p, &err);
     if (rc < 0 && !p->saving_fails)
@@ -84,19 +78,15 @@ static void *open_health(const struct part_host *host, struct error *ret)
     (void)ret;
     struct health_part *p = calloc(1, sizeof *p);
     struct error err = {0};
-    char state[PLACE_SIZE], text[64];
+    char state[PLACE_SIZE];
     if (!p)
         return NULL;
     p->env = host->env;
     p->engine = host->engine;
-    if (file_read_head(p->env, "/proc/sys/kernel/random/boot_id", text, sizeof text) > 0)
-        str_copy(p->boot, sizeof p->boot, str_trim(str_from(text)));
-    if (place_state(state, &err) == 0)
-        snprintf(p->path, sizeof p->path, "%s/health.json", state);
-    else
+    if (place_state(state, &err) < 0)
         log_warn("health records of the GPUs will not survive a restart", LOG_TEXT("error", err.text));
-    if (p->path[0] && health_part_load(p, &err) < 0 && err.code != -ENOENT)
-        log_warn("cannot read the health records of the GPUs, starting over", LOG_TEXT("file", p->path),
+    else if (health_part_load(p, state, &err) < 0 && err.code != -ENOENT)
+        log_warn("cannot read the health records of the GPUs, starting over", LOG_TEXT("file", p->place.path),
                  LOG_TEXT("error", err.text));
     return p;
 }

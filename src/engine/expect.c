@@ -2,9 +2,13 @@
  * Expected GPUs. What is missing can't report itself: if the host remembers a GPU, or its PCI bus shows one, it is listed, whether
  * or not a driver lists it.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/keep.h"
 #include "engine/internal.h"
 #include "insight/finding/health.h"
 #include "insight/judge/judge.h"
@@ -26,10 +30,10 @@ static int slot_for(const struct engine *e, const char *source)
     return named;
 }
 
-/* In a container, its device list decides what is shown; GPUs outside it aren't missing. */
+/* The devices of a container or of a scheduler's job decide what is shown there, and what is not among them is not missing. */
 static bool may_miss_gpus(const struct env *env)
 {
-    return !env->visible_devices || strcmp(env->visible_devices, "all") == 0;
+    return !env->in_job && (!env->visible_devices || strcmp(env->visible_devices, "all") == 0);
 }
 
 /* Another card is in its place: it was removed, not lost. */
@@ -67,6 +71,43 @@ static void expect_remembered(struct engine *e)
         }
     }
     pthread_mutex_unlock(&e->judge_lock);
+}
+
+static void read_line(const struct env *env, const char *path, char *text, size_t size)
+{
+    char line[128];
+    if (!text[0] && file_read_head(env, path, line, sizeof line) > 0)
+        str_copy_clean(text, size, str_trim(str_from(line)));
+}
+
+static int recall_from(struct engine *e, const char *path, const struct health_host *host, struct health_log_mark *seen,
+                       struct error *err)
+{
+    AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
+    int rc = keep_read(path, &text, err);
+    if (rc < 0)
+        return rc;
+    pthread_mutex_lock(&e->judge_lock);
+    rc = health_read(judge_health(e->judge), buf_view(&text), host, clock_wall(e->env->clock), seen, err);
+    pthread_mutex_unlock(&e->judge_lock);
+    return rc;
+}
+
+int engine_recall(struct engine *e, const char *state, struct health_place *place, struct health_log_mark *seen, struct error *err)
+{
+    enum { ID = 12 };
+    *place = (struct health_place){0};
+    *seen = (struct health_log_mark){0};
+    read_line(e->env, "/proc/sys/kernel/random/boot_id", place->host.boot, sizeof place->host.boot);
+    read_line(e->env, "/etc/machine-id", place->host.machine, sizeof place->host.machine);
+    read_line(e->env, "/proc/sys/kernel/hostname", place->host.machine, sizeof place->host.machine);
+    snprintf(place->path, sizeof place->path, "%s/health.json", state);
+    int rc = recall_from(e, place->path, &place->host, seen, err);
+    if (rc != -EXDEV)
+        return rc;
+    /* Another host got there first: this one has a file of its own. */
+    snprintf(place->path, sizeof place->path, "%s/health-%.*s.json", state, ID, place->host.machine);
+    return recall_from(e, place->path, &place->host, seen, err);
 }
 
 static bool any_listed(const struct engine *e)

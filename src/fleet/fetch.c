@@ -51,7 +51,7 @@ enum fleet_question {
     " (count_over_time(whirr_build_info[5m])) unless min by (host,instance) (whirr_push_clock_ahead_seconds) <= -10"
 /* A scrape has the database's timestamp and so reveals the host's clock; for hosts that push, the receiver's does. */
 #define CLOCK "(whirr_time_seconds - timestamp(whirr_time_seconds) or whirr_push_clock_ahead_seconds)"
-#define FINDINGS(series) "max by (host,instance,gpu,uuid,code,severity,process,likelihood,held) (" series ")"
+#define FINDINGS(series) "max by (host,instance,gpu,uuid,code,severity,process,likelihood,held,tense) (" series ")"
 #define PROCESS_LABELS "host,instance,gpu,uuid,mig_uuid,process,user,container,namespace,pod,hpc_job"
 /* Adds up the processes of a group, unless they were scraped twice under one address. */
 #define OF_A_PROCESS(series) "max by (" PROCESS_LABELS ") (sum without (pid) (" series "{process!=\"(unattributed)\"}))"
@@ -222,7 +222,8 @@ static int take_finding(struct taking *t, const struct vector_row *row)
                                     .process = vector_label(row, "process"),
                                     .headline = "",
                                     .confidence = likelihood_confidence(vector_label(row, "likelihood")),
-                                    .held = strcmp(vector_label(row, "held"), "true") == 0};
+                                    .held = strcmp(vector_label(row, "held"), "true") == 0,
+                                    .tense = tense_from_name(vector_label(row, "tense"))};
     if (!finding.code[0] || !severity_from_text(vector_label(row, "severity"), &finding.severity))
         return 0;
     if (vector_label(row, "gpu")[0]) {

@@ -165,7 +165,8 @@ struct fleet_finding {
     const char *code, *process, *headline;
     enum severity severity;
     double confidence;
-    bool held; /* long enough to be worth a message */
+    bool held; /* for as long as its kind takes to be worth a message */
+    enum tense tense;
 };
 /* Keeps the finding that ranks first. */
 void fleet_said_add(struct fleet_said *said, const struct fleet_finding *finding);

@@ -20,13 +20,16 @@ const char *fleet_state_name(enum fleet_state state)
 
 void fleet_said_add(struct fleet_said *said, const struct fleet_finding *finding)
 {
-    struct finding f = {
-        .code = FINDING_CODE_COUNT, .severity = finding->severity, .confidence = finding->confidence, .gpu_index = -1};
+    struct finding f = {.code = FINDING_CODE_COUNT,
+                        .severity = finding->severity,
+                        .confidence = finding->confidence,
+                        .gpu_index = -1,
+                        .tense = finding->tense};
     bool known = finding_code_from_name(finding->code, &f.code);
     const struct finding_kind *kind = finding_kind(f.code);
     if (known && f.severity > SEVERITY_INFO) {
-        said->effect = MAX_OF(said->effect, kind->effect);
-        said->forbids |= finding_forbids(f.code, f.severity);
+        said->effect = MAX_OF(said->effect, f.tense == TENSE_WAS ? MIN_OF(kind->effect, EFFECT_DEGRADED) : kind->effect);
+        said->forbids |= finding_forbids(&f);
     }
     /* A critical finding of a newer version may not be harmless. */
     said->forbids |= !known && f.severity == SEVERITY_CRITICAL;

@@ -73,6 +73,54 @@ int64_t finding_hold_ms(const struct finding_settings *settings, enum finding_co
     return s->has_hold ? s->hold_ms : finding_kind(code)->hold_ms;
 }
 
+static const char *const tense_names[TENSE_COUNT] = {"now", "comes_and_goes", "was", "soon"};
+
+const char *tense_name(enum tense tense)
+{
+    return tense_names[tense < TENSE_COUNT ? tense : TENSE_NOW];
+}
+
+enum tense tense_from_name(const char *name)
+{
+    for (size_t i = 0; name && i < TENSE_COUNT; i++)
+        if (strcmp(tense_names[i], name) == 0)
+            return (enum tense)i;
+    return TENSE_NOW;
+}
+
+enum tense finding_usual_tense(enum finding_code code)
+{
+    return code == FINDING_VRAM_FULL_SOON || code == FINDING_THROTTLE_SOON ? TENSE_SOON : TENSE_NOW;
+}
+
+const char *finding_reference(enum finding_code code)
+{
+    switch (code) {
+    case FINDING_HEAT_LIMIT:
+    case FINDING_HOT:
+    case FINDING_MEMORY_HOT:
+    case FINDING_THROTTLE_SOON:
+    case FINDING_POWER_LIMIT:
+    case FINDING_VRAM_FULL:
+    case FINDING_VRAM_FULL_SOON:
+    case FINDING_CPU_QUOTA: return "limit";
+    case FINDING_PCIE_LINK:
+    case FINDING_CLOCKS_LOW:
+    case FINDING_CLOCKS_HELD:
+    case FINDING_NO_TENSOR_CORES:
+    case FINDING_COPIES:
+    case FINDING_FAN_STOPPED:
+    case FINDING_FAN_FAILING: return "nominal";
+    case FINDING_STRAGGLER:
+    case FINDING_NVLINK:
+    case FINDING_INFINIBAND: return "siblings";
+    case FINDING_COOLING:
+    case FINDING_MODEL_SLOW:
+    case FINDING_RECENT_LOAD: return "own_past";
+    default: return NULL;
+    }
+}
+
 enum likelihood { CANT_TELL, POSSIBLE, LIKELY, VERY_LIKELY };
 
 /* From worst to best: the words and their minimum confidence. */
@@ -174,47 +222,6 @@ void verdict_free(struct verdict *v)
     free(v);
 }
 
-bool finding_causes(enum finding_code cause, enum finding_code effect)
-{
-    static const struct {
-        enum finding_code effect, cause;
-    } edges[] = {
-#define CAUSES(effect, cause) {FINDING_##effect, FINDING_##cause},
-#include "model/causes.def"
-#undef CAUSES
-    };
-    for (size_t i = 0; i < ARRAY_LEN(edges); i++)
-        if (edges[i].effect == effect && edges[i].cause == cause)
-            return true;
-    return false;
-}
-
-/* An info finding is a guess and can't explain anything worse. */
-static bool brings_about(const struct finding *cause, const struct finding *effect)
-{
-    return cause->gpu_index == effect->gpu_index && cause->severity > SEVERITY_INFO && finding_causes(cause->code, effect->code);
-}
-
-void verdict_mark_effects(struct verdict *v)
-{
-    for (size_t i = 0; i < v->count; i++)
-        for (size_t k = 0; k < v->count; k++)
-            if (brings_about(&v->findings[i], &v->findings[k]))
-                v->findings[k].is_effect = true;
-}
-
-void verdict_link(struct verdict *v)
-{
-    /* Severities propagate up chains: an effect of an effect counts for the root, too. */
-    enum { CHAIN_MAX = 4 };
-    for (int round = 0; round < CHAIN_MAX; round++)
-        for (size_t i = 0; i < v->count; i++)
-            for (size_t k = 0; k < v->count; k++)
-                if (brings_about(&v->findings[i], &v->findings[k]) && v->findings[i].severity < v->findings[k].severity)
-                    v->findings[i].severity = v->findings[k].severity;
-    verdict_mark_effects(v);
-}
-
 static int model_finding_compare(const void *a, const void *b)
 {
     return finding_compare(a, b);
@@ -266,15 +273,29 @@ enum severity verdict_severity(const struct verdict *v, int gpu_index)
     return first ? first->severity : SEVERITY_INFO;
 }
 
-bool finding_forbids(enum finding_code code, enum severity severity)
+bool finding_forbids(const struct finding *f)
 {
-    return severity > SEVERITY_INFO && !finding_kind(code)->places;
+    return f->severity > SEVERITY_INFO && f->tense != TENSE_WAS && !finding_kind(f->code)->places;
+}
+
+int64_t finding_held_ms(const struct finding *f, struct wall now)
+{
+    enum { TEN_MINUTES_MS = 600000 };
+    int64_t span = f->since.ms ? MAX_OF(now.ms - f->since.ms, (int64_t)0) : 0, share;
+    if (f->tense != TENSE_COMES_AND_GOES || !reading_get(f->share_ten_permille, &share))
+        return span;
+    return MIN_OF(span, (int64_t)TEN_MINUTES_MS) * share / 1000;
+}
+
+const char *finding_label(const struct finding *f)
+{
+    return f->tense == TENSE_WAS ? "" : finding_kind(f->code)->label;
 }
 
 const struct finding *verdict_forbids(const struct verdict *v, int gpu_index)
 {
     for (size_t i = 0; v && i < v->count; i++)
-        if (v->findings[i].gpu_index == gpu_index && finding_forbids(v->findings[i].code, v->findings[i].severity))
+        if (v->findings[i].gpu_index == gpu_index && finding_forbids(&v->findings[i]))
             return &v->findings[i];
     return NULL;
 }

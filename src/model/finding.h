@@ -74,19 +74,39 @@ struct finding_settings {
 enum severity finding_severity(const struct finding_settings *settings, enum finding_code code);
 int64_t finding_hold_ms(const struct finding_settings *settings, enum finding_code code);
 
+/* When it holds: only `now` and what comes and goes keep an alert firing and a GPU from being used. */
+enum tense {
+    TENSE_NOW,
+    TENSE_COMES_AND_GOES, /* away at times, and back each time */
+    TENSE_WAS,            /* over, and worth knowing */
+    TENSE_SOON,           /* a forecast */
+    TENSE_COUNT
+};
+const char *tense_name(enum tense tense);               /* "comes_and_goes" */
+enum tense tense_from_name(const char *name);           /* NULL and other words: now */
+enum tense finding_usual_tense(enum finding_code code); /* where nothing else is known: forecasts are of the future */
+
+/* With what a finding was compared: "siblings", "own_past", "nominal" (what the part can do), "limit" (that the driver reports).
+ * NULL: with nothing. */
+const char *finding_reference(enum finding_code code);
+
 enum { FINDINGS_PER_GPU = 12 };
 
 struct finding {
     enum finding_code code;
     enum severity severity;
-    bool muted;                           /* by configuration: ranks after all others */
-    bool is_effect;                       /* another finding on its GPU causes it (causes.def): ranks below all roots */
-    double confidence;                    /* 0 to 1 */
-    int gpu_index;                        /* -1: the host itself */
-    int32_t pid;                          /* the process concerned; 0: none */
-    struct wall since;                    /* start of an unbroken observation; ms 0: unknown */
-    int64_t hold_ms;                      /* how long it must hold to become an alert, after settings */
-    int64_t power_mw;                     /* of the GPU: more watts rank higher; 0 unknown */
+    bool muted;             /* by the configuration: behind all others */
+    bool is_effect;         /* another finding brings it about (causes.def): below all roots */
+    enum finding_code root; /* ... this one */
+    double confidence;      /* 0 to 1 */
+    int gpu_index;          /* -1: the host */
+    int32_t pid;            /* of the process that it is about; 0: none */
+    enum tense tense;
+    struct wall since;                                        /* seen without a break, or coming and going; ms 0: not known */
+    struct wall until;                                        /* the end of what is over; ms 0: it is not */
+    struct reading share_minute_permille, share_ten_permille; /* of the last minute and ten; absent: not watched */
+    int64_t hold_ms;                      /* how long that must be before it is an alert, as the settings have it */
+    int64_t power_mw;                     /* of the GPU at that moment: more watts matter more; 0 unknown */
     char headline[FINDING_HEADLINE_SIZE]; /* "GPU 1 is throttling (93 °C)", without a full stop */
 };
 
@@ -122,12 +142,6 @@ void verdict_free(struct verdict *v);                               /* accepts N
 /* Applies configured severities and ranks. A finding that its detector lowered to info, a guess, stays info. */
 void verdict_apply(struct verdict *v, const struct finding_settings *settings);
 void verdict_rank(struct verdict *v);
-/* Finds effects and their roots, and raises a root to the worst severity it explains. */
-void verdict_link(struct verdict *v);
-/* Marks effects only: keeps severities that settings or another program assigned. */
-void verdict_mark_effects(struct verdict *v);
-/* Whether one can cause the other, by causes.def. */
-bool finding_causes(enum finding_code cause, enum finding_code effect);
 
 /* The top finding of a GPU (-1: of the host itself); NULL: none. `v` may be NULL. */
 const struct finding *verdict_first(const struct verdict *v, int gpu_index);
@@ -140,10 +154,14 @@ enum { AREAS_WORDS = 96 };
 const char *areas_words(unsigned areas, char out[AREAS_WORDS]);
 const struct finding *verdict_find(const struct verdict *v, int gpu_index, enum finding_code code);
 enum severity verdict_severity(const struct verdict *v, int gpu_index);
-/* Whether it forbids placing work on its GPU: for `fit`, the guard, schedulers and fleets alike. A GPU that was lost and came
- * back is distrusted for a day; a muted finding forbids nothing. */
-bool finding_forbids(enum finding_code code, enum severity severity);
-/* A finding that forbids placing work on this GPU; NULL: none. */
+/* Whether it forbids to place work on its GPU: for `fit`, the guard, schedulers and fleets alike. What is over forbids nothing, and
+ * neither does a muted finding. */
+bool finding_forbids(const struct finding *f);
+/* How long it has held, without the breaks of what comes and goes; 0: not known. */
+int64_t finding_held_ms(const struct finding *f, struct wall now);
+/* A word for the row of its GPU in a table; "" where the row shows it otherwise, or it is over. */
+const char *finding_label(const struct finding *f);
+/* A finding that forbids to place work on this GPU; NULL: none. */
 const struct finding *verdict_forbids(const struct verdict *v, int gpu_index);
 /* Number of GPUs with a finding of at least this severity. */
 size_t verdict_count(const struct verdict *v, enum severity least);

@@ -62,6 +62,7 @@ static struct verdict *make_verdict(const struct stored *all, const struct snaps
                                .confidence = f->confidence,
                                .gpu_index = f->gpu_index,
                                .pid = f->pid,
+                               .tense = finding_usual_tense(f->code),
                                .since = f->since,
                                .power_mw = reading_or(f->power_mw, 0)};
         memcpy(to->headline, f->headline, sizeof to->headline);
@@ -185,7 +186,8 @@ static bool is_told(const struct span *p, const struct store_finding *f)
 {
     for (size_t i = 0; i < p->told->episode_count; i++) {
         struct explained_episode *e = &p->told->episodes[i];
-        if (e->headline[0] || !overlaps(e, f) || e->part.cause_count == 0 || e->part.causes[0].code != f->code)
+        if (e->headline[0] || !overlaps(e, f) || !episode_is_about(f->code) || e->part.cause_count == 0 ||
+            e->part.causes[0].code != f->code)
             continue;
         if (e->times == 1)
             set_times(p, f, e);

@@ -287,6 +287,8 @@ int findings_write(struct store *s, const struct snapshot *snapshot, int64_t at_
         rc = end_missing(s, snapshot, at_ms, err);
     for (size_t i = 0; rc == 0 && i < v->count; i++) {
         const struct finding *f = &v->findings[i];
+        if (f->tense == TENSE_WAS) /* its own episode has ended */
+            continue;
         const struct gpu *gpu = f->gpu_index >= 0 ? finding_episodes_gpu_of(snapshot, f->gpu_index) : NULL;
         const struct known_gpu *known = gpu ? known_of(s, f->gpu_index) : NULL;
         int64_t gpu_id = known ? known->id : 0;

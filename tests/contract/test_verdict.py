@@ -94,7 +94,7 @@ def test_findings_are_ranked_and_complete(start):
     ranks = [ORDER.index(f["severity"]) for f in findings]
     assert ranks == sorted(ranks, reverse=True)
     for f in findings:
-        assert set(f) == {"code", "severity", "area", "confidence", "gpu_index", "pid", "since", "headline", "muted"}
+        assert set(f) == {"code", "severity", "area", "confidence", "gpu_index", "pid", "since", "tense", "until", "share", "reference", "seen", "effect_of", "headline", "muted"}
         assert f["headline"] and not f["headline"].endswith(".")
 
 

@@ -53,3 +53,57 @@ def test_an_error_of_the_past_is_told_with_its_time(tmp_path):
     assert told, said
     ago = samples[-1]["at"] - samples[-30]["at"]
     assert abs(60 * int(told.group(1) or 0) + int(told.group(2)) - ago) <= machine.interval + 2, said
+
+
+def replayed(path, at, *words):
+    done = subprocess.run([str(WHIRR), "--source", f"replay:{path},at={at}", *words], capture_output=True, text=True,
+                          env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "XDG_RUNTIME_DIR": "/nonexistent", "LC_ALL": "C.UTF-8", "COLUMNS": "200"})
+    return done.stdout
+
+
+def course(path, seconds, state_at, metrics_at):
+    """Two busy GPUs for so many seconds; the first is in a state and has readings that depend on the second."""
+    sys.path.insert(0, str(ROOT / "tests" / "truth"))
+    import recording
+    usual = {"util_permille": 980, "temp_mdegc": 62000, "power_mw": 640000, "power_limit_mw": 700000, "power_limit_default_mw": 700000,
+             "clock_graphics_khz": 1755000, "clock_graphics_max_khz": 1980000, "pcie_width": 16, "pcie_width_max": 16, "throttle_bits": 0,
+             "mem_total_bytes": 80 << 30, "mem_used_bytes": 20 << 30, "mem_free_bytes": 60 << 30, "ecc_uncorrected": 0, "recovery_action": 0}
+    samples = []
+    for at in range(seconds + 1):
+        gpus = []
+        for i in range(2):
+            state = state_at(at) if i == 0 else "ok"
+            gpus.append({"id": {"uuid": f"GPU-{i:08x}-0000-4000-8000-000000000001", "name": "NVIDIA H100 80GB HBM3", "vendor": "nvidia", "pci_address": f"0000:{0x21 + i:02x}:00.0"},
+                         "index": i, "state": state, "error": "GPU is lost" if state == "lost" else "", "source": "nvml", "properties": {},
+                         "metrics": {**usual, **(metrics_at(at) if i == 0 else {})} if state == "ok" else {}, "processes_state": "ok" if state == "ok" else "failed", "hidden": 0, "processes": []})
+        samples.append({"at": at, "interval": 1.0, "driver": "580.105.08", "host": {}, "gpus": gpus, "events": []})
+    recording.write(path, samples, 1_800_000_000_000)
+
+
+def test_what_comes_and_goes_is_found_in_the_moments_between(tmp_path):
+    path = tmp_path / "brake.whirr"
+    brake = 1 << 7
+    course(path, 240, lambda at: "ok", lambda at: {"throttle_bits": brake, "clock_graphics_khz": 600000} if at % 3 == 0 else {})
+    for at in (238, 239, 240):
+        body = json.loads(replayed(path, at, "why", "--json"))
+        first = body["findings"][0]
+        assert (first["code"], first["gpu_index"], first["severity"], first["tense"]) == ("slowdown", 0, "warning", "comes_and_goes"), body["findings"]
+        assert 0.3 < first["share"]["ten_minutes"] < 0.37 and re.search("3[34]% of the last", first["headline"]) and "normal" not in body["gpus"][0]["answer"]
+        assert "▲" in replayed(path, at, "status") and "▲" in replayed(path, at, "status", "--line")
+        assert re.search(r"3[34]% of\s+the last", replayed(path, at, "why"))
+    once = tmp_path / "once.whirr"
+    course(once, 60, lambda at: "ok", lambda at: {"throttle_bits": brake} if at == 30 else {})
+    assert "throttling" not in replayed(once, 40, "status")
+
+
+def test_a_gpu_that_was_lost_and_came_back_is_not_lost(tmp_path):
+    path = tmp_path / "lost.whirr"
+    course(path, 90, lambda at: "lost" if 30 <= at < 45 else "ok", lambda at: {})
+    during = json.loads(replayed(path, 40, "why", "--json"))["findings"][0]
+    assert (during["code"], during["severity"], during["tense"], during["until"]) == ("lost", "critical", "now", None)
+    after = next(f for f in json.loads(replayed(path, 90, "why", "--json"))["findings"] if f["code"] == "lost")
+    assert after["tense"] == "was" and after["until"] and after["severity"] == "warning" and "came back" in after["headline"]
+    table = replayed(path, 90, "status")
+    assert "LOST" not in table and "LOST" not in replayed(path, 90, "status", "--format", "waybar", "--line")
+    gpus = json.loads(replayed(path, 90, "fit", "10GiB", "--json"))
+    assert "lost" not in json.dumps(gpus).lower().replace("was lost", ""), gpus

@@ -58,6 +58,7 @@ export interface Finding {
   pid: number | null;
   headline: string;
   since?: string | null;
+  tense?: "now" | "comes_and_goes" | "was" | "soon";
   muted?: boolean;
 }
 

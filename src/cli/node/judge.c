@@ -17,8 +17,8 @@ static const struct finding *forbidding(const struct snapshot *s, int gpu_index,
     const struct verdict *v = s->verdict;
     for (size_t i = 0; v && i < v->count; i++) {
         const struct finding *f = &v->findings[i];
-        int64_t hold_ms = finding_hold_ms(settings, f->code), held_ms = f->since.ms ? s->taken_at.ms - f->since.ms : 0;
-        if (f->gpu_index == gpu_index && finding_forbids(f->code, f->severity) && held_ms >= hold_ms)
+        if (f->gpu_index == gpu_index && finding_forbids(f) &&
+            finding_held_ms(f, s->taken_at) >= finding_hold_ms(settings, f->code))
             return f;
     }
     return NULL;

@@ -9,7 +9,18 @@
 #include "model/finding.h"
 #include "model/severity.h"
 
-static void finding(struct json_writer *j, const struct finding *f)
+/* Whether its evidence could be seen: a claim of calm rests on all areas, the others on their own. */
+static const char *seen(const struct verdict *v, const struct finding *f)
+{
+    const struct gpu_looked *l = verdict_looked(v, f->gpu_index);
+    enum finding_area area = finding_kind(f->code)->area;
+    if (f->code == FINDING_CANNOT_KNOW)
+        return "no";
+    unsigned needed = f->code == FINDING_NOTHING_UNUSUAL ? AREAS_OF_CALM : 1u << area & AREAS_OF_CALM;
+    return l && (l->looked & needed) != needed ? "partly" : "yes";
+}
+
+static void finding(struct json_writer *j, const struct verdict *v, const struct finding *f)
 {
     jw_object(j);
     jw_key_text(j, "code", finding_code_name(f->code));
@@ -30,6 +41,23 @@ static void finding(struct json_writer *j, const struct finding *f)
         json_time(j, "since", f->since);
     else
         jw_key_text(j, "since", NULL);
+    jw_key_text(j, "tense", tense_name(f->tense));
+    if (f->until.ms)
+        json_time(j, "until", f->until);
+    else
+        jw_key_text(j, "until", NULL);
+    jw_key(j, "share");
+    if (f->share_minute_permille.state == READING_OK) {
+        jw_object(j);
+        jw_key_number(j, "minute", (double)f->share_minute_permille.value / 1000);
+        jw_key_number(j, "ten_minutes", (double)f->share_ten_permille.value / 1000);
+        jw_end(j);
+    } else {
+        jw_null(j);
+    }
+    jw_key_text(j, "reference", finding_reference(f->code));
+    jw_key_text(j, "seen", seen(v, f));
+    jw_key_text(j, "effect_of", f->is_effect ? finding_code_name(f->root) : NULL);
     jw_key_bool(j, "muted", f->muted);
     jw_key_text(j, "headline", f->headline);
     jw_end(j);
@@ -40,7 +68,7 @@ void json_first_finding(struct json_writer *j, const struct verdict *v, int gpu_
     const struct finding *first = gpu_index == EVERY_GPU ? verdict_main(v) : verdict_first(v, gpu_index);
     jw_key(j, "finding");
     if (first)
-        finding(j, first);
+        finding(j, v, first);
     else
         jw_null(j);
 }
@@ -50,7 +78,7 @@ void json_findings(struct json_writer *j, const struct verdict *v, int gpu_index
     jw_key_array(j, "findings");
     for (size_t i = 0; v && i < v->count; i++)
         if (gpu_index == EVERY_GPU || v->findings[i].gpu_index == gpu_index)
-            finding(j, &v->findings[i]);
+            finding(j, v, &v->findings[i]);
     jw_end(j);
 }
 
@@ -123,6 +151,18 @@ static void read_finding(const json_t *json, struct finding *f)
     f->muted = json_is_true(json_object_get(json, "muted"));
     if (since)
         wall_parse(str_from(since), &f->since);
+    const char *until = json_string_value(json_object_get(json, "until")),
+               *tense = json_string_value(json_object_get(json, "tense"));
+    f->tense = tense ? tense_from_name(tense) : finding_usual_tense(f->code);
+    const char *root = json_string_value(json_object_get(json, "effect_of"));
+    f->is_effect = root && finding_code_from_name(root, &f->root);
+    if (until)
+        wall_parse(str_from(until), &f->until);
+    const json_t *share = json_object_get(json, "share");
+    if (json_is_object(share)) {
+        f->share_minute_permille = reading_ok((int64_t)(json_number_value(json_object_get(share, "minute")) * 1000 + 0.5));
+        f->share_ten_permille = reading_ok((int64_t)(json_number_value(json_object_get(share, "ten_minutes")) * 1000 + 0.5));
+    }
     str_copy(f->headline, sizeof f->headline, str_from(headline ? headline : ""));
 }
 

@@ -24,7 +24,7 @@ static bool is_exported(const struct verdict *v, const struct finding *f)
 /* Seen for as long as it takes to be worth a message. */
 static bool has_held(const struct snapshot *s, const struct finding *f)
 {
-    return f->since.ms && s->taken_at.ms - f->since.ms >= f->hold_ms;
+    return f->tense != TENSE_WAS && f->since.ms && finding_held_ms(f, s->taken_at) >= f->hold_ms;
 }
 
 static void finding_series(struct buf *out, const struct snapshot *s, const struct finding *f)
@@ -40,6 +40,7 @@ static void finding_series(struct buf *out, const struct snapshot *s, const stru
     prometheus_label(out, false, "process", p ? process_words(p, SHORT_NAME, words) : "");
     prometheus_label(out, false, "likelihood", likelihood_words(f->confidence));
     prometheus_label(out, false, "held", has_held(s, f) ? "true" : "false");
+    prometheus_label(out, false, "tense", tense_name(f->tense));
     buf_text(out, "} 1\n");
 }
 

@@ -40,8 +40,8 @@ static void trouble_words(struct buf *out, const struct page *page, const struct
     const struct finding *first = verdict_first(s->verdict, gpu->index);
     if (!first || severity_sign(first->severity, false) != SIGN_LOOK)
         return;
-    const struct finding_kind *kind = finding_kind(first->code);
-    buf_printf(out, " %s %s", page_sign(page, SIGN_LOOK), kind->label[0] ? kind->label : kind->title);
+    const char *label = finding_label(first);
+    buf_printf(out, " %s %s", page_sign(page, SIGN_LOOK), label[0] ? label : finding_kind(first->code)->title);
 }
 
 /* "0 35% 6.1/24.0 GiB 50 °C 134 W"; `brief`: "35% 50 °C" */

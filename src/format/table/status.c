@@ -185,7 +185,7 @@ static const struct finding *first_trouble(const struct status_layout *l, const 
 static const char *label_of(const struct status_layout *l, const struct gpu *gpu, enum ink *ink)
 {
     const struct finding *first = first_trouble(l, gpu);
-    const char *label = first && gpu->state == GPU_OK ? finding_kind(first->code)->label : "";
+    const char *label = first && gpu->state == GPU_OK ? finding_label(first) : "";
     *ink = first ? severity_ink(first->severity) : INK_FAINT;
     const struct process *waiting = label[0] || gpu->state != GPU_OK ? NULL : limit_waiting(gpu);
     if (waiting)

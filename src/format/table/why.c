@@ -20,6 +20,7 @@
 #include "base/words.h"
 #include "format/table/table.h"
 #include "insight/explain/idle_audit.h"
+#include "insight/finding/graph.h"
 
 enum { LINES_MAX = 12, LABEL_WIDTH = 9 };
 
@@ -137,7 +138,7 @@ static void suggestions(struct buf *out, const struct page *page, const struct w
 {
     char text[WHY_LINE_SIZE];
     for (size_t i = 0, shown = 0; i < part->suggestion_count && shown < most; i++) {
-        if (page->root && strstr(part->suggestions[i], "sudo whirr why")) /* root has seen them */
+        if (page->root && strstr(part->suggestions[i], "sudo whirr ")) /* root has seen them */
             continue;
         labelled(out, page, shown++ == 0 ? "Do" : "", INK_PLAIN, command_for(page, part->suggestions[i], text));
     }
@@ -185,8 +186,45 @@ void table_cpu_time(struct buf *out, const struct page *page, const struct proce
 
 /* ---- the short form ---- */
 
+/* The headline says it already. */
+static bool is_in_headline(const struct why_part *part, const char *text)
+{
+    char words[WHY_TEXT_SIZE];
+    size_t len = strlen(text);
+    snprintf(words, sizeof words, "%.*s", (int)(len && text[len - 1] == '.' ? len - 1 : len), text);
+    return strcasestr(part->brief.headline[0] ? part->brief.headline : part->answer, words) != NULL;
+}
+
+/* Below the first finding: what can bring it about, then what it brings about and what else is wrong. */
+static void cause_lines(struct buf *out, const struct page *page, const struct why *why, const struct why_part *part, size_t most)
+{
+    static const char cannot[] = "can't tell why: ";
+    const struct finding *first = verdict_first(why->verdict, part->gpu_index);
+    char text[WHY_TEXT_SIZE + 32];
+    size_t shown = 0;
+    for (int also = 0; first && also < 2; also++) {
+        for (size_t i = 0; i < part->cause_count && shown < most; i++) {
+            const struct why_cause *cause = &part->causes[i];
+            const struct finding *found = verdict_find(why->verdict, part->gpu_index, cause->code);
+            bool brings = graph_weight(NULL, cause->code, first->code) > 0;
+            bool wanted = also ? !brings && found && found->severity > SEVERITY_INFO : brings && cause->confidence >= 0.3;
+            if (cause->code == first->code || !wanted || is_in_headline(part, cause->text))
+                continue;
+            labelled(out, page, also || shown ? "Also" : "Cause", INK_PLAIN, with_likelihood(cause, text));
+            shown++;
+        }
+        const struct why_cause *own = part->cause_count ? &part->causes[0] : NULL;
+        for (size_t i = 0; own && !also && !shown && i < own->evidence_count; i++)
+            if (strncmp(own->evidence[i], cannot, strlen(cannot)) == 0) {
+                labelled(out, page, "Cause", INK_PLAIN, own->evidence[i]);
+                shown++;
+            }
+    }
+}
+
 /* What there is to say about the GPU that matters most, or the only one that was asked for. */
-static void write_first(struct buf *out, const struct page *page, const struct why_part *part, size_t causes_most)
+static void write_first(struct buf *out, const struct page *page, const struct why *why, const struct why_part *part,
+                        size_t causes_most)
 {
     char text[WHY_TEXT_SIZE + 32];
     mark(out, page, part);
@@ -199,24 +237,19 @@ static void write_first(struct buf *out, const struct page *page, const struct w
     }
     snprintf(text, sizeof text, "%s.", part->brief.headline[0] ? part->brief.headline : part->answer);
     page_wrap(out, page, INK_STRONG, text, 2, 2);
-    bool throttles = part->activity.throttled_by & THROTTLE_HOT; /* the headline says so */
-    bool state = part->activity.code == ACTIVITY_LOST || part->activity.code == ACTIVITY_FAILING;
-    for (size_t i = 0, shown = 0; i < part->cause_count && shown < causes_most && !state; i++)
-        if (i == 0 || (part->causes[i].confidence >= 0.3 && !(throttles && part->causes[i].code == FINDING_HEAT_LIMIT) &&
-                       part->causes[i].code != FINDING_POWER_LIMIT && part->causes[i].code != FINDING_MEMORY_TRAFFIC))
-            labelled(out, page, shown++ == 0 ? "Cause" : "Also", INK_PLAIN, with_likelihood(&part->causes[i], text));
+    cause_lines(out, page, why, part, causes_most);
     suggestions(out, page, part, 2);
 }
 
 /* A narrow page has less room for causes, not for advice. */
-static void first_part(struct buf *out, const struct page *page, const struct why_part *part, bool alone)
+static void first_part(struct buf *out, const struct page *page, const struct why *why, const struct why_part *part, bool alone)
 {
     size_t start = out->len, most = alone ? LINES_MAX - 2 : LINES_MAX * 3 / 4;
-    write_first(out, page, part, 2);
+    write_first(out, page, why, part, 2);
     if (lines_of(out, start) <= most || out->failed)
         return;
     out->len = start;
-    write_first(out, page, part, 1);
+    write_first(out, page, why, part, 1);
 }
 
 static bool same_line(const struct why_part *a, const struct why_part *b)
@@ -469,7 +502,7 @@ void table_why(struct buf *out, const struct page *page, const struct snapshot *
     }
     bool explained = one || !all_equal(why);
     if (explained)
-        first_part(out, page, &why->gpus[one ? (size_t)only : why->main], one || why->gpu_count == 1);
+        first_part(out, page, why, &why->gpus[one ? (size_t)only : why->main], one || why->gpu_count == 1);
     if (!one && why->machine.cause_count) {
         page_wrap(out, page, INK_WARN, why->machine.answer, 2, 0);
         suggestions(out, page, &why->machine, 1);

@@ -135,6 +135,12 @@ void rules_state(const struct facts *f, struct why_part *part)
         cause_end(&d, "It %s released on request.", is(f));
         return;
     }
+    if (gpu_is_denied(gpu)) {
+        cause_begin(&d, part, FINDING_NO_PERMISSION, 0.95);
+        support(&d, 0.95, "driver: %s", gpu->error_message);
+        cause_end(&d, "You %s no permission to read it.", f->over ? "had" : "have");
+        return;
+    }
     cause_begin(&d, part, of[gpu->state].code, 0.95);
     support(&d, 0.95, "%s", of[gpu->state].evidence);
     if (gpu->error_message[0])

@@ -228,7 +228,7 @@ void health_look_at(const struct gpu *gpu, struct wall now, struct health_card *
 {
     for (size_t i = 0; i < HEALTH_CHECK_COUNT; i++)
         looks[i] = (struct health_look){.look = LOOK_UNJUDGED};
-    if (gpu->released)
+    if (gpu->released || gpu_is_denied(gpu))
         return;
     const char *message = gpu->error_message[0] ? gpu->error_message : "no message";
     looks[HEALTH_CHECK_LOST].look = gpu->state == GPU_ASLEEP ? LOOK_UNJUDGED : LOOK_CLEAR;

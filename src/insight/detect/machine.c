@@ -11,14 +11,8 @@ static const struct {
     const char *words;
     enum finding_code code;
 } phrases[] = {
-    {"mismatch", FINDING_DRIVER_MISMATCH},
-    {"permission", FINDING_NO_PERMISSION},
-    {"not permitted", FINDING_NO_PERMISSION},
-    {"access denied", FINDING_NO_PERMISSION},
-    {"not loaded", FINDING_NO_DRIVER},
-    {"couldn't communicate", FINDING_NO_DRIVER},
-    {"driver is not running", FINDING_NO_DRIVER},
-    {"no driver", FINDING_NO_DRIVER},
+    {"mismatch", FINDING_DRIVER_MISMATCH},        {"not loaded", FINDING_NO_DRIVER}, {"couldn't communicate", FINDING_NO_DRIVER},
+    {"driver is not running", FINDING_NO_DRIVER}, {"no driver", FINDING_NO_DRIVER},
 };
 
 static enum finding_code classify(const char *message)
@@ -26,7 +20,7 @@ static enum finding_code classify(const char *message)
     for (size_t i = 0; i < ARRAY_LEN(phrases); i++)
         if (strcasestr(message, phrases[i].words))
             return phrases[i].code;
-    return FINDING_CODE_COUNT;
+    return says_denied(message) ? FINDING_NO_PERMISSION : FINDING_CODE_COUNT;
 }
 
 static enum finding_code classify_source(const struct source_status *source)

@@ -23,7 +23,7 @@ static void answer_state(struct text *s, const struct facts *f, struct why_part 
     else if (gpu->state == GPU_LOST)
         text_append(s, "%s %s lost: the driver %s reach it anymore", name, is(f), cannot(f));
     else
-        text_append(s, "%s %s be read", name, cannot(f));
+        text_append(s, "%s %s be read%s", name, cannot(f), gpu_is_denied(gpu) ? " without permission" : "");
     text_append(&state, "%s",
                 gpu->state == GPU_ASLEEP ? "asleep"
                 : gpu->released          ? "released on request"

@@ -25,7 +25,8 @@ size_t say_readings(struct text *s, const struct facts *f, const struct why_part
 unsigned say_state(struct text *s, const struct facts *f);
 bool sounds_loud(const struct facts *f);
 bool is_troubled(const struct facts *f); /* say_state names a symptom */
-bool is_normal_for_work(const struct facts *f, const struct why_part *part);
+/* ", normal for this work: like its 7 siblings", where it may be said. */
+void say_normal(struct text *s, const struct facts *f, const struct why_part *part);
 
 /* ---- a GPU at work ---- */
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "insight/explain/answer.h"
 
 /* ---- readings ---- */
@@ -127,7 +128,7 @@ static bool has_lower_limit(const struct gpu *gpu)
     return reading_get(gpu->power_limit_mw, &limit) && reading_get(gpu->power_limit_default_mw, &stock) && limit < stock;
 }
 
-bool is_normal_for_work(const struct facts *f, const struct why_part *part)
+static bool is_calm_work(const struct facts *f, const struct why_part *part)
 {
     if (part->severity > SEVERITY_INFO || find_cause(part, FINDING_CPU_HEAT) || find_cause(part, FINDING_INSTANCE_LOAD) ||
         find_cause(part, FINDING_HIDDEN_LOAD) || has_lower_limit(f->gpu))
@@ -135,4 +136,50 @@ bool is_normal_for_work(const struct facts *f, const struct why_part *part)
     return f->load == LOAD_BUSY && !is_troubled(f) && !f->activity.throttled_by && !has_symptom(f, SYMPTOM_UNUSUAL) &&
            f->activity.code != ACTIVITY_FAILING && f->heat != HEAT_UNKNOWN && verdict_is_calm(f->verdict, f->gpu->index) &&
            !power_contradicts_load(f->gpu);
+}
+
+/* GPUs of the same model at work beside it, among whose clocks and watts its own lie; 0: it differs, or too few can be compared. */
+static size_t siblings_alike(const struct facts *f)
+{
+    enum { SIBLINGS_LEAST = 2, SPREAD = 20 }; /* a twentieth more than the spread of the others */
+    int64_t least[2] = {INT64_MAX, INT64_MAX}, most[2] = {0, 0}, value;
+    size_t count = 0;
+    for (size_t i = 0; i < f->now->gpu_count; i++) {
+        const struct gpu *g = &f->now->gpus[i];
+        const struct reading readings[] = {g->clock_graphics_khz, g->power_mw};
+        if (g == f->gpu || strcmp(g->id.name, f->gpu->id.name) != 0 || g->activity.code < ACTIVITY_BUSY ||
+            readings[0].state != READING_OK || readings[1].state != READING_OK)
+            continue;
+        for (size_t k = 0; k < 2; k++) {
+            least[k] = MIN_OF(least[k], readings[k].value);
+            most[k] = MAX_OF(most[k], readings[k].value);
+        }
+        count++;
+    }
+    const struct reading own[] = {f->gpu->clock_graphics_khz, f->gpu->power_mw};
+    for (size_t k = 0; k < 2; k++)
+        if (!reading_get(own[k], &value) || value < least[k] - least[k] / SPREAD || value > most[k] + most[k] / SPREAD)
+            return 0;
+    return count >= SIBLINGS_LEAST ? count : 0;
+}
+
+/* Normal is what was compared: with its own past, with its siblings, or with what the part can do. Otherwise nothing is claimed. */
+void say_normal(struct text *s, const struct facts *f, const struct why_part *part)
+{
+    const struct usual *u = &part->usual;
+    int64_t temp, low, high, clock, most;
+    size_t alike;
+    if (!is_calm_work(f, part))
+        return;
+    if (u->days > 1 && u->confidence > 0 && !u->at_more_power && reading_get(f->gpu->temp_mdegc, &temp) &&
+        reading_get(u->temp_low_mdegc, &low) && reading_get(u->temp_high_mdegc, &high) && temp >= low && temp <= high)
+        text_append(s, ", normal for this work: %lld to %lld °C at this power in its last %d days", words_whole(low, 1000),
+                    words_whole(high, 1000), u->days);
+    else if ((alike = siblings_alike(f)))
+        text_append(s, ", normal for this work: like its %zu siblings", alike);
+    else if (reading_get(f->gpu->clock_graphics_khz, &clock) && reading_get(f->gpu->clock_graphics_max_khz, &most) && most > 0 &&
+             clock * 100 >= most * 97)
+        text_append(s, ", normal for this work: within 3%% of the clock that it can reach");
+    else if (find_cause(part, FINDING_POWER_LIMIT))
+        text_append(s, ", normal for this work: the limit that it was built for");
 }

@@ -137,8 +137,8 @@ void answer_work(struct text *s, const struct facts *f, struct why_part *part)
     if (doing[0])
         text_append(s, ": %s", doing);
     text_stop(s);
-    if (say_readings(s, f, part, said, " ") && is_normal_for_work(f, part))
-        text_append(s, ", normal for this work");
+    if (say_readings(s, f, part, said, " "))
+        say_normal(s, f, part);
 }
 
 /* The answer begins with it. */

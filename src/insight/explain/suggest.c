@@ -136,7 +136,7 @@ static void suggest_work(const struct facts *f, struct why_part *part, const str
 
 static void suggest_hidden(const struct facts *f, struct why_part *part)
 {
-    suggest_add(part, "See other users' processes: sudo whirr why");
+    suggest_add(part, "See other users' processes: sudo whirr ps");
     suggest_add(part, "Check containers and virtual machines that use the GPU, and the host if this is a container.");
     if (f->past.steady_ms >= STEADY_LEAST_MS)
         suggest_add(part,
@@ -159,9 +159,9 @@ static void suggest_blind(const struct facts *f, struct why_part *part)
     bool denied = gpu->temp_mdegc.state == READING_DENIED || gpu->util_permille.state == READING_DENIED ||
                   gpu->processes_state == READING_DENIED;
     if (denied)
-        suggest_add(part, "Run it with permission: sudo whirr why");
+        suggest_add(part, "Look with more rights: sudo whirr status");
     if (!f->past.known && f->heat != HEAT_UNKNOWN)
-        suggest_add(part, "Run whirr why again in a minute, or keep the daemon running: whirr serve");
+        suggest_add(part, "Ask again in a minute, or keep the daemon running: whirr serve");
     suggest_add(part, "See what this GPU and driver don't report, and why: whirr doctor");
 }
 
@@ -169,7 +169,7 @@ static void suggest_clocks(const struct facts *f, struct why_part *part)
 {
     /* Clocks stay up for a while behind work: only a lock that the driver reports, or a calm past, is worth a reset. */
     if (!(reading_or(f->gpu->throttle_bits, 0) & THROTTLE_APP_CLOCKS) && !f->past.known) {
-        suggest_add(part, "Run whirr why again in a minute: if the clocks fall, work had just ended.");
+        suggest_add(part, "Ask again in a minute: if the clocks fall, work had just ended.");
         return;
     }
     if (may_control(f))
@@ -305,12 +305,12 @@ static void suggest_for(const struct facts *f, struct why_part *part, const stru
 static void suggest_machine(struct why_part *part, enum finding_code code)
 {
     switch (code) {
-    case FINDING_NO_DRIVER: suggest_add(part, "Install or load the driver, then run whirr why again."); break;
+    case FINDING_NO_DRIVER: suggest_add(part, "Install or load the driver."); break;
     case FINDING_DRIVER_MISMATCH:
         suggest_add(part, "Reboot, or reload the kernel module: the driver was upgraded while in use.");
         break;
     case FINDING_NO_PERMISSION:
-        suggest_add(part, "Run sudo whirr why, or join the group of the device files: sudo usermod -aG video,render $USER");
+        suggest_add(part, "Join the group of the device files, or ask as root: sudo usermod -aG video,render $USER");
         break;
     case FINDING_SOURCE_HUNG: suggest_add(part, "Check the kernel log for errors: sudo dmesg; a reboot may be needed."); break;
     case FINDING_SOURCE_FAILING: suggest_add(part, "whirr retries automatically; check the kernel log: sudo dmesg"); break;
@@ -337,6 +337,9 @@ void suggest(const struct facts *f, struct why_part *part)
         suggest_limits(f, part);
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
+        const struct finding *found = f ? verdict_find(f->verdict, part->gpu_index, cause->code) : NULL;
+        if (found && found->is_effect) /* the advice is its root's */
+            continue;
         if (!f || f->gpu->state != GPU_OK)
             suggest_machine(part, cause->code);
         else if (f && (i == 0 || cause->confidence >= CONFIDENCE_ANSWER || cause->code == FINDING_VRAM_HELD))

@@ -345,7 +345,7 @@ struct activity activity_judge(const struct snapshot *now, const struct gpu *gpu
     switch (gpu->state) {
     case GPU_LOST: a.code = ACTIVITY_LOST; return a;
     case GPU_ASLEEP: a.code = ACTIVITY_ASLEEP; return a;
-    case GPU_ERROR: a.code = gpu->released ? ACTIVITY_UNKNOWN : ACTIVITY_FAILING; return a;
+    case GPU_ERROR: a.code = gpu->released || gpu_is_denied(gpu) ? ACTIVITY_UNKNOWN : ACTIVITY_FAILING; return a;
     case GPU_OK: break;
     }
     struct minute minute = minute_of(now, gpu, past);

@@ -268,3 +268,13 @@ bool cpu_is_warm(const struct host *host)
 {
     return reading_or(host->cpu_temp_mdegc, 0) >= CPU_WARM_FROM;
 }
+
+bool says_denied(const char *message)
+{
+    return strcasestr(message, "permission") || strcasestr(message, "not permitted") || strcasestr(message, "access denied");
+}
+
+bool gpu_is_denied(const struct gpu *gpu)
+{
+    return gpu->state == GPU_ERROR && !gpu->released && says_denied(gpu->error_message);
+}

@@ -104,6 +104,11 @@ bool pressure_is_felt(struct reading permille);
 bool cpu_is_warm(const struct host *host);
 /* It hardly cools itself: the fan, or the heat, is shared with the CPU (laptops, processors with graphics). */
 bool cooling_is_shared(const struct gpu *gpu);
+/* In the words of drivers and libraries: the program has no right to read it. */
+bool says_denied(const char *message);
+/* It is there, and nothing is known to be wrong with it: it may not be read, by rights or by the devices that a job or container
+ * has. */
+bool gpu_is_denied(const struct gpu *gpu);
 /* What is wrong with a GPU that still answers: it has lost memory for good, or its driver asks for a reset or a reboot. */
 enum gpu_failure { FAILURE_NONE, FAILURE_MEMORY, FAILURE_RESET, FAILURE_REBOOT };
 enum gpu_failure gpu_failure(const struct gpu *gpu);

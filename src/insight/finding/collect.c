@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "insight/finding/graph.h"
 
 int collection_init(struct collection *c, const struct snapshot *now)
 {
@@ -24,7 +25,7 @@ static struct finding *collect_find(struct collection *c, int gpu_index, enum fi
     return (struct finding *)verdict_find(c->verdict, gpu_index, code);
 }
 
-static struct finding *collect_add(struct collection *c, const struct finding *fresh)
+struct finding *collect_finding(struct collection *c, const struct finding *fresh)
 {
     struct finding *known = collect_find(c, fresh->gpu_index, fresh->code);
     if (!known) {
@@ -39,6 +40,10 @@ static struct finding *collect_add(struct collection *c, const struct finding *f
     }
     known->confidence = MAX_OF(known->confidence, fresh->confidence);
     known->pid = known->pid ? known->pid : fresh->pid;
+    if (fresh->tense == TENSE_NOW) { /* over, and here again */
+        known->tense = TENSE_NOW;
+        known->until.ms = 0;
+    }
     if (fresh->since.ms && (!known->since.ms || fresh->since.ms < known->since.ms))
         known->since = fresh->since;
     return known;
@@ -52,12 +57,13 @@ void collect(struct collection *c, const struct gpu *gpu, enum finding_code code
                         .confidence = confidence,
                         .gpu_index = gpu ? gpu->index : -1,
                         .pid = pid,
+                        .tense = finding_usual_tense(code),
                         .power_mw = gpu ? reading_or(gpu->power_mw, 0) : 0};
     va_list args;
     va_start(args, format);
     vsnprintf(f.headline, sizeof f.headline, format, args);
     va_end(args);
-    collect_add(c, &f);
+    collect_finding(c, &f);
 }
 
 /* Words that whirr's own sentences begin with: others are names of programs, or like XID and PCIe. */
@@ -90,7 +96,7 @@ void collect_sentence(struct collection *c, const struct gpu *gpu, int gpu_index
     }
     f.gpu_index = gpu_index;
     f.power_mw = gpu ? reading_or(gpu->power_mw, 0) : 0;
-    collect_add(c, &f);
+    collect_finding(c, &f);
 }
 
 /* ---- the list ---- */
@@ -103,47 +109,17 @@ static bool has_trouble(const struct collection *c, int gpu_index)
     return false;
 }
 
-/* What another finding of the same GPU says better, or contradicts. */
-static bool is_implied(struct collection *c, const struct finding *f)
-{
-    static const struct {
-        enum finding_code code, by;
-    } implied[] = {
-        {FINDING_HOT, FINDING_HEAT_LIMIT},
-        {FINDING_HOT, FINDING_MEMORY_HOT},
-        {FINDING_HOT, FINDING_FAN_STOPPED},
-        {FINDING_VRAM_FULL_SOON, FINDING_VRAM_FULL},
-        {FINDING_LOUD, FINDING_HEAT_LIMIT},
-        {FINDING_CLOCKS_LOW, FINDING_SLOWDOWN},
-        {FINDING_THROTTLE_SOON, FINDING_HEAT_LIMIT},
-        {FINDING_ECC, FINDING_DRIVER_VERDICT},
-        {FINDING_LOUD, FINDING_HOTSPOT},
-        {FINDING_VRAM_FULL, FINDING_MEMORY_SPILLED},
-        {FINDING_KV_CACHE_FULL, FINDING_PREEMPTIONS},
-        {FINDING_REQUESTS_QUEUE, FINDING_KV_CACHE_FULL},
-        {FINDING_REQUESTS_QUEUE, FINDING_PREEMPTIONS},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(implied); i++)
-        if (implied[i].code == f->code && collect_find(c, f->gpu_index, implied[i].by) &&
-            collect_find(c, f->gpu_index, implied[i].by)->severity >= f->severity)
-            return true;
-    return f->code == FINDING_NOTHING_UNUSUAL && has_trouble(c, f->gpu_index);
-}
-
 struct verdict *collection_finish(struct collection *c)
 {
     struct verdict *v = c->verdict;
-    bool leaves[FINDINGS_PER_GPU * (GPU_MAX + 2)];
     size_t kept = 0;
     for (size_t i = 0; i < v->count; i++)
-        leaves[i] = is_implied(c, &v->findings[i]);
-    for (size_t i = 0; i < v->count; i++)
-        if (!leaves[i])
+        if (v->findings[i].code != FINDING_NOTHING_UNUSUAL || !has_trouble(c, v->findings[i].gpu_index))
             v->findings[kept++] = v->findings[i];
     v->count = kept;
     for (size_t i = 0; i < v->count; i++) /* as precise as a hand-over to another program */
         v->findings[i].confidence = (double)(int)(v->findings[i].confidence * 1000 + 0.5) / 1000;
-    verdict_link(v);
+    graph_link(v, c->now);
     verdict_rank(v);
     struct finding *exact = realloc(v->findings, (v->count + 1) * sizeof *exact);
     v->findings = exact ? exact : v->findings;

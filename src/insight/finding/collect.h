@@ -16,6 +16,8 @@ struct collection {
 /* Room for a verdict about this snapshot. -ENOMEM. */
 int collection_init(struct collection *c, const struct snapshot *now);
 
+/* NULL: no more room. */
+struct finding *collect_finding(struct collection *c, const struct finding *found);
 /* `gpu` may be NULL: the host. `format` is the headline. */
 void collect(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity, double confidence,
              int32_t pid, const char *format, ...) __attribute__((format(gnu_printf, 7, 8)));

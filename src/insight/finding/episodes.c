@@ -238,6 +238,11 @@ static double weight_of_code(enum finding_code code)
     }
 }
 
+bool episode_is_about(enum finding_code code)
+{
+    return weight_of_code(code) > 0;
+}
+
 double episode_weight(const struct why_part *part, int64_t lasted_ms)
 {
     double most = 0;

@@ -67,6 +67,8 @@ struct episode_group {
 size_t episodes_group(const struct episode *found, size_t count, const struct episode_point *points, int64_t step_ms, bool again,
                       struct episode_group *ret);
 
+/* Whether rows alone show it well enough for an episode of its own. */
+bool episode_is_about(enum finding_code code);
 /* How much an explained episode matters: what is wrong comes before what is merely busy, long before short. 0: not worth telling.
  */
 double episode_weight(const struct why_part *part, int64_t lasted_ms);

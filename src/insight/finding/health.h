@@ -96,6 +96,7 @@ struct health_finding {
     enum health_state state; /* what it makes of the card; HEALTHY: worth a line only */
     int32_t code;            /* the XID; 0 otherwise */
     struct wall since;
+    struct wall until;             /* of what is over; ms 0: it is not */
     char reason[HEALTH_TEXT_SIZE]; /* sentences */
     char action[HEALTH_TEXT_SIZE];
 };

@@ -10,11 +10,21 @@
 
 /* ---- an explanation's causes ---- */
 
+static bool any_is_read(const struct snapshot *now)
+{
+    for (size_t i = 0; i < now->gpu_count; i++)
+        if (now->gpus[i].state == GPU_OK || now->gpus[i].state == GPU_ASLEEP)
+            return true;
+    return false;
+}
+
 /* Something that may be so is not shown as if it were. */
 static enum severity severity_of_cause(const struct facts *f, const struct why_part *part, const struct why_cause *cause)
 {
     enum severity usual = finding_kind(cause->code)->severity;
     switch (cause->code) {
+    case FINDING_NO_PERMISSION: /* the others are those of this job or container */
+        return any_is_read(f->now) ? SEVERITY_INFO : usual;
     case FINDING_HEAT_LIMIT: return f->activity.throttled_by & THROTTLE_HOT ? throttling_severity(f) : SEVERITY_WARNING;
     case FINDING_AIRFLOW: /* where something else explains the heat better, dust is a guess */
         return cause->confidence >= 0.6 ? usual : cause == &part->causes[0] ? SEVERITY_NOTICE : SEVERITY_INFO;
@@ -64,6 +74,10 @@ void gather_health(struct collection *c, const struct health *health)
             const struct health_finding *h = &v->findings[k];
             struct finding found = {
                 .code = health_finding_code(h), .severity = severity_of_health(h->state), .confidence = 0.95, .since = h->since};
+            if (h->until.ms) {
+                found.tense = TENSE_WAS;
+                found.until = h->until;
+            }
             if (h->check == HEALTH_CHECK_TEMPERATURE && gpu && memory_is_hotter(gpu))
                 found.code = FINDING_MEMORY_HOT;
             /* A slowdown for heat is the heat's finding. */
@@ -114,6 +128,19 @@ static bool was_looked_at(struct reading r)
     return r.state == READING_OK || r.state == READING_UNSUPPORTED;
 }
 
+/* Graphics inside of a processor: no card, no slot, and often no sensor of its own. */
+static bool has_no_link(const struct gpu *gpu)
+{
+    return cooling_is_shared(gpu) || gpu->id.pci_address[0] == '\0';
+}
+
+/* A clock says something beside what it could be: the highest one, or the state that the driver has put the GPU in. */
+static bool can_judge_clocks(const struct gpu *gpu)
+{
+    bool compared = gpu->clock_graphics_max_khz.state == READING_OK || gpu->pstate.state == READING_OK;
+    return was_looked_at(gpu->throttle_bits) && (gpu->clock_graphics_khz.state == READING_OK ? compared : has_no_link(gpu));
+}
+
 /* Words for what no area stands and falls with: counters tell of most errors, and throttle reasons of most limits. */
 static void name_unread(struct text *missing, const struct gpu *gpu, bool log_unread)
 {
@@ -135,11 +162,11 @@ void gather_looked(struct collection *c, size_t position, const struct gpu *gpu,
         const char *what;
     } areas[] = {
         {AREA_ERRORS, was_looked_at(gpu->ecc_uncorrected) && was_looked_at(gpu->recovery_action), "error counters"},
-        {AREA_LINK, was_looked_at(gpu->pcie_width), "PCIe link"},
+        {AREA_LINK, gpu->pcie_width.state == READING_OK || (has_no_link(gpu) && was_looked_at(gpu->pcie_width)), "PCIe link"},
         {AREA_HEAT, was_looked_at(gpu->temp_mdegc), "temperature"},
         {AREA_FAN, was_looked_at(gpu->fan_permille) || was_looked_at(gpu->fan_rpm), "fan"},
-        {AREA_POWER, was_looked_at(gpu->power_mw), "power"},
-        {AREA_CLOCKS, was_looked_at(gpu->clock_graphics_khz) && was_looked_at(gpu->throttle_bits), "clocks"},
+        {AREA_POWER, gpu->power_mw.state == READING_OK || (has_no_link(gpu) && was_looked_at(gpu->power_mw)), "power"},
+        {AREA_CLOCKS, can_judge_clocks(gpu), "clocks"},
         {AREA_MEMORY, was_looked_at(gpu->mem_used_bytes), "memory"},
         {AREA_WORK, was_looked_at(gpu->util_permille) && gpu->processes_state != READING_DENIED, "processes"},
     };

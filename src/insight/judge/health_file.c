@@ -67,12 +67,14 @@ static void put_card(struct json_writer *j, const struct health_card *c)
     jw_end(j);
 }
 
-void health_write(const struct health_history *h, const char *boot, struct health_log_mark until, struct wall now, struct buf *out)
+void health_write(const struct health_history *h, const struct health_host *host, struct health_log_mark until, struct wall now,
+                  struct buf *out)
 {
     struct json_writer j = JSON_WRITER(out);
     jw_object(&j);
     jw_key_int(&j, "version", FILE_VERSION);
-    jw_key_text(&j, "boot", boot);
+    jw_key_text(&j, "machine", host->machine);
+    jw_key_text(&j, "boot", host->boot);
     jw_key_int(&j, "kernel_log_until_us", until.us);
     jw_key_int(&j, "kernel_log_until_ms", until.at.ms);
     jw_key_array(&j, "cards");
@@ -161,13 +163,18 @@ static void wake_up(struct health_history *h)
                 h->cards[i].faults[k].held.ms = 0;
 }
 
-int health_read(struct health_history *h, struct str text, const char *boot, struct wall now, struct health_log_mark *until,
-                struct error *err)
+int health_read(struct health_history *h, struct str text, const struct health_host *host, struct wall now,
+                struct health_log_mark *until, struct error *err)
 {
     json_error_t said;
     json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, &said);
     const json_t *cards = json_object_get(root, "cards");
     const char *written = json_string_value(json_object_get(root, "boot"));
+    const char *machine = json_string_value(json_object_get(root, "machine"));
+    if (machine && machine[0] && host->machine[0] && strcmp(machine, host->machine) != 0) {
+        json_decref(root);
+        return error_set(err, -EXDEV, "it is of another host");
+    }
     bool good = root && health_file_number(root, "version") == FILE_VERSION && json_is_array(cards) && written;
     size_t i;
     json_t *card;
@@ -180,7 +187,7 @@ int health_read(struct health_history *h, struct str text, const char *boot, str
             good &= take_card(card, c);
             h->card_count += now.ms - c->last_seen.ms < HEALTH_MISSED_MAX_MS;
         }
-    bool same_boot = good && boot[0] && strcmp(written, boot) == 0;
+    bool same_boot = good && host->boot[0] && strcmp(written, host->boot) == 0;
     *until = (struct health_log_mark){0};
     if (same_boot)
         *until = (struct health_log_mark){health_file_number(root, "kernel_log_until_us"),

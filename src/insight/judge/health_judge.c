@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "insight/facts/fan.h"
 #include "insight/facts/words.h"
+#include "insight/finding/graph.h"
 #include "insight/judge/health_memory.h"
 #include "model/finding.h"
 #include "source/fault/fault.h"
@@ -82,6 +83,8 @@ static void find_past_loss(struct health_verdict *v, const struct health_fault *
         return;
     struct health_finding *f = add_finding(v, fault, HEALTH_DEGRADED, health_advice_text(ADVICE_WATCH));
     set_reason(f, "It was lost %s ago and came back.", words_duration(now.ms - fault->last_at.ms, ago));
+    if (f)
+        f->until = fault->last_at;
 }
 
 /* What an XID makes of the card now; HEALTH_UNKNOWN: nothing any more. */
@@ -205,7 +208,8 @@ static void put_roots_first(struct health_verdict *v)
     for (size_t i = 1; i < v->finding_count; i++)
         for (size_t k = 0; k < i; k++) {
             struct health_finding root = v->findings[i];
-            if (!finding_causes(health_finding_code(&root), health_finding_code(&v->findings[k])))
+            enum finding_code code = health_finding_code(&root);
+            if (finding_kind(code)->area == AREA_ERRORS || graph_weight(NULL, code, health_finding_code(&v->findings[k])) < 0.6)
                 continue;
             memmove(&v->findings[k + 1], &v->findings[k], (i - k) * sizeof root);
             v->findings[k] = root;
@@ -277,6 +281,12 @@ static void judge_listed(const struct health_history *h, struct health_verdict *
     }
     enum health_state base = gpu->state == GPU_ASLEEP ? HEALTH_ASLEEP : judged ? HEALTH_HEALTHY : HEALTH_UNKNOWN;
     conclude(v, card, base, judged, now->taken_at);
+    if (gpu_is_denied(gpu) && v->state == HEALTH_UNKNOWN) {
+        snprintf(v->reason, sizeof v->reason, "You have no permission to read it (%.110s).", gpu->error_message);
+        snprintf(v->action, sizeof v->action,
+                 "Join the group of its device files (sudo usermod -aG video,render $USER) or ask as "
+                 "root; in a job or container, ask for this GPU.");
+    }
     if (gpu->released && v->state == HEALTH_UNKNOWN) {
         snprintf(v->reason, sizeof v->reason, "Its driver was released on request.");
         snprintf(v->action, sizeof v->action, "Nothing: it is checked again when whirr takes the driver back.");

@@ -11,19 +11,11 @@
 #include "insight/facts/activity.h"
 #include "insight/judge/health_judge.h"
 #include "insight/judge/limit_memory.h"
+#include "insight/judge/presence.h"
 #include "insight/judge/verdict.h"
 
 /* Samples for requests come as often as clients ask: the past needs a point a second at most. */
-enum { POINT_MS = 900, HELD_MAX = 512, XID_RECENT_MS = 600000 };
-
-/* Since when a finding holds without a break. */
-struct held {
-    enum finding_code code;
-    int gpu_index;
-    int32_t pid;
-    struct wall since;
-    uint64_t seen; /* the sequence number of the last judgement that had it */
-};
+enum { POINT_MS = 900, XID_RECENT_MS = 600000 };
 
 struct judge {
     struct recent recent;
@@ -37,9 +29,7 @@ struct judge {
     struct baselines *usual; /* NULL: nothing is known */
     struct finding_settings settings;
     bool log_unread; /* the kernel log, where there is one to read */
-    uint64_t turn;
-    size_t held_count;
-    struct held held[HELD_MAX];
+    struct finding_presence *presence;
 };
 
 struct judge *judge_new(void)
@@ -50,7 +40,8 @@ struct judge *judge_new(void)
     j->health = health_history_new();
     j->forecast = forecast_memory_new();
     j->limits = limit_memory_new();
-    if (j->health && j->forecast && j->limits)
+    j->presence = presence_new();
+    if (j->health && j->forecast && j->limits && j->presence)
         return j;
     judge_free(j);
     return NULL;
@@ -65,41 +56,11 @@ void judge_free(struct judge *j)
     health_free(j->last_health);
     health_history_free(j->health);
     limit_memory_free(j->limits);
+    presence_free(j->presence);
     forecast_free(j->last_forecast);
     forecast_memory_free(j->forecast);
     free(j->usual);
     free(j);
-}
-
-static struct held *find_held(struct judge *j, const struct finding *f)
-{
-    for (size_t i = 0; i < j->held_count; i++)
-        if (j->held[i].code == f->code && j->held[i].gpu_index == f->gpu_index && j->held[i].pid == f->pid)
-            return &j->held[i];
-    return NULL;
-}
-
-/* A finding keeps the time at which it was first seen; one that is missing in a judgement begins anew. */
-static void note_since(struct judge *j, struct verdict *v, struct wall now)
-{
-    size_t kept = 0;
-    j->turn++;
-    for (size_t i = 0; i < v->count; i++) {
-        struct finding *f = &v->findings[i];
-        struct held *h = find_held(j, f);
-        if (!h && j->held_count < HELD_MAX) {
-            h = &j->held[j->held_count++];
-            *h = (struct held){.code = f->code, .gpu_index = f->gpu_index, .pid = f->pid, .since = f->since.ms ? f->since : now};
-        }
-        if (!h)
-            continue;
-        h->seen = j->turn;
-        f->since = h->since;
-    }
-    for (size_t i = 0; i < j->held_count; i++)
-        if (j->held[i].seen == j->turn)
-            j->held[kept++] = j->held[i];
-    j->held_count = kept;
 }
 
 static void remember(struct judge *j, const struct snapshot *s)
@@ -202,10 +163,10 @@ void judge_take(struct judge *j, struct snapshot *s)
                                       .health = j->last_health,
                                       .forecast = j->last_forecast,
                                       .waits = &waits,
+                                      .presence = j->presence,
                                       .log_unread = j->log_unread};
     s->verdict = verdict_make(s, &basis, NULL);
     if (s->verdict) {
-        note_since(j, s->verdict, s->taken_at);
         note_numbers(j, s, s->verdict);
         verdict_apply(s->verdict, &j->settings);
     }

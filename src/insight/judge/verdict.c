@@ -9,6 +9,7 @@
 #include "insight/detect/detect.h"
 #include "insight/detect/job.h"
 #include "insight/judge/gather.h"
+#include "insight/judge/presence.h"
 
 /* One GPU after the other, where only the list is wanted. */
 struct scratch {
@@ -84,6 +85,8 @@ struct verdict *verdict_make(const struct snapshot *now, const struct judge_basi
     }
     gather_health(&c, basis->health);
     gather_forecast(&c, basis->forecast);
+    if (basis->presence)
+        presence_take(basis->presence, &c);
     struct verdict *fresh = collection_finish(&c);
     if (!now->verdict)
         return fresh;

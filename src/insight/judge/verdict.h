@@ -12,15 +12,18 @@
 #include "insight/finding/part.h"
 #include "insight/forecast/forecast.h"
 
+struct finding_presence;
+
 /* What a judgement rests on beside the moment itself; each may be NULL. */
 struct judge_basis {
     const struct recent *past;
     const struct baselines *usual;
     const struct health *health;
     const struct forecast *forecast;
-    const struct job_waits *waits; /* of this snapshot; NULL: they are looked for */
-    bool over;                     /* a moment of the past, in the past tense */
-    bool log_unread;               /* the kernel log of this host could not be read */
+    const struct job_waits *waits;     /* of this snapshot; NULL: they are looked for */
+    struct finding_presence *presence; /* how much of the time findings were there, brought up to date; NULL: the moment is all */
+    bool over;                         /* a moment of the past, in the past tense */
+    bool log_unread;                   /* the kernel log of this host could not be read */
 };
 
 /* What an explanation needs beside the list: the causes with their evidence, in the snapshot's order. */

@@ -91,15 +91,36 @@ static void code_finding_code(struct coder *c, enum finding_code *code)
         *code = FINDING_CANNOT_KNOW;
 }
 
+/* Bits from below: muted, tense, effect, the two shares with 0 for absent. Before there were others, `muted` stood alone here. */
+static void code_flags(struct coder *c, struct finding *f)
+{
+    struct reading *const shares[] = {&f->share_minute_permille, &f->share_ten_permille};
+    uint64_t flags = (uint64_t)f->muted | (uint64_t)f->tense << 1 | (uint64_t)f->is_effect << 3;
+    for (unsigned i = 0; i < ARRAY_LEN(shares); i++)
+        flags |= (uint64_t)(MIN_OF(reading_or(*shares[i], -1), (int64_t)1000) + 1) << (4 + 10 * i);
+    flags = code_small(c, flags, (1 << 24) - 1);
+    f->muted = flags & 1;
+    f->tense = (enum tense)(flags >> 1 & 3);
+    f->is_effect = flags >> 3 & 1;
+    for (unsigned i = 0; i < ARRAY_LEN(shares); i++) {
+        int64_t share = (int64_t)(flags >> (4 + 10 * i) & 1023);
+        *shares[i] = share ? reading_ok(share - 1) : (struct reading){0};
+    }
+}
+
 static void code_finding(struct coder *c, struct finding *f, struct wall taken_at)
 {
     code_finding_code(c, &f->code);
     f->severity = (enum severity)code_small(c, f->severity, SEVERITY_CRITICAL);
-    f->muted = code_small(c, f->muted, 1);
+    code_flags(c, f);
     f->confidence = (double)code_small(c, (uint64_t)(f->confidence * 1000 + 0.5), 1000) / 1000;
     f->gpu_index = (int)code_small(c, (uint64_t)(f->gpu_index + 1), GPU_MAX) - 1;
     f->pid = (int32_t)code_small(c, (uint64_t)MAX_OF(f->pid, 0), INT32_MAX);
     f->since.ms = code_i64(c, f->since.ms, taken_at.ms);
+    if (f->is_effect)
+        code_finding_code(c, &f->root);
+    if (f->tense == TENSE_WAS)
+        f->until.ms = code_i64(c, f->until.ms, taken_at.ms);
     f->power_mw = code_i64(c, f->power_mw, 0);
     CODE_TEXT(c, f->headline);
 }
@@ -124,8 +145,6 @@ static void code_verdict(struct coder *c, struct snapshot *now)
     now->verdict->missing_count = code_small(c, now->verdict->missing_count, GPU_MAX);
     for (size_t i = 0; i < count; i++)
         code_finding(c, &now->verdict->findings[i], now->taken_at);
-    if (c->reading)
-        verdict_mark_effects(now->verdict);
     for (size_t i = 0; i < now->gpu_count; i++) {
         struct gpu_looked *l = &now->verdict->gpus[i];
         l->gpu_index = (int)code_small(c, (uint64_t)(l->gpu_index + 1), GPU_MAX) - 1;

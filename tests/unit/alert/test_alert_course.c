@@ -370,6 +370,32 @@ static void the_host_and_its_history_are_watched(void **state)
     assert_int_equal(c.last.gpu_index, -1);
 }
 
+static void what_comes_and_goes_holds_by_its_share_of_the_time(void **state)
+{
+    (void)state;
+    course_begin(&c, "", 1);
+    machine_judge(c.machine);
+    struct finding *f = machine_find(c.machine, 0, FINDING_SLOWDOWN, SEVERITY_WARNING); /* holds for 60 s */
+    f->tense = TENSE_COMES_AND_GOES;
+    f->share_ten_permille = reading_ok(333);
+    course_run(&c, 0, 300);
+    assert_string_equal(course_told(&c), "0 pending slowdown 0; 185 fired slowdown 0; ");
+}
+
+static void what_is_over_ends_its_alert(void **state)
+{
+    (void)state;
+    course_begin(&c, "", 1);
+    machine_judge(c.machine);
+    struct finding *f = machine_find(c.machine, 0, FINDING_LOST, SEVERITY_CRITICAL);
+    course_run(&c, 0, 20);
+    f->tense = TENSE_WAS;
+    f->severity = SEVERITY_WARNING;
+    course_run(&c, 25, 400);
+    assert_non_null(strstr(course_told(&c), "0 fired lost 0; "));
+    assert_non_null(strstr(course_told(&c), "resolved lost 0; "));
+}
+
 static void a_process_that_idles_for_an_hour_is_told(void **state)
 {
     (void)state;
@@ -485,6 +511,8 @@ int main(void)
         IN_TIME(a_silence_for_an_older_name_still_works),
         IN_TIME(a_lost_card_is_an_alert_until_it_is_back),
         IN_TIME(the_host_and_its_history_are_watched),
+        IN_TIME(what_comes_and_goes_holds_by_its_share_of_the_time),
+        IN_TIME(what_is_over_ends_its_alert),
         IN_TIME(a_process_that_idles_for_an_hour_is_told),
         IN_TIME(states_survive_a_restart),
         IN_TIME(what_is_no_state_is_refused),

@@ -63,42 +63,6 @@ static void without_trouble_the_gpu_that_draws_most_comes_first(void **state)
     assert_before(&strong, &weak);
 }
 
-static void a_root_comes_before_its_effect_and_is_as_severe(void **state)
-{
-    (void)state;
-    struct verdict *v = verdict_new(2, 4);
-    assert_non_null(v);
-    v->findings[v->count++] = (struct finding){.code = FINDING_HEAT_LIMIT, .severity = SEVERITY_CRITICAL, .confidence = 0.95};
-    v->findings[v->count++] = (struct finding){.code = FINDING_FAN_FAILING, .severity = SEVERITY_WARNING, .confidence = 0.7};
-    v->findings[v->count++] = (struct finding){.code = FINDING_CLOCKS_LOW, .severity = SEVERITY_NOTICE, .confidence = 0.9};
-    v->findings[v->count++] =
-        (struct finding){.code = FINDING_FAN_BY_HAND, .severity = SEVERITY_WARNING, .confidence = 0.9, .gpu_index = 1};
-    verdict_link(v);
-    verdict_rank(v);
-    assert_int_equal(v->findings[0].code, FINDING_FAN_FAILING);
-    assert_int_equal(v->findings[0].severity, SEVERITY_CRITICAL);
-    assert_int_equal(v->findings[1].code, FINDING_HEAT_LIMIT);
-    assert_true(v->findings[1].is_effect);
-    assert_int_equal(v->findings[2].severity, SEVERITY_WARNING); /* of another GPU: neither cause nor effect */
-    assert_false(v->findings[2].is_effect);
-    assert_int_equal(v->findings[3].code, FINDING_CLOCKS_LOW);
-    verdict_free(v);
-}
-
-static void a_guess_is_no_root(void **state)
-{
-    (void)state;
-    struct verdict *v = verdict_new(1, 2);
-    assert_non_null(v);
-    v->findings[v->count++] = (struct finding){.code = FINDING_HEAT_LIMIT, .severity = SEVERITY_CRITICAL, .confidence = 0.95};
-    v->findings[v->count++] = (struct finding){.code = FINDING_FAN_BY_HAND, .severity = SEVERITY_INFO, .confidence = 0.3};
-    verdict_link(v);
-    verdict_rank(v);
-    assert_int_equal(v->findings[0].code, FINDING_HEAT_LIMIT);
-    assert_false(v->findings[0].is_effect);
-    verdict_free(v);
-}
-
 static void likelihoods_have_words_and_the_words_a_confidence(void **state)
 {
     (void)state;
@@ -249,8 +213,6 @@ int main(void)
         TEST(trouble_ranks_by_likelihood_then_kind_then_watts_then_index),
         TEST(confidences_of_one_likelihood_rank_alike),
         TEST(without_trouble_the_gpu_that_draws_most_comes_first),
-        TEST(a_root_comes_before_its_effect_and_is_as_severe),
-        TEST(a_guess_is_no_root),
         TEST(likelihoods_have_words_and_the_words_a_confidence),
         TEST(every_name_is_read_back),
         TEST(a_verdict_answers_for_each_gpu),

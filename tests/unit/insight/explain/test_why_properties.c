@@ -241,7 +241,6 @@ static void check_part(const struct why_part *part, const struct machine *m, con
         check_numbers(cause->text, m, gpu);
         check_pids(cause->text, m, gpu);
         assert_true(cause->confidence >= 0 && cause->confidence <= 1);
-        assert_true(i == 0 || cause->confidence <= part->causes[i - 1].confidence);
         assert_in_range(cause->evidence_count, 1, WHY_EVIDENCE_MAX);
         assert_true(cause->pid == 0 || has_process(m, gpu, cause->pid));
         for (size_t k = 0; k < i; k++)

@@ -57,10 +57,16 @@ static struct health_log_mark restart(const char *boot)
     AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
     struct error err = {0};
     struct health_log_mark mark;
-    health_write(history, BOOT, (struct health_log_mark){77, {start.ms}}, machine->taken_at, &text);
+    health_write(history, &(struct health_host){.machine = "one", .boot = BOOT}, (struct health_log_mark){77, {start.ms}},
+                 machine->taken_at, &text);
     health_history_free(history);
     history = health_history_new();
-    assert_int_equal(health_read(history, buf_view(&text), boot, machine->taken_at, &mark, &err), 0);
+    struct health_host host = {.machine = "another"};
+    str_copy(host.boot, sizeof host.boot, str_from(boot));
+    assert_int_equal(health_read(history, buf_view(&text), &host, machine->taken_at, &mark, &err), -EXDEV); /* a shared home */
+    assert_int_equal(history->card_count, 0);
+    str_copy(host.machine, sizeof host.machine, STR("one"));
+    assert_int_equal(health_read(history, buf_view(&text), &host, machine->taken_at, &mark, &err), 0);
     return mark;
 }
 
@@ -161,7 +167,8 @@ static void damaged_files_are_refused_whole(void **state)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         struct error err = {0};
         struct health_log_mark mark;
-        assert_int_equal(health_read(history, str_from(texts[i]), BOOT, start, &mark, &err), -EINVAL);
+        assert_int_equal(health_read(history, str_from(texts[i]), &(struct health_host){.boot = BOOT}, start, &mark, &err),
+                         -EINVAL);
         assert_int_equal(history->card_count, 0);
     }
 }

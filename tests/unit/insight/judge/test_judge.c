@@ -89,6 +89,111 @@ static void a_finding_keeps_its_beginning_until_it_is_gone(void **state)
     judge_free(c.j);
 }
 
+/* A second later: throttled by `bits` or not, and for heat so long in all as its driver has counted. The finding of that code, or
+ * one with severity info that is none. */
+static struct finding second(struct course *c, int64_t bits, int64_t heat_us, enum gpu_state gpu, enum finding_code code)
+{
+    struct snapshot *s = snapshot_new(1);
+    assert_non_null(s);
+    s->taken_at.ms = c->at_ms += 1000;
+    s->taken.ns = s->taken_at.ms * 1000000;
+    s->interval_s = 1;
+    s->gpus[0].state = gpu;
+    s->gpus[0].processes_state = READING_OK;
+    s->gpus[0].util_permille = reading_ok(980);
+    s->gpus[0].temp_mdegc = reading_ok(heat_us ? 87000 : 60000);
+    s->gpus[0].throttle_bits = reading_ok(bits);
+    if (heat_us)
+        s->gpus[0].throttle_thermal_us = reading_ok(heat_us);
+    judge_take(c->j, s);
+    const struct finding *f = verdict_find(s->verdict, 0, code);
+    struct finding found = f ? *f : (struct finding){.code = FINDING_CODE_COUNT};
+    snapshot_unref(s);
+    return found;
+}
+
+static void what_comes_and_goes_is_there_in_between(void **state)
+{
+    (void)state;
+    struct course c = {judge_new(), 1800000000000};
+    struct finding f = {0};
+    for (int i = 0; i < 10; i++)
+        f = second(&c, i == 3 ? THROTTLE_POWER_BRAKE : 0, 0, GPU_OK, FINDING_SLOWDOWN);
+    assert_int_equal(f.code, FINDING_CODE_COUNT); /* once is over when it is over */
+    for (int i = 0; i < 290; i++)
+        f = second(&c, i % 3 == 0 ? THROTTLE_POWER_BRAKE : 0, 0, GPU_OK, FINDING_SLOWDOWN);
+    assert_int_equal(f.code, FINDING_SLOWDOWN); /* not in this second */
+    assert_int_equal(f.severity, SEVERITY_WARNING);
+    assert_int_equal(f.tense, TENSE_COMES_AND_GOES);
+    assert_in_range(f.share_minute_permille.value, 320, 350);
+    assert_in_range(f.share_ten_permille.value, 310, 350);
+    assert_string_equal(f.headline, "GPU 0 is throttling (power brake), 33% of the last 5m");
+    assert_in_range(finding_held_ms(&f, (struct wall){c.at_ms}), 85000, 105000);
+    for (int i = 0; i < 40; i++)
+        f = second(&c, 0, 0, GPU_OK, FINDING_SLOWDOWN);
+    assert_int_equal(f.tense, TENSE_COMES_AND_GOES);
+    for (int i = 0; i < 30; i++)
+        f = second(&c, 0, 0, GPU_OK, FINDING_SLOWDOWN);
+    assert_int_equal(f.code, FINDING_CODE_COUNT); /* it has not come back */
+    for (int i = 0; i < 90; i++)
+        f = second(&c, THROTTLE_POWER_BRAKE, 0, GPU_OK, FINDING_SLOWDOWN);
+    assert_int_equal(f.tense, TENSE_NOW); /* it has not gone for a minute */
+    assert_string_equal(f.headline, "GPU 0 is throttling (power brake)");
+    judge_free(c.j);
+}
+
+static void one_second_in_ten_minutes_is_no_finding(void **state)
+{
+    (void)state;
+    struct course c = {judge_new(), 1800000000000};
+    for (int i = 0; i < 1300; i++)
+        assert_int_equal(second(&c, i % 590 == 5 ? THROTTLE_POWER_BRAKE : 0, 0, GPU_OK, FINDING_SLOWDOWN).code == FINDING_SLOWDOWN,
+                         i % 590 == 5);
+    judge_free(c.j);
+}
+
+static void a_driver_that_counts_throttling_is_believed(void **state)
+{
+    (void)state;
+    struct course c = {judge_new(), 1800000000000};
+    struct finding f = {0};
+    int64_t us = 5000000;
+    for (int i = 0; i < 120; i++)
+        f = second(&c, 0, us, GPU_OK, FINDING_HEAT_LIMIT);
+    assert_int_equal(f.code, FINDING_CODE_COUNT);
+    for (int i = 0; i < 300; i++)
+        f = second(&c, 0, us += 250000, GPU_OK, FINDING_HEAT_LIMIT); /* between any two samples */
+    assert_int_equal(f.code, FINDING_HEAT_LIMIT);
+    assert_int_equal(f.tense, TENSE_COMES_AND_GOES);
+    assert_in_range(f.share_minute_permille.value, 240, 260);
+    assert_non_null(strstr(f.headline, "GPU 0 is throttling for heat, 1"));
+    judge_free(c.j);
+}
+
+static void what_was_lost_and_came_back_was(void **state)
+{
+    (void)state;
+    struct course c = {judge_new(), 1800000000000};
+    for (int i = 0; i < 5; i++)
+        second(&c, 0, 0, GPU_OK, FINDING_LOST);
+    struct finding f = second(&c, 0, 0, GPU_LOST, FINDING_LOST);
+    assert_int_equal(f.tense, TENSE_NOW);
+    assert_true(finding_forbids(&f));
+    assert_string_equal(finding_label(&f), "LOST");
+    int64_t end = c.at_ms;
+    for (int i = 0; i < 20; i++)
+        f = second(&c, 0, 0, GPU_OK, FINDING_LOST);
+    assert_int_equal(f.code, FINDING_LOST);
+    assert_int_equal(f.tense, TENSE_WAS);
+    assert_int_equal(f.until.ms, end);
+    assert_false(finding_forbids(&f));
+    assert_string_equal(finding_label(&f), "");
+    f = second(&c, 0, 0, GPU_LOST, FINDING_LOST);
+    assert_int_equal(f.tense, TENSE_NOW);
+    assert_int_equal(f.until.ms, 0);
+    judge_free(c.j);
+}
+
 static void the_kernel_log_is_named_where_it_was_not_read(void **state)
 {
     (void)state;
@@ -111,8 +216,9 @@ static void the_kernel_log_is_named_where_it_was_not_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(two_judges_of_the_same_samples_agree),
-        TEST(a_finding_keeps_its_beginning_until_it_is_gone),
+        TEST(two_judges_of_the_same_samples_agree),          TEST(a_finding_keeps_its_beginning_until_it_is_gone),
+        TEST(what_comes_and_goes_is_there_in_between),       TEST(one_second_in_ten_minutes_is_no_finding),
+        TEST(a_driver_that_counts_throttling_is_believed),   TEST(what_was_lost_and_came_back_was),
         TEST(the_kernel_log_is_named_where_it_was_not_read),
     };
     return RUN_TESTS(tests);
