@@ -49,3 +49,4 @@ void detect_job(const struct facts *f, struct collection *c);      /* a rank tha
 void detect_lease(const struct facts *f, struct collection *c);    /* programs on a GPU that another has leased */
 void detect_siblings(const struct facts *f, struct collection *c); /* the odd one out of GPUs of one model */
 void detect_trust(const struct facts *f, struct collection *c);    /* utilization that other readings contradict */
+bool is_stuck_busy(const struct facts *f); /* for a minute, while the engine time of all programs stands still */

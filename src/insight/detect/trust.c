@@ -28,6 +28,11 @@ static void detect_waiting(const struct facts *f, struct collection *c, int64_t 
             "GPU %d %s busy %lld%% of the time, but %s: %lld%% at work", gpu->index, is(f), percent(util), what, percent(active));
 }
 
+bool is_stuck_busy(const struct facts *f)
+{
+    return busy_without_engines(f->gpu) && f->past.steady_ms >= LASTING_MS;
+}
+
 void detect_trust(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
@@ -37,6 +42,12 @@ void detect_trust(const struct facts *f, struct collection *c)
     if (reading_get(gpu->sm_active_permille, &active)) {
         if (!counters_lag(gpu))
             detect_waiting(f, c, util, active);
+        return;
+    }
+    if (is_stuck_busy(f)) {
+        collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.7, 0,
+                "GPU %d %s that it %s busy %lld%% of the time, but the engine time of its programs %s still", gpu->index,
+                f->over ? "said" : "says", is(f), percent(util), f->over ? "stood" : "stands");
         return;
     }
     /* Power is averaged by many drivers: it must have had time to follow. */

@@ -350,7 +350,7 @@ void rules_work(const struct facts *f, struct why_part *part)
             rule_several(f, part);
             rule_miner_among(f, part);
         }
-    } else if (f->load == LOAD_BUSY) {
+    } else if (f->load == LOAD_BUSY && !is_stuck_busy(f)) {
         rule_hidden(f, part);
     }
     if (f->video_permille >= VIDEO_LEAST)

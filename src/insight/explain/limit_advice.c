@@ -62,12 +62,17 @@ static void advise_cpu_work(struct advice *a)
 static void advise_partly(struct advice *a)
 {
     char lacks[SHORT_WORDS];
-    int64_t missing = of_host(a, EVIDENCE_model_bytes) - reading_or(a->process->mem_bytes, 0), others = 0;
-    for (size_t i = 0; i < a->gpu->process_count; i++)
-        if (a->gpu->processes[i].pid != a->process->pid)
-            others = MAX_OF(others, reading_or(a->gpu->processes[i].mem_bytes, 0));
-    if (others >= missing / 4 && others > 0)
-        advise(a, "Free memory of the GPU: who holds it: whirr ps --gpu %d", a->gpu->index);
+    int64_t missing = of_host(a, EVIDENCE_model_bytes) - reading_or(a->process->mem_bytes, 0);
+    const struct process *other = NULL;
+    char who[PROCESS_WORDS];
+    for (size_t i = 0; i < a->gpu->process_count; i++) {
+        const struct process *p = &a->gpu->processes[i];
+        if (p->pid != a->process->pid && reading_or(p->mem_bytes, 0) > (other ? other->mem_bytes.value : missing / 4))
+            other = p;
+    }
+    if (other)
+        advise(a, "Free memory of the GPU: %s holds %s.", process_words(other, WITH_OWNER, who),
+               words_bytes(other->mem_bytes.value, lacks));
     advise(a, "Use a smaller quantization or a shorter context, so that %s more fit on the GPU.", words_bytes(missing, lacks));
 }
 

@@ -142,6 +142,20 @@ bool power_contradicts_load(const struct gpu *gpu)
            !by_state;
 }
 
+bool busy_without_engines(const struct gpu *gpu)
+{
+    int64_t share, sum = 0;
+    if (gpu->processes_state != READING_OK || gpu->processes_hidden || !gpu->process_count || gpu->instance_count ||
+        reading_or(gpu->util_permille, 0) < STEADY_LEAST || power_level(gpu) == POWER_WORK || power_level(gpu) == POWER_UNKNOWN)
+        return false;
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        if (!reading_get(gpu->processes[i].util_permille, &share))
+            return false;
+        sum += share;
+    }
+    return sum <= IDLE_MAX;
+}
+
 bool counters_lag(const struct gpu *gpu)
 {
     enum { AT_REST = 30 };

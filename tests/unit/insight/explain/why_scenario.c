@@ -129,12 +129,26 @@ static bool set_evidence(struct process *p, struct str rest)
     p->host->state = READING_OK;
     p->host->looks = 10;
     p->host->over_ms = 5000;
-    if (str_is(key, "mount"))
-        str_copy(p->host->mount, sizeof p->host->mount, rest);
+    const struct {
+        const char *key;
+        char *to;
+        size_t size;
+    } texts[] = {
+        {"mount", p->host->mount, sizeof p->host->mount},
+        {"peer", p->host->peer, sizeof p->host->peer},
+        {"code", p->host->code, sizeof p->host->code},
+        {"compiler", p->host->compiler, sizeof p->host->compiler},
+        {"busiest_child", p->host->busiest_child, sizeof p->host->busiest_child},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (str_is(key, texts[i].key)) {
+            str_copy(texts[i].to, texts[i].size, rest);
+            return true;
+        }
     for (size_t i = 0; i < EVIDENCE_COUNT; i++)
         if (str_is(key, evidence_table[i].json_key) && str_to_double(rest, &number))
             return set_scaled(&p->host->metric[i], evidence_table[i].json_scale, number);
-    return p->host->mount[0];
+    return false;
 }
 
 /* usually tokens_per_second 900 requests 12 tokens_per_joule 2 prompt_tokens 2.7 days 9: so many days of half an hour of it, of the

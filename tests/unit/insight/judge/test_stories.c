@@ -294,6 +294,12 @@ static void a_late_rank_is_named_and_no_other(void **state)
     play("jobs.stories", 19);
 }
 
+static void what_limits_a_program_is_claimed_as_far_as_it_shows(void **state)
+{
+    (void)state;
+    play("limits.stories", 16);
+}
+
 static void model_servers_are_judged_by_what_they_say(void **state)
 {
     (void)state;
@@ -357,6 +363,7 @@ int main(void)
                                        TEST(trouble_around_the_gpus_is_found),
                                        TEST(a_late_rank_is_named_and_no_other),
                                        TEST(model_servers_are_judged_by_what_they_say),
+                                       TEST(what_limits_a_program_is_claimed_as_far_as_it_shows),
                                        TEST(the_blind_stories_are_told_right)};
     return RUN_TESTS(tests);
 }
