@@ -443,7 +443,7 @@ def locked_clocks(m):
     i = m.any_gpu()
     m.busy(i)
     m.cards[i].clock_cap = m.part.clock * m.draw.uniform(0.25, 0.42)
-    m.blame("locked_clocks", i, {"clocks_low"}, NOTICE, WARNING, needs=[{"clock_graphics_max_khz"}])
+    m.blame("locked_clocks", i, {"clocks_low"}, NOTICE, WARNING, needs=[{"clock_graphics_max_khz", "util_permille"}, {"clock_graphics_max_khz", "processes"}])
 
 
 def low_memory_clock(m):
@@ -452,7 +452,7 @@ def low_memory_clock(m):
     i = m.any_gpu()
     m.busy(i)
     m.cards[i].memory_cap = m.part.memory_clock_idle
-    m.blame("low_memory_clock", i, {"clocks_low"}, NOTICE, WARNING, needs=[{"clock_memory_max_khz"}])
+    m.blame("low_memory_clock", i, {"clocks_low"}, NOTICE, WARNING, needs=[{"clock_memory_max_khz", "util_permille"}, {"clock_memory_max_khz", "processes"}])
 
 
 def narrow_link(m):

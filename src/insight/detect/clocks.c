@@ -15,7 +15,7 @@ static void detect_memory_clock(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
     int64_t clock, most;
-    if (reading_or(gpu->util_permille, 0) < MEMORY_LOAD_FROM || !reading_get(gpu->clock_memory_khz, &clock) ||
+    if (f->load_permille < MEMORY_LOAD_FROM || !reading_get(gpu->clock_memory_khz, &clock) ||
         !reading_get(gpu->clock_memory_max_khz, &most) || clock <= 0 || clock * 1000 >= most * MEMORY_LOW_PERMILLE)
         return;
     collect(c, gpu, FINDING_CLOCKS_LOW, SEVERITY_WARNING, 0.9, 0, "GPU %d: its memory %s at %lld of %lld MHz although it %s busy",
@@ -38,9 +38,9 @@ static void detect_low_limit(const struct facts *f, struct collection *c)
 void detect_clocks(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
-    int64_t clock, most, util, state, bits = reading_or(gpu->throttle_bits, 0);
+    int64_t clock, most, state, bits = reading_or(gpu->throttle_bits, 0);
     const int64_t explained = THROTTLE_SLOWED;
-    if (!reading_get(gpu->util_permille, &util) || util < LOAD_FROM || f->load != LOAD_BUSY)
+    if (f->load_permille < LOAD_FROM || f->load != LOAD_BUSY) /* of the GPU, else of its processes */
         return;
     detect_memory_clock(f, c);
     detect_low_limit(f, c);

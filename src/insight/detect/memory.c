@@ -18,6 +18,7 @@ enum {
     DIED_SAID_MS = 180000,
 };
 #define UNOWNED_BYTES (4LL << 30)
+#define DESERTED_BYTES (2LL << 30) /* where no process is there that contexts could belong to */
 #define SPILL_BYTES (1LL << 30)
 
 /* What the listed processes hold; false where the list or a holding is not known. */
@@ -73,7 +74,8 @@ static void detect_unowned(const struct facts *f, struct collection *c)
         return;
     int64_t unowned = used_without_reserve(gpu, used, total) - held;
     /* Drivers keep some memory for each context: only what is more than all that the processes hold is worth a word. */
-    if (unowned < UNOWNED_BYTES || unowned < total / 1000 * UNOWNED_PERMILLE || unowned < held)
+    if (unowned < (gpu->process_count ? UNOWNED_BYTES : DESERTED_BYTES) || unowned < total / 1000 * UNOWNED_PERMILLE ||
+        unowned < held)
         return;
     collect(c, gpu, FINDING_MEMORY_UNOWNED, SEVERITY_NOTICE, 0.6, 0,
             "GPU %d: %s of its memory %s in use and no visible process %s it", gpu->index, words_bytes(unowned, amount), is(f),

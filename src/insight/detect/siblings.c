@@ -38,7 +38,8 @@ static bool is_sibling(const struct facts *f, const struct gpu *other)
 
 static bool is_at_work(const struct gpu *gpu)
 {
-    return reading_or(gpu->util_permille, 0) >= WORKS_FROM;
+    bool direct;
+    return reading_or(load_permille(gpu, &direct), 0) >= WORKS_FROM;
 }
 
 /* Beyond what they differ by among themselves, and beyond what is natural. */
@@ -98,12 +99,12 @@ static void detect_hotter(const struct facts *f, struct collection *c)
     const struct gpu *gpu = f->gpu;
     struct others o = {0};
     int64_t temp, power, theirs, draw;
-    if (f->heat < HEAT_WARM || !reading_get(gpu->temp_mdegc, &temp) || !reading_get(gpu->power_mw, &power))
+    if (!is_at_work(gpu) || f->heat < HEAT_WARM || !reading_get(gpu->temp_mdegc, &temp) || !reading_get(gpu->power_mw, &power))
         return;
     for (size_t i = 0; i < f->now->gpu_count; i++) {
         const struct gpu *other = &f->now->gpus[i];
-        if (is_sibling(f, other) && reading_get(other->temp_mdegc, &theirs) && reading_get(other->power_mw, &draw) &&
-            draw * 1000 >= power * (1000 - EQUAL_POWER))
+        if (is_sibling(f, other) && is_at_work(other) && reading_get(other->temp_mdegc, &theirs) &&
+            reading_get(other->power_mw, &draw) && draw * 1000 >= power * (1000 - EQUAL_POWER))
             take(&o, theirs);
     }
     if (o.count < OTHERS_LEAST || temp <= o.most + tolerance(&o, PLACES_DIFFER))
