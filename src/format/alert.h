@@ -6,14 +6,14 @@
 #include "alert/alert.h"
 #include "base/json_writer.h"
 
-/* One alert: an element of GET /api/alerts, the data of the event `alert`, and what the history keeps. */
+/* One alert: an element of GET /api/alerts, the data of the event `alert`, and what the history stores. */
 void json_alert(struct json_writer *j, const struct alert *a);
-/* GET /api/alerts; the set is sorted. */
+/* GET /api/alerts; requires a sorted set. */
 /* `only`: the index of a GPU, or EVERY_GPU and the host. */
 void json_alerts(struct json_writer *j, const struct alert_set *set, int only);
-/* GET /api/alerts/rules; set may be NULL: then no states are known. */
+/* GET /api/alerts/rules; set may be NULL if no states are known. */
 void json_alert_rules(struct json_writer *j, const struct alert_rules *rules, const struct alert_set *set);
 void json_silence(struct json_writer *j, const struct silence *s);
 
-/* whirr_alert_firing and its companions. */
+/* whirr_alert_firing and related series. */
 void prometheus_alerts(struct buf *out, const struct alert_set *set);

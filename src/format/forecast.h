@@ -8,7 +8,7 @@
 
 struct page;
 
-/* What a forecast rests on. */
+/* The basis of a forecast. */
 struct forecast_basis {
     const char *host;
     bool simulated;
@@ -18,14 +18,14 @@ struct forecast_basis {
 
 /* GET /api/forecast, `whirr forecast --json`. */
 void json_forecast(struct json_writer *j, const struct forecast *f, const struct forecast_basis *basis, int only);
-/* The same backwards; NULL when it is something else, or memory is out. The host's name is left out. */
+/* Parses it; NULL if it is something else, or out of memory. Skips the host's name. */
 struct forecast *forecast_from_json(struct str text, struct forecast_basis *ret);
 
-/* A line for each GPU and kind: what, when, at what time (with the interval), why. */
+/* A line per GPU and kind: what, when, at what time (with the interval), why. */
 void table_forecast(struct buf *out, const struct page *page, const struct forecast *f, const struct forecast_basis *basis,
                     int only);
-/* One sentence about all of it: the soonest, or that nothing points anywhere. */
+/* Summarizes it in one sentence: the soonest event, or that there is none. */
 void forecast_answer(const struct forecast *f, int only, char *text, size_t size);
 
-/* Only what has a time has a series. */
+/* Only forecasts with a time become series. */
 void prometheus_forecast(struct buf *out, const struct forecast *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The health of the GPUs as JSON, for people, as a line of a check plugin, and as metrics.
+ * The health of the GPUs as JSON, for people, as output of a check plugin, and as metrics.
  */
 #pragma once
 
@@ -8,13 +8,13 @@
 
 struct page;
 
-/* What a verdict rests on. */
+/* The basis of a verdict. */
 struct health_basis {
     struct wall at;
-    bool remembered;           /* by a daemon; else from one look */
+    bool remembered;           /* by a daemon; otherwise from one sample */
     struct wall watched_since; /* by the daemon; ms 0: not */
-    const char *log_state;     /* "read", "denied", "absent", "skipped": the kernel log */
-    const char *log_message;   /* what to do about it; "" fine */
+    const char *log_state;     /* of the kernel log: "read", "denied", "absent", "skipped" */
+    const char *log_message;   /* what to do about it; "": nothing */
 };
 
 enum { HEALTH_ALL = -1 };
@@ -25,7 +25,7 @@ void json_health(struct json_writer *j, const struct health *health, const struc
                  const struct verdict *verdict, int only);
 /* The data of the event `gpu_health`. */
 void json_health_change(struct json_writer *j, const struct health_verdict *v, struct wall at);
-/* Reads what json_health wrote; NULL: it did not. Texts of the basis live as long as `texts`. */
+/* Parses the output of json_health; NULL: malformed. The basis points into `texts`. */
 struct health *health_from_json(struct str text, struct health_basis *basis, struct buf *texts);
 
 void table_health(struct buf *out, const struct page *page, const struct health *health, const struct health_basis *basis,
@@ -34,5 +34,5 @@ void table_health(struct buf *out, const struct page *page, const struct health 
 int health_status(const struct health *health, int only);
 /* One line with performance data. */
 void nagios_health(struct buf *out, const struct health *health, const struct health_basis *basis, int only);
-/* whirr_gpu_health{state=...}: 1 for the state that holds, 0 for the others. */
+/* whirr_gpu_health{state=...}: 1 for the present state, 0 for the others. */
 void prometheus_health(struct buf *out, const struct health *health);

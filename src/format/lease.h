@@ -6,7 +6,7 @@
 #include "lease/lease_dir.h"
 #include "model/snapshot.h"
 
-/* {"leases": [...], "problems": [...]}; command lines only for the owner of the daemon and on the host itself. */
+/* {"leases": [...], "problems": [...]}; command lines only for the daemon's owner and on the host itself. */
 void json_leases(struct json_writer *j, const struct lease_list *list, bool commands);
 
 void prometheus_leases(struct buf *out, const struct snapshot *s, const struct lease_list *list);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads a machine and makes its files. Every directory is entered without following links, and links are made last, so that no
- * line can lead out of the directory.
+ * Parses a recorded host and creates its files. Enters directories without following links, and creates links last, so that no line
+ * can lead out of the directory.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,12 +25,12 @@ struct machine_reader {
     int root;
     size_t line;
     struct error *err;
-    char section[PATH_SIZE]; /* where relative paths begin */
-    /* The file whose lines are being read; no path: none. */
+    char section[PATH_SIZE]; /* base of relative paths */
+    /* The file being read; no path: none. */
     char path[PATH_SIZE];
     bool hex;
     struct buf bytes;
-    /* The process whose block this is; 0: none. */
+    /* The process of the current block; 0: none. */
     int64_t pid, uid, start;
     char comm[NAME_SIZE];
     bool has_stat, has_status;
@@ -43,9 +43,9 @@ static int bad(struct machine_reader *r, const char *what)
     return error_set(r->err, -EINVAL, "line %zu: %s", r->line, what);
 }
 
-/* ---- making things ---- */
+/* ---- creating ---- */
 
-/* Opens the directory that holds the last part of `path`, making those on the way; `name` is that part. */
+/* Opens the directory that contains the last part of `path`, creating those on the way; `name` is that part. */
 static int open_parent(struct machine_reader *r, const char *path, struct str *name)
 {
     int at = dup(r->root);
@@ -108,7 +108,7 @@ static int finish_file(struct machine_reader *r)
     return rc;
 }
 
-/* What every process has, and a block need not say. */
+/* Adds what every process has, and a block may omit. */
 static int finish_process(struct machine_reader *r)
 {
     int rc = finish_file(r);
@@ -130,7 +130,7 @@ static int finish_process(struct machine_reader *r)
     return rc;
 }
 
-/* ---- reading lines ---- */
+/* ---- parsing lines ---- */
 
 static int whole_path(struct machine_reader *r, struct str path, char out[PATH_SIZE])
 {
@@ -142,7 +142,7 @@ static int whole_path(struct machine_reader *r, struct str path, char out[PATH_S
     return 0;
 }
 
-/* "780001ff ff*12": bytes in any grouping, and one byte many times. */
+/* "780001ff ff*12": bytes in any grouping, and repeated bytes. */
 static int add_hex(struct machine_reader *r, struct str text)
 {
     struct str word;
@@ -210,7 +210,7 @@ static int begin_process(struct machine_reader *r, struct str text)
     return r->comm[0] ? begin_file(r, STR("comm"), str_from(r->comm), false) : 0;
 }
 
-/* "fd 5 = /dev/dri/renderD128"; the lines behind it are its fdinfo. */
+/* "fd 5 = /dev/dri/renderD128"; the lines after it are its fdinfo. */
 static int begin_descriptor(struct machine_reader *r, struct str number, struct str target)
 {
     char path[PATH_SIZE];
@@ -223,7 +223,7 @@ static int begin_descriptor(struct machine_reader *r, struct str number, struct 
     return rc < 0 ? rc : begin_file(r, str_from(path), (struct str){0}, false);
 }
 
-/* Lines of a process block that are more than a file; 1: this is none of them. */
+/* Lines of a process block that are more than a file; 1: not such a line. */
 static int read_process_line(struct machine_reader *r, struct str path, struct str value)
 {
     struct str word, rest = path;

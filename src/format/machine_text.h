@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A recorded machine as one text file (NAME.machine): the files, links and processes that whirr reads, in lines a person can read
- * and change. `whirr doctor --bundle` writes it; expanded into a directory, it is what --sysroot takes. docs/machines.md has the
- * format. This file must not know what the files mean.
+ * A recorded host as one text file (NAME.machine): the files, links and processes that whirr reads, in lines that people can read
+ * and edit. `whirr doctor --bundle` writes it; expanded into a directory, it serves as --sysroot. docs/machines.md describes the
+ * format. This file does not know what the files mean.
  */
 #pragma once
 
@@ -14,12 +14,12 @@ enum machine_kind { MACHINE_FILE, MACHINE_LINK, MACHINE_FOLDER };
 
 struct machine_entry {
     enum machine_kind kind;
-    const char *path; /* as on the machine, and through no link */
-    struct str bytes; /* of a file, or the target of a link */
+    const char *path; /* as on the host, without links in it */
+    struct str bytes; /* content of a file, or target of a link */
 };
 
-/* Adds the entries, sorted by path, and `about` as a comment in front. Returns how many have names the format cannot hold. */
+/* Writes the entries, sorted by path, after `about` as a comment. Returns how many have names that the format can't hold. */
 size_t machine_write(struct buf *out, struct str about, const struct machine_entry *entries, size_t count);
 
-/* Makes the machine in `dir`, which must be new or empty. The text may come from a stranger: nothing is written outside. */
+/* Creates the host in `dir`, which must be new or empty. The text may be malicious: writes nothing outside. */
 int machine_expand(struct str text, const char *dir, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes a machine down: text as text, everything else in hex, each process as one block.
+ * Writes a recorded host: text as text, everything else in hex, each process as one block.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@ struct writer {
     const struct machine_entry *entries;
     size_t count, left_out;
     char section[PATH_SIZE];
-    int64_t pid; /* of the block that is being written; 0: none */
+    int64_t pid; /* of the current block; 0: none */
 };
 
 static bool name_fits(const char *path)
@@ -86,7 +86,7 @@ static const struct machine_entry *machine_write_find(const struct writer *w, co
     return bsearch(path, w->entries, w->count, sizeof *w->entries, by_path);
 }
 
-/* Which process a path belongs to; 0: none. */
+/* The process that a path belongs to; 0: none. */
 static int64_t process_of(const char *path)
 {
     const char *end = strncmp(path, "/proc/", 6) == 0 ? strchr(path + 6, '/') : NULL;
@@ -105,7 +105,7 @@ static void begin_process(struct writer *w, int64_t pid)
     w->pid = pid;
 }
 
-/* The directory that an entry shares with the one behind it, so that what lies in directories side by side stands together. */
+/* The directory that an entry shares with the next one, so that adjacent directories form a section. */
 static size_t section_of(const struct writer *w, const struct machine_entry *e)
 {
     size_t own = (size_t)(strrchr(e->path, '/') - e->path), shared = 0, depth = 0;
@@ -116,7 +116,7 @@ static size_t section_of(const struct writer *w, const struct machine_entry *e)
     return depth >= SECTION_DEPTH ? shared : own;
 }
 
-/* The path as it is written: relative where it lies below the section; else a new section begins. */
+/* The path as written: relative within the section; otherwise begins a new section. */
 static const char *name_of(struct writer *w, const struct machine_entry *e)
 {
     const char *path = e->path;
@@ -137,7 +137,7 @@ static bool of_process(const struct writer *w, const char *path, const char *nam
     return w->pid && strcmp(path + strlen(w->section) + 1, name) == 0;
 }
 
-/* Words that a person can read, where no word holds a blank. */
+/* Readable words, if no word contains a blank. */
 static bool write_command_line(struct writer *w, struct str bytes)
 {
     AUTO_BUF struct buf words = BUF(65536);
@@ -156,7 +156,7 @@ static bool write_command_line(struct writer *w, struct str bytes)
     return true;
 }
 
-/* A descriptor and what the driver says of it are one entry. */
+/* A descriptor and its fdinfo form one entry. */
 static bool write_descriptor(struct writer *w, const char *name, struct str target)
 {
     char path[PATH_SIZE];
@@ -189,7 +189,7 @@ static void write_file(struct writer *w, const struct machine_entry *e)
         return;
     const char *name = name_of(w, e);
     if (of_process(w, e->path, "comm") && str_trim(e->bytes).len)
-        return; /* stands in the first line of the block */
+        return; /* part of the block's first line */
     if (of_process(w, e->path, "cmdline") && write_command_line(w, e->bytes))
         return;
     const char *newline = e->bytes.len ? memchr(e->bytes.at, '\n', e->bytes.len) : NULL;
@@ -221,7 +221,7 @@ static void write_entry(struct writer *w, size_t i)
     } else if (e->kind == MACHINE_FILE) {
         write_file(w, e);
     } else if (has_below(w, i)) {
-        return; /* its directory is made for what it holds */
+        return; /* created for its contents */
     } else if (e->kind == MACHINE_FOLDER) {
         const char *name = name_of(w, e);
         buf_printf(w->out, "folder %s\n", name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How a program is told which GPUs to use.
+ * Tells a program which GPUs to use.
  *
- * CUDA counts devices by speed unless CUDA_DEVICE_ORDER says PCI_BUS_ID, which is the driver's order; UUIDs mean the same card in
- * any order, so they are preferred. HIP and Level Zero count the cards of their maker, in the order of PCI addresses.
+ * CUDA orders devices by speed unless CUDA_DEVICE_ORDER is PCI_BUS_ID, the driver's order; UUIDs are independent of the order, so
+ * prefer them. HIP and Level Zero number the GPUs of their vendor by PCI address.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/env.h"
 #include "format/capacity.h"
 
-/* By which GPUs of a maker are chosen by their number; NULL: not known. */
+/* The variable that selects a vendor's GPUs by number; NULL: unknown. */
 static const char *variable_of(const char *vendor)
 {
     return strcmp(vendor, "amd") == 0 ? "HIP_VISIBLE_DEVICES=" : strcmp(vendor, "intel") == 0 ? "ZE_AFFINITY_MASK=" : NULL;
@@ -26,7 +26,7 @@ static bool all_have_uuids(const struct capacity *c, const struct placement_copy
     return true;
 }
 
-/* The how-manieth card of its maker. */
+/* Index among the GPUs of the same vendor. */
 static int position(const struct capacity *c, size_t gpu)
 {
     int before = 0;
@@ -87,7 +87,7 @@ bool placement_env(struct buf *out, const struct capacity *c, const struct place
     return true;
 }
 
-/* ---- for a program that is started ---- */
+/* ---- for a program to start ---- */
 
 bool placement_program_env(struct buf *out, const struct capacity *c, const struct placement_copy *copy)
 {
@@ -98,7 +98,7 @@ bool placement_program_env(struct buf *out, const struct capacity *c, const stru
         buf_text(out, "CUDA_DEVICE_ORDER=PCI_BUS_ID\n");
     if (strcmp(vendor, "amd") != 0)
         return true;
-    /* HIP counts what ROCR leaves of the cards: also where ROCR_VISIBLE_DEVICES was set before, both together are right. */
+    /* HIP counts among what ROCR leaves: setting both is right even if ROCR_VISIBLE_DEVICES was set before. */
     buf_text(out, "ROCR_VISIBLE_DEVICES=");
     positions(out, c, copy);
     buf_text(out, "HIP_VISIBLE_DEVICES=");
@@ -108,7 +108,7 @@ bool placement_program_env(struct buf *out, const struct capacity *c, const stru
     return true;
 }
 
-/* One entry of such a variable: a UUID or the beginning of one, or a position. Level Zero's "0.1" is a part of card 0. */
+/* One entry of such a variable: a UUID or its prefix, or an index. Level Zero's "0.1" is a part of GPU 0. */
 static bool names_gpu(const struct capacity *c, size_t gpu, struct str entry)
 {
     struct str number;
@@ -133,7 +133,7 @@ bool placement_visible(const struct capacity *c, size_t gpu)
     while (str_cut(&rest, ',', &entry)) {
         entry = str_trim(entry);
         if (str_starts(entry, "-"))
-            return false; /* the runtime reads no further */
+            return false; /* the runtime stops reading here */
         if (names_gpu(c, gpu, entry))
             return true;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Filtering and sorting of processes.
+ * Filters and sorts processes.
  */
 #include "format/process_rows.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-/* Numbers sort from the biggest down, words from a to z; absent ones come last either way. */
+/* Numbers are sorted in descending order, words alphabetically; absent values come last either way. */
 enum sort_by { BY_GPU, BY_PID, BY_USER, BY_TYPE, BY_CONTAINER, BY_JOB, BY_MODEL, BY_NAME, BY_COMMAND, BY_AGE, BY_METRIC };
 
 #define SORTS(X)                                                      \
@@ -119,7 +119,7 @@ static int process_rows_compare(const void *left, const void *right, void *conte
     }
     if (sorting->reverse)
         order = -order;
-    /* Equal ones stay in an order that does not jump from one sample to the next. */
+    /* Break ties in an order that is stable between samples. */
     order = order ? order : by_metric(a, b, PROCESS_METRIC_util_permille);
     order = order ? order : by_metric(a, b, PROCESS_METRIC_mem_bytes);
     order = order ? order : order_of(x->gpu->index, y->gpu->index);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The processes of all GPUs as one list, filtered and sorted: one row for each (process, GPU).
+ * The processes of all GPUs as one list, filtered and sorted: one row per (process, GPU).
  */
 #pragma once
 
@@ -14,44 +14,44 @@ struct process_row {
 struct process_rows {
     size_t count;
     struct process_row *rows;
-    size_t hidden;  /* exist, but may not be seen */
-    size_t unknown; /* GPUs that do not tell their processes */
-    int only;       /* position of the GPU asked for, ALL_GPUS */
-    bool whole;     /* all processes on these GPUs were asked for: what is not attributed completes the sum */
+    size_t hidden;  /* exist, but are not visible to us */
+    size_t unknown; /* GPUs that don't report their processes */
+    int only;       /* position of the requested GPU, or ALL_GPUS */
+    bool whole;     /* the list is complete: the unattributed rest completes the sum */
 };
 
 struct process_filter {
-    int only;         /* position of the GPU, ALL_GPUS */
+    int only;         /* position of the GPU, or ALL_GPUS */
     const char *user; /* NULL: any */
-    const char *name; /* part of the name or of the command, without regard to case; NULL: any */
+    const char *name; /* part of the name or command, ignoring case; NULL: any */
     int type;         /* PROCESS_COMPUTE, PROCESS_GRAPHICS; 0: any */
     int32_t pid;      /* 0: any */
-    const char *sort; /* of process_sort_names; NULL: by GPU, then the biggest first */
+    const char *sort; /* from process_sort_names; NULL: by GPU, then largest first */
     bool reverse;
 };
 
-/* The orders that there are, NULL at the end. */
+/* All orders, NULL-terminated. */
 extern const char *const process_sort_keys[];
-/* What --sort takes, in upper or lower case: columns as they are called in the table, and the orders themselves. */
+/* Values of --sort, in any case: names of columns and of orders. */
 extern const char *const process_sort_names[];
-/* The order of that name; NULL: unknown. */
+/* The order with that name; NULL: unknown. */
 const char *process_sort_key(const char *name);
 
 /* 0 or -ENOMEM. The rows point into the snapshot. */
 int process_rows_init(struct process_rows *rows, const struct snapshot *s, const struct process_filter *filter);
-/* Those that a person means by a PID, or a part of their name or command. -ESRCH and a sentence: there are none. */
+/* Finds processes by PID, or by a part of their name or command. -ESRCH and a message: there are none. */
 int process_rows_find(struct process_rows *rows, const struct snapshot *s, const char *asked, int only, struct error *err);
 void process_rows_done(struct process_rows *rows);
 #define AUTO_PROCESS_ROWS __attribute__((cleanup(process_rows_done)))
 
-/* The processes of one GPU, those that explain its load best first; returns how many. `sorted` has room for all. */
+/* The processes of one GPU, those that best explain its load first; returns how many. `sorted` has room for all. */
 size_t process_biggest_first(const struct gpu *gpu, const struct process **sorted);
 
 /* Whether the GPU at this position gets a row for the power that no process explains. */
 bool process_rows_remainder(const struct process_rows *rows, const struct snapshot *s, size_t position);
 
-/* Cells of the table: "util", "memory", "alone" (how the watts were attributed); "compute", ...; "" where nothing is known. A
- * container is known by its name, else by its short ID, as `docker ps` shows it. */
+/* Table cells: "util", "memory", "alone" (how the watts were attributed); "compute", ...; "" if unknown. A container is shown by
+ * its name, or by its short ID like in `docker ps`. */
 const char *process_basis_word(enum power_basis basis);
 const char *process_type_word(enum process_type type);
 void process_container_words(char *text, size_t size, const struct process *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The recorder: each snapshot as its difference to the one before, each frame by one write.
+ * The recorder: writes each snapshot as its difference to the previous one, each frame with one write.
  */
 #include "format/record.h"
 
@@ -14,19 +14,19 @@
 #include "model/finding.h"
 #include "source/replay/codec.h"
 
-/* A whole snapshot so often: so much at most is lost behind a damaged place. */
+/* Interval of whole snapshots: limits what is lost after a damaged frame. */
 enum { KEY_EVERY = 600 };
 
 struct recorder {
     int fd;
     char path[PATH_SIZE];
-    off_t end;               /* of the last whole frame */
-    struct snapshot *before; /* own copy; NULL: the next one is written whole */
+    off_t end;               /* of the last complete frame */
+    struct snapshot *before; /* our own copy; NULL: write the next one whole */
     unsigned since_key;
     uint64_t samples;
 };
 
-/* How far the file is whole. -EINVAL: it is something else. */
+/* Finds how much of the file is complete. -EINVAL: not a recording. */
 static int find_end(const char *path, off_t *ret, struct error *err)
 {
     AUTO_FCLOSE FILE *f = fopen(path, "rbe");
@@ -53,7 +53,7 @@ static int write_all(struct recorder *r, struct str bytes, struct error *err)
         return 0;
     }
     int code = n < 0 ? -errno : -ENOSPC;
-    if (ftruncate(r->fd, r->end) < 0) /* a torn frame in the middle would end every reading there */
+    if (ftruncate(r->fd, r->end) < 0) /* a torn frame would end every reading there */
         return error_set(err, -errno, "cannot repair the end of '%s': %s", r->path, strerror(errno));
     return error_set(err, code, "cannot write to '%s': %s", r->path, strerror(-code));
 }

@@ -5,5 +5,5 @@
 
 #include "model/snapshot.h"
 
-/* The GPU with the most free memory among those that can be used; NULL without one. */
+/* Share of the memory in use: what is not available to programs. */
 struct reading resources_memory_permille(const struct host *host);

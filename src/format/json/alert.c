@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the API says about alerts.
+ * The API's answers about alerts.
  */
 #include "format/alert.h"
 
@@ -117,7 +117,7 @@ static enum alert_phase rule_phase(const struct alert_set *set, const struct ale
     return worst;
 }
 
-/* What is found can be asked for in a condition, too. */
+/* Conditions can use findings, too. */
 static void write_condition(struct json_writer *j, const struct alert_rule *r)
 {
     char condition[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * JSON of capacity and placement, and the way back.
+ * JSON of capacity and placement, written and parsed.
  */
 #include "format/capacity.h"
 
@@ -14,7 +14,7 @@
 
 enum { FROM_JSON_GPUS_MAX = 2048 };
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
 static void mb(struct json_writer *j, const char *key, int64_t bytes)
 {
@@ -234,7 +234,7 @@ void json_placement(struct json_writer *j, const struct capacity *c, const struc
     jw_end(j);
 }
 
-/* ---- in ---- */
+/* ---- parsing ---- */
 
 static struct reading from_mb(const json_t *object, const char *key)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a process spends its CPU time, as data, and back from a daemon's answer.
+ * Where a process spends its CPU time, as JSON, written and parsed.
  */
 #include <jansson.h>
 #include <string.h>

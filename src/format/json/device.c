@@ -16,7 +16,7 @@ void json_device(struct json_writer *j, const struct gpu *gpu)
     json_scaled_int(j, "utilization_percent", gpu->util_permille, 0.1);
     json_scaled_int(j, "temperature_c", gpu->temp_mdegc, 1e-3);
     jw_key_bool(j, "is_available", usable);
-    /* A device that is not available always says why. */
+    /* A device that is not available always has a reason. */
     jw_key_text(j, "error_message", gpu->error_message[0] ? gpu->error_message : usable ? NULL : gpu_state_name(gpu->state));
     jw_key_text(j, "state", gpu_state_name(gpu->state));
     json_words(j, "uuid", gpu->id.uuid);
@@ -42,7 +42,7 @@ void json_devices(struct json_writer *j, const struct snapshot *s, int only)
     jw_end(j);
 }
 
-/* Why there is no driver: what the driver said, else what the source said that looked for it. */
+/* Why there is no driver: its own message, or that of the source that looked for it. */
 static const char *driver_error(const struct snapshot *s)
 {
     if (s->driver.error_message[0])

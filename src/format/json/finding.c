@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Findings as data, both ways: the same keys in every answer.
+ * Findings as JSON, written and parsed: the same keys in every answer.
  */
 #include <jansson.h>
 #include <string.h>
@@ -139,7 +139,7 @@ static void read_finding(const json_t *json, struct finding *f)
     const char *headline = json_string_value(json_object_get(json, "headline")),
                *since = json_string_value(json_object_get(json, "since"));
     const json_t *gpu = json_object_get(json, "gpu_index");
-    /* A code of a newer version keeps its severity and its words. */
+    /* An unknown code of a newer version keeps its severity and text. */
     f->code = FINDING_CANNOT_KNOW;
     if (code)
         finding_code_from_name(code, &f->code);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Forecasts as JSON, and back.
+ * Forecasts as JSON, written and parsed.
  */
 #include <jansson.h>
 #include <math.h>
@@ -21,7 +21,7 @@ static void forecast_number(struct json_writer *j, const char *key, bool known, 
         jw_null(j);
 }
 
-/* Tenths of a second are more than can be foreseen. */
+/* No forecast is more precise than tenths of a second. */
 static double tenths(double seconds)
 {
     return round(seconds * 10) / 10;
@@ -117,7 +117,7 @@ void json_forecast(struct json_writer *j, const struct forecast *f, const struct
     jw_end(j);
 }
 
-/* ---- back ---- */
+/* ---- parsing ---- */
 
 static void text_of(char *to, size_t size, const json_t *object, const char *key)
 {

@@ -43,7 +43,7 @@ static void absent_key(struct json_writer *j, const char *key, enum reading_stat
         jw_key_text(j, key, reading_state_name(why));
 }
 
-/* Who the card is does not come with a reading; where it is missing, the state of the card is the reason. */
+/* Identity has no reading of its own; if it is missing, the GPU's state is the reason. */
 static enum reading_state identity_state(const struct gpu *gpu, const char *text)
 {
     if (text[0])
@@ -125,7 +125,7 @@ static void gpu_processes(struct json_writer *j, const struct gpu *gpu)
 {
     jw_key(j, "processes");
     if (gpu->processes_state != READING_OK) {
-        jw_null(j); /* an empty list would say that there are no processes */
+        jw_null(j); /* an empty list would mean that there are no processes */
     } else {
         jw_array(j);
         for (size_t i = 0; i < gpu->process_count; i++)
@@ -153,7 +153,7 @@ void json_activity(struct json_writer *j, const struct activity *a)
     jw_end(j);
 }
 
-/* An array: of a GPU, null says that something is not known. */
+/* An array: null would mean unknown. */
 static void gpu_leases(struct json_writer *j, const struct gpu *gpu)
 {
     const struct gpu_lease *both[] = {&gpu->lease, &gpu->settings};
@@ -207,7 +207,7 @@ static void gpu_object(struct json_writer *j, const struct gpu *gpu, bool is_ins
     jw_end(j);
 }
 
-/* One GPU of it, with instances and processes. */
+/* One GPU, with instances and processes. */
 static void json_gpu(struct json_writer *j, const struct gpu *gpu)
 {
     gpu_object(j, gpu, false);

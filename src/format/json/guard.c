@@ -25,7 +25,7 @@ static void json_worker(struct json_writer *j, const struct guard_status *s)
     jw_key_text(j, "reason", s->reason[0] ? s->reason : NULL);
     jw_key_text(j, "problem", s->problem[0] ? s->problem : NULL);
     jw_key_text(j, "method", s->method[0] ? s->method : NULL);
-    jw_key_text(j, "way", s->method[0] ? s->method : NULL); /* until 0.3 */
+    jw_key_text(j, "way", s->method[0] ? s->method : NULL); /* key of versions up to 0.3 */
     jw_key(j, "pid");
     if (s->pid)
         jw_int(j, s->pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Verdicts as JSON, both ways.
+ * Health verdicts as JSON, written and parsed.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ void json_health_change(struct json_writer *j, const struct health_verdict *v, s
     jw_end(j);
 }
 
-/* ---- back ---- */
+/* ---- parsing ---- */
 
 static void take_state(const json_t *o, enum health_state *ret)
 {

@@ -48,7 +48,7 @@ void json_history_point(struct json_writer *j, const struct store_gpu *gpu, stru
     history_begin(j, gpu, gpu->index);
     for (size_t i = 0; i < STATS_COLUMNS; i++) {
         struct series_column c = series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, stats[i].column));
-        /* Thousandths of the column's unit keep what a mean has behind its point. */
+        /* Thousandths of the column's unit preserve the fraction of a mean. */
         struct reading mean = values[i].count ? reading_ok(values[i].sum * 1000 / values[i].count) : reading_absent(READING_UNREAD);
         json_scaled_float(j, stats[i].key, mean, c.scale / 1000);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Snapshots as JSON: the bodies of the API and of `--json`. Every key is always there; what is not known is null, and `absent`
- * says why. Keys come from the metric table. Where the text goes (file, socket, terminal) is not known here.
+ * Snapshots as JSON: the bodies of the API and of `--json`. Every key is always present; unknown values are null, and `absent` says
+ * why. Keys come from the metric table. Does not know where the text goes (file, socket, terminal).
  *
- * Bodies with GPUs take `only`: the position of the one GPU that was asked for, or ALL_GPUS.
+ * Bodies with GPUs take `only`: the position of the requested GPU, or ALL_GPUS.
  */
 #pragma once
 
@@ -26,19 +26,19 @@ void json_metrics(struct json_writer *j, const struct snapshot *s, int only);
 void json_activity(struct json_writer *j, const struct activity *a);
 struct json_t;
 void activity_from_json(const struct json_t *o, struct activity *a);
-/* The key `limit` with its object; null where it was not judged. */
+/* The key `limit` with its object; null if not judged. */
 void json_limit(struct json_writer *j, const struct process_limit *l);
 struct process_rows;
-/* `whirr why PID`: these processes with what limits them, evidence and advice. cpu_time: where the CPU time of the first goes, in
- * words; "" unknown. */
+/* `whirr why PID`: these processes with their limits, evidence and advice. cpu_time: where the first one spends CPU time, in
+ * words; "": unknown. */
 void json_limits(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows, const char *cpu_time);
 void json_process_keys(struct json_writer *j, const struct process *p);
-/* One process; gpu may be NULL, else gpu_index and gpu_name are added. */
+/* One process; if gpu is not NULL, adds gpu_index and gpu_name. */
 void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p);
 
 /* GET /api/why/cpu: where a process spends its CPU time. */
 void json_cpu_samples(struct json_writer *j, int32_t pid, const struct address_samples *s);
-/* The sentence in such an answer; false: there is none that was permitted. */
+/* The sentence in such an answer; false: none was permitted. */
 bool json_cpu_samples_words(struct str answer, char words[ADDRESS_WORDS]);
 
 /* GET /api/gpu/devices and GET /api/gpu/driver. */
@@ -46,7 +46,7 @@ void json_devices(struct json_writer *j, const struct snapshot *s, int only);
 void json_device(struct json_writer *j, const struct gpu *gpu);
 void json_driver(struct json_writer *j, const struct snapshot *s);
 
-/* GET /api/gpu/summary; with the sentence of `why`, which may be NULL. */
+/* GET /api/gpu/summary; with the answer of `why`, which may be NULL. */
 void json_summary(struct json_writer *j, const struct snapshot *s, const struct why *why);
 
 /* The key `totals` with its object: memory, power and processes of all GPUs. */
@@ -57,28 +57,28 @@ void json_stats_row(struct json_writer *j, const struct snapshot *s, const struc
 /* GET /api/system/gpu-stats */
 void json_stats(struct json_writer *j, const struct snapshot *s, int only);
 
-/* Every reading of the host, by its name in host_metrics.def, and why the others are missing. */
+/* Every reading of the host, by its name in host_metrics.def, and why others are missing. */
 void json_machine(struct json_writer *j, const struct host *host);
 /* GET /api/resources (section D). host is s->host, or a later reading of it. */
 void json_resources(struct json_writer *j, const struct snapshot *s, const struct host *host);
 
 /* Array of {name, state, gpu_count, errors_total, consecutive_errors, message}: part of GET /api/health and of the metrics. */
 void json_sources(struct json_writer *j, const struct snapshot *s);
-/* Array of the names of sources that are in use. */
+/* Array of the names of sources in use. */
 void json_source_names(struct json_writer *j, const struct snapshot *s);
 
 /* GET /api/targets, `whirr export --targets`: [{targets, labels}] of the hosts that can be scraped. */
 struct config;
 void json_scrape_targets(struct json_writer *j, const struct config *config);
 
-/* Small parts that other bodies are made of. */
-void json_time(struct json_writer *j, const char *key, struct wall at);                         /* null when not known */
-void json_scaled(struct json_writer *j, const char *key, struct reading r, double scale);       /* null when absent */
+/* Building blocks of other bodies. */
+void json_time(struct json_writer *j, const char *key, struct wall at);                         /* null if unknown */
+void json_scaled(struct json_writer *j, const char *key, struct reading r, double scale);       /* null if absent */
 void json_scaled_int(struct json_writer *j, const char *key, struct reading r, double scale);   /* rounded */
 void json_scaled_float(struct json_writer *j, const char *key, struct reading r, double scale); /* "71.0", never "71" */
-void json_words(struct json_writer *j, const char *key, const char *text);                      /* null when empty */
+void json_words(struct json_writer *j, const char *key, const char *text);                      /* null if empty */
 
-/* ---- Workers under guard, as the API and `whirr guard status --json` show them. ---- */
+/* ---- Guarded workers, as in the API and `whirr guard status --json`. ---- */
 
 /* {"workers": [...]} */
 void json_guard(struct json_writer *j, const struct guard_status *list, size_t count);
@@ -91,20 +91,20 @@ void json_guard_health(struct json_writer *j, const struct guard_status *list, s
 
 enum { STATS_COLUMNS = 6 };
 
-/* The columns of the StatsRow, in the order in which json_history_row wants its values. */
+/* The columns of the StatsRow, in the order that json_history_row expects. */
 void json_stats_columns(size_t columns[STATS_COLUMNS]);
 /* A StatsRow from stored values. */
 void json_history_row(struct json_writer *j, const struct store_row *row);
-/* One that stands for a step: means. */
+/* A StatsRow that represents a step: means. */
 void json_history_point(struct json_writer *j, const struct store_gpu *gpu, struct wall at,
                         const struct aggregate values[STATS_COLUMNS]);
 
-/* ---- The explanation as data: the body of GET /api/why and of `whirr why --json`. ---- */
+/* ---- The explanation as JSON: the body of GET /api/why and of `whirr why --json`. ---- */
 
 /* s: the snapshot that was explained. */
 void json_why(struct json_writer *j, const struct snapshot *s, const struct why *why, int only);
 
-/* Its keys alone, for an object that has more; and those of one part: answer, causes, suggestions. */
+/* Only its keys, for an object with more of them; and those of one part: answer, causes, suggestions. */
 void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only);
 void json_why_part(struct json_writer *j, const struct why_part *p);
 
@@ -113,17 +113,17 @@ void json_why_part(struct json_writer *j, const struct why_part *p);
 enum { EVERY_GPU = -2 };
 /* "findings": of one GPU, of the host alone (-1), or EVERY_GPU and the host. `v` may be NULL: an empty list. */
 void json_findings(struct json_writer *j, const struct verdict *v, int gpu_index);
-/* "finding": the first of the same; null: none. */
+/* "finding": the first of these; null: none. */
 void json_first_finding(struct json_writer *j, const struct verdict *v, int gpu_index);
-/* The same with "severity" in front: that of the first finding. */
+/* The same after "severity": that of the first finding. */
 void json_verdict(struct json_writer *j, const struct verdict *v, int gpu_index);
-/* "looked", "not_looked": which areas the judgement of a GPU rests on. */
+/* "looked", "not_looked": the areas that a GPU's verdict is based on. */
 void json_looked(struct json_writer *j, const struct verdict *v, int gpu_index);
 void looked_from_json(const struct json_t *gpu, struct gpu_looked *ret);
-/* Every code that there is: `whirr why --codes --json`. */
+/* All codes: `whirr why --codes --json`. */
 void json_finding_codes(struct json_writer *j, const struct finding_settings *settings);
 struct verdict *verdict_from_json(const struct json_t *findings, const struct snapshot *s); /* NULL: out of memory */
 
-/* The other way: an explanation as the daemon gave it, for the GPUs of that snapshot. NULL when it is none, or memory is out. */
+/* Parses a daemon's explanation for the GPUs of that snapshot. NULL if it is malformed, or out of memory. */
 struct json_t;
 struct why *why_from_json(const struct json_t *json, const struct snapshot *s);

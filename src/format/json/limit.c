@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What limits a process, as data: the key `limit` of every process, and the body of `whirr why PID`.
+ * The limit of a process, as JSON: the key `limit` of every process, and the body of `whirr why PID`.
  */
 #include <math.h>
 

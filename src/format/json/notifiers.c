@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Notifiers as JSON, both ways.
+ * Notifiers as JSON, written and parsed.
  */
 #include "format/notifiers.h"
 
@@ -9,7 +9,7 @@
 #include "base/json_reader.h"
 #include "format/json/json.h"
 
-/* Lines as a list. */
+/* Lines as an array. */
 static void key_lines(struct json_writer *j, const char *key, const char *lines)
 {
     struct str rest = str_from(lines), line;
@@ -48,7 +48,7 @@ void json_notifiers(struct json_writer *j, const struct notifier_stats *list, si
     jw_end(j);
 }
 
-/* ---- from the daemon ---- */
+/* ---- parsing ---- */
 
 static void take_lines(const json_t *o, const char *key, char *to, size_t size)
 {

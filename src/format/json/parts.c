@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The small parts of JSON bodies: absent readings, times, sources.
+ * Building blocks of JSON bodies: absent readings, times, sources.
  */
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ void json_scaled_float(struct json_writer *j, const char *key, struct reading r,
         json_scaled(j, key, r, scale);
         return;
     }
-    /* Readers that take the type from the text must see a float also when it is whole. */
+    /* Readers that derive the type from the text must see a float even for an integer. */
     char text[32];
     int len = snprintf(text, sizeof text, "%.1f", value);
     jw_key(j, key);

@@ -7,7 +7,7 @@
 #include "format/process_rows.h"
 #include "model/finding.h"
 
-/* One object for each GPU whose power the processes do not explain wholly. */
+/* One object per GPU whose power the processes don't fully explain. */
 static void not_attributed(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows)
 {
     jw_key_array(j, "not_attributed");
@@ -22,14 +22,14 @@ static void not_attributed(struct json_writer *j, const struct snapshot *s, cons
     jw_end(j);
 }
 
-/* Why the processes of a GPU are not in the list. */
+/* Why the processes of a GPU are missing from the list. */
 static enum reading_state absent_of(const struct gpu *gpu)
 {
     bool there = gpu->state == GPU_OK;
     return there ? gpu->processes_state : gpu->state == GPU_ASLEEP ? READING_ASLEEP : READING_FAILED;
 }
 
-/* An empty list may mean that nothing runs, that nothing could be looked at, or that there is nothing to look at. */
+/* An empty list may mean that nothing runs, that nothing could be read, or that there are no GPUs. */
 static void seen_or_not(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows)
 {
     const struct gpu *unseen = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One reading under a key: a number in the unit of the key, null where it is not known.
+ * One reading under a key: a number in the unit of the key, null if unknown.
  */
 #pragma once
 

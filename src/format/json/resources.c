@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The flat object of the resource monitor: the machine, and its best GPU.
+ * The flat object of the resource monitor: the host, and its best GPU.
  */
 #include "format/resources.h"
 #include "base/units.h"
@@ -44,7 +44,7 @@ static void gpu_fields(struct json_writer *j, const struct snapshot *s)
 {
     const struct gpu *best = resources_best_gpu(s);
     struct reading none = {0};
-    /* Old clients add this number up without looking at gpu_available. */
+    /* Old clients add this number up without checking gpu_available. */
     json_scaled_float(j, "gpu_vram_gb", reading_ok(best ? reading_or(best->mem_free_bytes, 0) : 0), PER_GIB);
     jw_key_bool(j, "gpu_available", best != NULL);
     json_words(j, "gpu_name", best ? best->id.name : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The summary of all GPUs: what a dashboard shows first, and what every sample sends to its clients.
+ * The summary of all GPUs: what a dashboard shows first, and what clients get with every sample.
  */
 #include "base/units.h"
 #include "format/json/json.h"
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Adds what is known; stays absent while nothing is. */
+/* Adds a known reading; the sum stays absent without any. */
 static void summary_add(struct reading *sum, struct reading r)
 {
     if (r.state != READING_OK)
@@ -22,7 +22,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A process that uses several GPUs is one process. */
+/* A process on several GPUs counts once. */
 static struct reading count_processes(const struct snapshot *s)
 {
     size_t most = 0;
@@ -95,8 +95,7 @@ static void summary_gpu(struct json_writer *j, const struct gpu *gpu, const stru
     json_words(j, "error_message", gpu->error_message);
     jw_key_bool(j, "simulated", gpu->simulated);
     json_activity(j, &gpu->activity);
-    json_first_finding(j, verdict,
-                       gpu->index); /* the other findings are in the larger answers: this one goes out with every sample */
+    json_first_finding(j, verdict, gpu->index); /* larger answers have all findings: this one is sent with every sample */
     json_scaled(j, "utilization_percent", gpu->util_permille, 0.1);
     json_scaled(j, "memory_used_mb", gpu->mem_used_bytes, PER_MIB);
     json_scaled(j, "memory_total_mb", gpu->mem_total_bytes, PER_MIB);

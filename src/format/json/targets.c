@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The hosts of the configuration as Prometheus discovers targets: the body of http_sd, and a file of file_sd.
+ * The configured hosts as targets for Prometheus: the body for http_sd, and a file for file_sd.
  */
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 
 #define DEFAULT_PORT "9447"
 
-/* Whether the name, which may be a number in brackets, has a port behind it. */
+/* Whether a port follows the host, which may be an address in brackets. */
 static bool has_port(struct str host)
 {
     size_t colons = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is usual for a GPU, as JSON, both ways: part of /api/why and /api/gpu/health.
+ * A GPU's usual values as JSON, written and parsed: part of /api/why and /api/gpu/health.
  */
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void drift(struct json_writer *j, const struct baseline_drift *d)
     jw_end(j);
 }
 
-/* What single suspects add to the power of an idle GPU. */
+/* How much each suspect adds to an idle GPU's power. */
 static void idle_power(struct json_writer *j, const struct usual *u)
 {
     if (u->at_low_clock.clock_khz) {
@@ -91,7 +91,7 @@ void json_usual(struct json_writer *j, const struct usual *u)
     jw_end(j);
 }
 
-/* ---- back ---- */
+/* ---- parsing ---- */
 
 static struct reading take_reading(const json_t *o, const char *key, double scale)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The explanation as data: the body of GET /api/why.
+ * The explanation as JSON: the body of GET /api/why.
  */
 #include "format/json/json.h"
 #include "format/json/usual.h"
@@ -25,7 +25,7 @@ static void cause(struct json_writer *j, const struct why_cause *c)
     jw_end(j);
 }
 
-/* The keys that the machine and each GPU have in common. */
+/* The keys that the host and each GPU have in common. */
 void json_why_part(struct json_writer *j, const struct why_part *p)
 {
     jw_key_text(j, "answer", p->answer);
@@ -51,7 +51,7 @@ static void brief(struct json_writer *j, const struct why_brief *b)
     jw_end(j);
 }
 
-/* How urgent the answer is, and which GPU it is about first; null where it is about the host. */
+/* How urgent the answer is, and its main GPU; null if it is about the host. */
 static void about(struct json_writer *j, const struct why *why, int only)
 {
     bool one = only >= 0 && only < (int)why->gpu_count;
@@ -85,7 +85,7 @@ static void idle_findings(struct json_writer *j, const char *key, const struct i
     jw_end(j);
 }
 
-/* The idle audit; null where it was not asked for. */
+/* The idle audit; null if not requested. */
 static void idle(struct json_writer *j, const struct idle_audit *a)
 {
     jw_key(j, "idle");
@@ -111,7 +111,7 @@ static void idle(struct json_writer *j, const struct idle_audit *a)
     jw_end(j);
 }
 
-/* What limits the processes of a GPU. */
+/* The limits of a GPU's processes. */
 static void limits(struct json_writer *j, const struct gpu *gpu)
 {
     char words[PROCESS_WORDS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * An explanation from its JSON form. What is longer than our room is cut, what is more than our lists hold is left out.
+ * Parses an explanation from JSON. Truncates long texts, and drops entries that don't fit.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void copy_text(char *to, size_t size, const json_t *text)
 static void read_cause(const json_t *json, struct why_cause *ret)
 {
     const char *code = json_string_value(json_object_get(json, "code"));
-    ret->code = FINDING_CANNOT_KNOW; /* of a newer version: its text still says it */
+    ret->code = FINDING_CANNOT_KNOW; /* a newer version: its text still explains it */
     if (code)
         finding_code_from_name(code, &ret->code);
     ret->confidence = json_number_value(json_object_get(json, "confidence"));

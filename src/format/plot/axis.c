@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Ticks at numbers and times that people like to read.
+ * Ticks at round numbers and times.
  */
 #include "format/plot/axis.h"
 
@@ -39,7 +39,7 @@ static bool extent(const struct plot *plot, double *low, double *high)
     return *low <= *high;
 }
 
-/* Large numbers get a larger unit. */
+/* Converts large numbers to a larger unit. */
 static void choose_unit(struct axis *axis, const char *unit)
 {
     static const struct {
@@ -55,7 +55,7 @@ static void choose_unit(struct axis *axis, const char *unit)
         if (strcmp(axis->unit, steps[i].unit) == 0 && axis->high / axis->divide >= 2 * steps[i].factor) {
             axis->unit = steps[i].larger;
             axis->divide *= steps[i].factor;
-            i = (size_t)-1; /* perhaps larger still */
+            i = (size_t)-1; /* perhaps even larger */
         }
 }
 
@@ -77,16 +77,16 @@ void axis_init(struct axis *axis, const struct plot *plot)
         axis->tick = 1;
     } else {
         choose_unit(axis, plot->unit);
-        /* What never changes stands in the middle. */
+        /* Center a constant value. */
         if (high - low < fabs(high) * 1e-3 && low > 0) {
             low *= 0.99;
             high *= 1.01;
         }
-        /* What is far above 0 would be a flat line with 0 on the axis. */
+        /* An axis from 0 would flatten values far above it. */
         bool from_zero = low >= 0 && low < 0.4 * high;
         double span = fmax(high - (from_zero ? 0 : low), fmax(fabs(high) * 0.01, 1e-6));
         axis->tick = rounded_up(span / axis->divide / ticks) * axis->divide;
-        /* Both ends have a label. */
+        /* Both ends get a label. */
         axis->low = from_zero ? 0 : floor(low / axis->tick + 1e-9) * axis->tick;
         axis->high = ceil(high / axis->tick - 1e-9) * axis->tick;
         if (axis->high <= axis->low)
@@ -103,7 +103,7 @@ void axis_init(struct axis *axis, const struct plot *plot)
 
 void axis_label(struct buf *out, const struct page *page, const struct axis *axis, int rows, int row, int margin)
 {
-    /* Each tick has the row that it is nearest to. */
+    /* Each tick gets the nearest row. */
     double share = rows > 1 ? (axis->high - axis->low) / (rows - 1) : 1, nearest = 0;
     bool tick = false;
     for (double v = axis->low; v <= axis->high + axis->tick / 1000 && !tick; v += axis->tick) {
@@ -171,14 +171,14 @@ static void plot_time(double at, double every, char text[PLOT_TIME_SIZE])
         strftime(text, PLOT_TIME_SIZE, "%H:%M:%S", &t);
 }
 
-/* How far local time is ahead of UTC then. */
+/* The UTC offset at that time. */
 static double offset_of(const struct tm *local, time_t at)
 {
     struct tm same = *local;
     return difftime(timegm(&same), at);
 }
 
-/* The first multiple of `every` in local time at or behind `at`; of months, their first day. */
+/* The first multiple of `every` in local time, at or after `at`; for months, their first day. */
 static double next_tick(double at, double every)
 {
     time_t seconds = (time_t)ceil(at);
@@ -230,7 +230,7 @@ static void write_marks(struct buf *out, const struct page *page, const struct p
         int column = (int)floor((plot->marks[i].at - plot->since) / (plot->until - plot->since) * columns);
         if (column < 0 || column >= columns)
             continue;
-        /* Two at one place: the next place beside it, so that each can be found. */
+        /* Move a second mark at the same place aside, so that both are visible. */
         while (at[column] && column + 1 < columns)
             column++;
         at[column] = &plot->marks[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Axes of a plot: which values and times are labelled, and how. Private to plot*.c.
+ * Axes of a plot: which values and times get labels, and how. Private to plot*.c.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ struct axis {
 };
 
 void axis_init(struct axis *axis, const struct plot *plot);
-/* The part of a row left of the field: a label where a tick is. */
+/* The part of a row left of the field: a label if there is a tick. */
 void axis_label(struct buf *out, const struct page *page, const struct axis *axis, int rows, int row, int margin);
 /* "now 71, mean 65, 40 to 83", or with several lines "GPU 0 now 71". */
 void axis_statistics(struct buf *out, const struct page *page, const struct plot *plot, size_t which, const struct axis *axis,

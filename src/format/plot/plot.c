@@ -17,7 +17,7 @@ enum { COLUMNS_MAX = 1000, ROWS_MAX = 200 };
 struct plot_cell {
     unsigned short dots; /* bit y * columns + x */
     unsigned char ink;
-    bool line; /* not only the band */
+    bool line; /* a line, not only the band */
 };
 
 struct field {
@@ -71,7 +71,7 @@ static void draw_column(struct field *f, int x, int from, int to, enum ink ink, 
         set_dot(f, x, y, ink, line);
 }
 
-/* From one point to the next; of blocks, everything below the line is filled. */
+/* From one point to the next; blocks fill everything below the line. */
 static void draw_between(struct field *f, int x0, int y0, int x1, int y1, enum ink ink)
 {
     int last = y0;
@@ -120,7 +120,7 @@ static void draw_line(struct field *f, const struct plot_line *line, enum ink in
 
 static void braille(struct buf *out, unsigned dots)
 {
-    /* Bit for (x, y) with y from below; the order of the dots in Unicode is older than its fourth row. */
+    /* Bit for (x, y) with y from below; Unicode's order of the dots is older than the fourth row. */
     static const unsigned char bits[8] = {0x40, 0x80, 0x04, 0x20, 0x02, 0x10, 0x01, 0x08};
     unsigned sign = 0;
     for (int i = 0; i < 8; i++)
@@ -157,7 +157,7 @@ static void write_cell(struct buf *out, enum plot_style style, unsigned dots)
         ascii(out, dots);
 }
 
-/* Cells of the same ink go out together. */
+/* Writes cells of the same ink together. */
 static void write_row(struct buf *out, const struct page *page, const struct field *f, int row)
 {
     const struct plot_cell *cells = &f->cells[row * f->columns];
@@ -173,7 +173,7 @@ static void write_row(struct buf *out, const struct page *page, const struct fie
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the whole plot ---- */
 
 static void write_title(struct buf *out, const struct page *page, const struct plot *plot, const struct axis *axis)
 {
@@ -211,7 +211,7 @@ void plot_write(struct buf *out, const struct page *page, const struct plot *plo
     if (!cells)
         return;
     f.cells = cells;
-    /* Least and most stand behind the line where they can be told from it. */
+    /* Draw the band of min and max behind the line if colors can tell them apart. */
     if (plot->line_count == 1 && page->color && plot->style == PLOT_BRAILLE)
         draw_band(&f, &plot->lines[0]);
     for (size_t i = plot->line_count; i > 0; i--)

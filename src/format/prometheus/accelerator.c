@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * NPUs and accelerators: the metrics of GPUs under names of their own, so that no sum of GPUs has them in it.
+ * NPUs and accelerators: the metrics of GPUs under separate names, so that sums of GPUs don't include them.
  */
 #include <stdio.h>
 

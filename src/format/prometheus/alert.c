@@ -13,7 +13,7 @@ static bool same_series(const struct alert *a, const struct alert *b)
     return a->gpu_index == b->gpu_index && a->severity == b->severity && strcmp(a->rule, b->rule) == 0;
 }
 
-/* Alerts of several processes on one GPU are one series: pids are no labels. */
+/* Alerts of several processes on one GPU form one series: PIDs are not labels. */
 static void write_phase(struct buf *out, const struct alert_set *set, enum alert_phase phase, const char *name, const char *help)
 {
     prometheus_head(out, name, "gauge", help);

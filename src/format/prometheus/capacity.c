@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Series of capacity: one a GPU, and one a MIG instance.
+ * Series of capacity: one per GPU and per MIG instance.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The set "dcgm": our readings under the names, labels and units that dashboards made for dcgm-exporter ask for. What was not
- * measured is left out, never zero.
+ * The set "dcgm": our readings under the names, labels and units that dashboards for dcgm-exporter expect. Omits what was not
+ * measured, never zero.
  */
 #include <stdio.h>
 
@@ -36,7 +36,7 @@ static const struct prometheus_alias table[] = {
     {"DCGM_FI_PROF_PCIE_RX_BYTES", "gauge", METRIC_pcie_rx_bytes_per_s, 1, "Bytes per second received over PCIe"},
 };
 
-/* The pod of a GPU that one pod uses alone: a shared one is not shown in full for each. Its shares are gpu_process_*. */
+/* The pod of a GPU that one pod uses alone: a shared GPU must not count in full for each. Its shares are gpu_process_*. */
 static void pod_labels(struct buf *out, const struct gpu *gpu)
 {
     struct prometheus_who one = {0};
@@ -59,7 +59,7 @@ static void pod_labels(struct buf *out, const struct gpu *gpu)
     }
 }
 
-/* "00000000:00:06.0": this exporter writes eight digits of the domain. */
+/* "00000000:00:06.0": dcgm-exporter writes eight digits for the domain. */
 static void bus_id(const struct gpu *gpu, char *to, size_t size)
 {
     snprintf(to, size, "%s%s", gpu->id.pci_address[0] ? "0000" : "", gpu->id.pci_address);
@@ -90,7 +90,7 @@ static void instance_labels(struct buf *out, const struct gpu *instance, size_t 
     prometheus_label(out, false, "GPU_I_ID", id);
 }
 
-/* Compute instances of one GPU instance share its number: the first stands for them. */
+/* Compute instances of one GPU instance share its number: the first represents them. */
 static bool first_of_its_id(const struct gpu *gpu, size_t at)
 {
     int64_t id, other;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Findings as series: each that is more than information, what keeps an idle GPU from resting, and the first one of every GPU,
- * which is what whirr says about it; and the severity of every GPU.
+ * Findings as series: all above informational, what keeps an idle GPU from idling, and the first one of every GPU, which is whirr's
+ * statement about it; and the severity of every GPU.
  */
 
 #include "format/prometheus/prometheus.h"
@@ -21,7 +21,7 @@ static bool is_exported(const struct verdict *v, const struct finding *f)
     return f->severity > SEVERITY_INFO || finding_kind(f->code)->area == AREA_IDLE || verdict_first(v, f->gpu_index) == f;
 }
 
-/* Seen for as long as it takes to be worth a message. */
+/* Present long enough to be worth a message. */
 static bool has_held(const struct snapshot *s, const struct finding *f)
 {
     return f->tense != TENSE_WAS && f->since.ms && finding_held_ms(f, s->taken_at) >= f->hold_ms;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A host's GPUs in a few series: a database of a thousand hosts answers for all of them without reading eight series each.
+ * A host's GPUs in a few series: a database can answer for a thousand hosts without reading eight series of each.
  */
 #include <inttypes.h>
 
@@ -7,7 +7,7 @@
 
 #include "model/finding.h"
 
-/* Which GPUs these are, whatever their order: two hosts with one name differ here. */
+/* Identifies the set of GPUs, in any order: differs between two hosts with the same name. */
 static uint64_t set_of(const struct snapshot *s)
 {
     uint64_t all = 0;

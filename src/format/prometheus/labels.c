@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Labels that every series has, put in when the text is complete: code that adds series need not know them.
+ * Adds the common labels to the complete text: code that writes series need not know them.
  */
 #include "base/cleanup.h"
 #include "format/prometheus/prometheus.h"
@@ -41,7 +41,7 @@ void prometheus_options_init(struct prometheus_options *o, const struct config_m
         add_label(o, "node", node);
 }
 
-/* A series that has the label itself keeps its own: a repeated one would spoil the whole scrape. */
+/* A series with its own value of the label keeps that: a duplicate label would spoil the whole scrape. */
 static bool names(struct str labels, const char *name)
 {
     size_t len = strlen(name);
@@ -60,7 +60,7 @@ static bool names(struct str labels, const char *name)
     return false;
 }
 
-/* Whether a name of one of these labels stands in front of a "=": rarely, and only then it is worth a closer look. */
+/* Whether one of these labels precedes a "=": rare, and only then worth parsing. */
 static bool may_clash(struct str labels, const struct prometheus_options *all, const size_t *lens)
 {
     const char *end = labels.at + labels.len, *equals = labels.at;
@@ -73,7 +73,7 @@ static bool may_clash(struct str labels, const struct prometheus_options *all, c
     return false;
 }
 
-/* A line that names at least one of the labels gets the others. */
+/* A line with at least one of the labels gets the others. */
 static void add_missing(struct buf *out, struct prometheus_range labels, const struct prometheus_options *all)
 {
     for (size_t i = 0; i < all->label_count; i++)
@@ -88,7 +88,7 @@ static void move(struct buf *out, const char *from, size_t len)
     out->len += len;
 }
 
-/* `text`: the labels, ready to be put in. They are where none is there already, which is usual. */
+/* `text`: the labels, ready for the usual case that the line has none of them. */
 static void add_to_series(struct buf *out, struct str line, const struct prometheus_options *all, const size_t *lens,
                           struct str text)
 {
@@ -110,8 +110,8 @@ static void add_to_series(struct buf *out, struct str line, const struct prometh
     move(out, here, (size_t)(end - here));
 }
 
-/* In place: what was there moves to the end of a buffer that is large enough, and from there line by line to the front. Never more
- * is written than was read and the labels of the lines that were read. */
+/* Works in place: moves the text to the end of a large enough buffer, and from there line by line to the front. Never overtakes
+ * the reading position, as each line grows only by its labels. */
 void prometheus_add_labels(struct buf *text, const char *host, const struct prometheus_options *o)
 {
     struct prometheus_options all = o ? *o : (struct prometheus_options){0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The set "nvidia_smi": our readings under the names and labels that dashboards made for nvidia_gpu_exporter ask for. Its series of
- * processes have PIDs; who does not want that does not choose the set.
+ * The set "nvidia_smi": our readings under the names and labels that dashboards for nvidia_gpu_exporter expect. Its process series
+ * contain PIDs; don't choose this set to avoid them.
  */
 #include <stdio.h>
 
@@ -72,7 +72,7 @@ static const struct {
     {"nvidia_smi_clocks_event_reasons_sync_boost", THROTTLE_SYNC_BOOST},
 };
 
-/* Of this exporter's numbers for the state of the fabric (0 not supported, 1 not started, 2 in progress, 3 completed). */
+/* nvidia_gpu_exporter's numbers for the fabric state (0 not supported, 1 not started, 2 in progress, 3 completed). */
 enum { FABRIC_NOT_STARTED = 1, FABRIC_COMPLETED = 3 };
 
 static void uuid_label(struct buf *out, const struct gpu_id *id)
@@ -202,7 +202,7 @@ static void xids(struct buf *out, const struct health *health, bool when)
         }
 }
 
-/* `metric` of MIG instances, one series for each GPU instance; METRIC_COUNT: what they are, in labels. */
+/* `metric` of MIG instances, one series per GPU instance; METRIC_COUNT: their properties as labels. */
 static void instances(struct buf *out, const struct snapshot *s, const struct prometheus_alias *row)
 {
     bool headed = false, info = row->metric == METRIC_COUNT;

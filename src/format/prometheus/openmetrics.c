@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From the Prometheus text to OpenMetrics: one writer knows the series, this knows how the two formats differ.
+ * Converts Prometheus text to OpenMetrics: one writer knows the series, this one knows the differences between the formats.
  */
 #include "format/prometheus/prometheus.h"
 
 #include "base/cleanup.h"
 
-/* A family ends in its unit, and says so once more. */
+/* A family's name ends in its unit, which is repeated in its own line. */
 static struct str unit_of(struct str family)
 {
     static const char *const units[] = {"seconds", "bytes", "celsius", "watts", "joules", "volts", "hertz", "percent", "ratio"};
@@ -18,7 +18,7 @@ static struct str unit_of(struct str family)
     return (struct str){0};
 }
 
-/* Text in which backslashes and line ends are escaped already; quotes are not. */
+/* In the input, backslashes and line ends are already escaped; quotes aren't. */
 static void write_help(struct buf *out, struct str help)
 {
     const char *quote;
@@ -35,9 +35,9 @@ static void write_head(struct buf *out, struct str name, struct str type, struct
 {
     struct str family = name;
     if (str_is(type, "counter") && str_ends(family, "_total"))
-        family.len -= strlen("_total"); /* the samples keep it */
+        family.len -= strlen("_total"); /* only samples keep the suffix */
     else if (str_is(type, "counter"))
-        type = STR("unknown"); /* names of other exporters: a counter without it is none here */
+        type = STR("unknown"); /* other exporters' counters without the suffix are not counters here */
     buf_printf(out, "# TYPE " STR_FMT " " STR_FMT "\n", STR_ARG(family), STR_ARG(type));
     struct str unit = unit_of(family);
     if (unit.len)
@@ -47,7 +47,7 @@ static void write_head(struct buf *out, struct str name, struct str type, struct
     buf_char(out, '\n');
 }
 
-/* The next line that is about a family; what is in front of it has only series, which both formats write alike. */
+/* The next line about a family; only series precede it, which both formats write alike. */
 static struct str next_head(struct str text)
 {
     const char *end = text.at + text.len, *at = text.at;
@@ -59,7 +59,7 @@ static struct str next_head(struct str text)
 void openmetrics_from_prometheus(struct str text, struct buf *out)
 {
     struct str line, help = {0}, word, name;
-    buf_reserve(out, MIN_OF(text.len + text.len / 8, out->max - out->len)); /* units, which Prometheus has not */
+    buf_reserve(out, MIN_OF(text.len + text.len / 8, out->max - out->len)); /* for units, which Prometheus lacks */
     while (text.len) {
         struct str head = next_head(text);
         buf_add(out, text.at, text.len - head.len);

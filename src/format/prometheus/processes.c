@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Processes as Prometheus series: those of the same name, user and container on a GPU are added up, because a series for each
- * pid would grow the database without end. The series of a GPU add up to the GPU's own: what does not belong to a listed process
- * is "(unattributed)", what is beyond the most that are exported "(others)".
+ * Processes as Prometheus series: adds up those of the same name, user and container on a GPU, because a series per PID would grow
+ * the database endlessly. The series of a GPU add up to the GPU's own: "(unattributed)" is what belongs to no listed process,
+ * "(others)" what exceeds the exported maximum.
  */
 #include "format/prometheus/prometheus.h"
 
@@ -16,7 +16,7 @@
 /* In the order of sum.value. */
 static const struct {
     enum process_metric metric;
-    enum metric whole; /* of the GPU: what they add up to */
+    enum metric whole; /* the GPU's metric that they add up to */
     const char *name;
     double scale;
     const char *help;
@@ -35,24 +35,24 @@ struct process_sum {
     struct prometheus_range labels; /* of GPU and process, in the text of all sums */
     int64_t count;
     struct reading value[EXPORTED];
-    int64_t judged;               /* processes of which it is known what limits them */
+    int64_t judged;               /* processes with a known limit */
     int64_t limited[LIMIT_COUNT]; /* permille of their time, added up */
 };
 
 struct sums {
     struct process_sum *list;
     size_t count;
-    size_t *left_out; /* per GPU: groups that were folded into "(others)" */
+    size_t *left_out; /* per GPU: groups that were merged into "(others)" */
     struct buf labels;
 };
 
-/* "NAMESPACE/POD/CONTAINER", "NAMESPACE/POD", or a name of its own. */
+/* "NAMESPACE/POD/CONTAINER", "NAMESPACE/POD", or another name. */
 void prometheus_who(const struct process *p, struct prometheus_who *ret)
 {
     *ret = (struct prometheus_who){
         .process = str_from(p->name), .user = str_from(p->user), .container = str_from(p->container), .job = str_from(p->job)};
     if (str_is(ret->process, OTHERS) || str_is(ret->process, UNATTRIBUTED))
-        ret->process = STR("?"); /* a process of that name would double a series, and with it spoil the scrape */
+        ret->process = STR("?"); /* a process with that name would duplicate a series and spoil the scrape */
     struct str rest = str_from(p->container_name), first, second;
     if (!rest.len)
         return;
@@ -74,7 +74,7 @@ void prometheus_who_labels(struct buf *out, const struct prometheus_who *who)
         prometheus_label_str(out, false, "pod", who->pod);
     if (who->space.len)
         prometheus_label_str(out, false, "namespace", who->space);
-    if (who->job.len) /* not "job": Prometheus sets that one for every target; dcgm-exporter calls it so, too */
+    if (who->job.len) /* not "job", which Prometheus sets for every target; dcgm-exporter's name for it */
         prometheus_label_str(out, false, "hpc_job", who->job);
     if (who->pid) {
         char pid[16];
@@ -105,7 +105,7 @@ static int by_who(const void *a, const void *b)
     return prometheus_who_compare(&((const struct process_sum *)a)->who, &((const struct process_sum *)b)->who);
 }
 
-/* Most memory first, then utilization: what is worth a series of its own. */
+/* Most memory first, then utilization: what deserves a series of its own. */
 static int by_weight(const void *a, const void *b)
 {
     const struct process_sum *x = a, *y = b;
@@ -128,7 +128,7 @@ static void processes_add(struct process_sum *to, const struct process_sum *from
             to->value[i] = reading_ok(reading_or(to->value[i], 0) + from->value[i].value);
 }
 
-/* Equal neighbors become one; returns how many are left. */
+/* Merges equal neighbors; returns how many are left. */
 static size_t merge(struct process_sum *sums, size_t count)
 {
     size_t kept = 0;
@@ -141,7 +141,7 @@ static size_t merge(struct process_sum *sums, size_t count)
     return kept;
 }
 
-/* The driver looks at processes and at the whole in windows of its own: shares whose sum is above the whole are scaled to it. */
+/* The driver measures processes and the GPU in different windows: scale down shares whose sum exceeds the whole. */
 static void scale_to_whole(struct process_sum *sums, size_t count, size_t which, int64_t whole)
 {
     int64_t sum = 0;
@@ -152,7 +152,7 @@ static void scale_to_whole(struct process_sum *sums, size_t count, size_t which,
             sums[i].value[which].value = sums[i].value[which].value * whole / sum;
 }
 
-/* What is left of the GPU's own figures. */
+/* The rest of the GPU's own figures. */
 static bool rest_of(const struct gpu *gpu, const struct process_sum *sums, size_t count, struct process_sum *ret)
 {
     bool any = false;
@@ -234,7 +234,7 @@ static void values(struct buf *out, const struct sums *sums, size_t k)
     }
 }
 
-/* Of several processes of one name the mean. */
+/* The mean over processes of the same name. */
 static void limits(struct buf *out, const struct sums *sums)
 {
     static const char name[] = "gpu_process_limit";

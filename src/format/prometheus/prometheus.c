@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Prometheus text from the metric table. HELP and TYPE stand once in front of all series of a name.
+ * Prometheus text from the metric table. HELP and TYPE precede all series of a name.
  */
 #include "format/prometheus/prometheus.h"
 
@@ -35,7 +35,7 @@ void prometheus_head_once(struct buf *out, bool *headed, const char *name, const
     *headed = true;
 }
 
-/* The bytes in front that need no escape. */
+/* Length of the prefix that needs no escape. */
 static size_t plain_bytes(struct str s)
 {
     size_t len = 0;
@@ -77,7 +77,7 @@ void prometheus_label_str(struct buf *out, bool first, const char *name, struct 
     buf_char(out, '"');
 }
 
-/* The digits of the number, from the end of `digits` to the front; returns where they begin. */
+/* Writes digits backwards from `end`; returns where they begin. */
 static char *put_digits(uint64_t number, char *end)
 {
     do
@@ -86,8 +86,8 @@ static char *put_digits(uint64_t number, char *end)
     return end;
 }
 
-/* Values are integers with a scale: six decimals hold nearly all of them, of large ones three; that is as %.12g has them, and
- * printf costs more than everything else of a scrape. */
+/* Values are integers with a scale: six decimals suffice for nearly all of them, three for large ones, like %.12g; printf()
+ * would cost more than the rest of a scrape. */
 void prometheus_value(struct buf *out, double value)
 {
     char text[64], *end = text + sizeof text, *at = end;
@@ -212,7 +212,7 @@ static void metrics(struct buf *out, const struct snapshot *s, const struct prom
     }
 }
 
-/* Every reason is a series while the card tells reasons at all, so that a graph shows when one begins and ends. */
+/* Every reason is a series if the GPU reports any, so that a graph shows when one begins and ends. */
 static void throttle(struct buf *out, const struct snapshot *s, const struct prometheus_labels *labels)
 {
     if (!have_metric(s, METRIC_throttle_bits))
@@ -250,7 +250,7 @@ static void traffic(struct buf *out, const struct snapshot *s, const struct prom
     }
 }
 
-/* GPUs that were here and are not in the sample any more: visible until health forgets them. Another may have their index. */
+/* GPUs that vanished from the sample: shown until health forgets them. Another GPU may have their index. */
 static void gone(struct buf *out, const struct snapshot *s, const struct health *health, const char *name)
 {
     for (size_t i = s->gpu_count; health && i < health->count; i++) {
@@ -291,7 +291,7 @@ static void info(struct buf *out, const struct snapshot *s, const struct prometh
         prometheus_series(out, STR("gpu_asleep"), prometheus_labels_of(labels, i), s->gpus[i].state == GPU_ASLEEP);
 }
 
-/* Errors of the driver, each code with how often and when last: a gauge alone would hide a repeat. */
+/* Driver errors, each code with its count and last time: a gauge alone would hide a repetition. */
 static void xids(struct buf *out, const struct health *health, const char *name, const char *type, const char *help, bool when)
 {
     bool headed = false;
@@ -412,7 +412,7 @@ static void sources_and_self(struct buf *out, const struct snapshot *s, const st
     buf_text(out, "} 1\n");
 }
 
-/* About as much as it will be: a text of this size that is moved each time it has doubled is copied several times. */
+/* Reserves about the final size: growing a text of this size by doubling would copy it several times. */
 static void reserve_for(struct buf *out, const struct snapshot *s)
 {
     enum { A_GPU = 24 << 10, A_PROCESS = 3 << 10 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A snapshot as Prometheus text exposition (version 0.0.4). A reading that is absent has no series: never a zero that was not
- * measured. No pids in labels unless asked for: processes are added up by name, user and container.
+ * A snapshot as Prometheus text exposition (version 0.0.4). An absent reading has no series: never a zero that was not measured. No
+ * PIDs in labels unless requested: processes are added up by name, user and container.
  */
 #pragma once
 
@@ -22,45 +22,45 @@ enum prometheus_set {
     PROMETHEUS_OLD_NAMES = 1 << 2, /* our own of 0.1; until 0.3 */
 };
 
-/* What a person chose: [metrics]. All zero is fine: our own series, by name. */
+/* The settings of [metrics]. All zero is fine: our own series, by name. */
 struct prometheus_options {
     unsigned sets;
     size_t process_groups; /* per GPU; 0: PROMETHEUS_GROUPS */
     bool no_process_groups, pids, old_hostname;
     struct prometheus_common {
-        char name[64], value[128];   /* "" as value: this label is left out */
+        char name[64], value[128];   /* value "": omit this label */
     } labels[PROMETHEUS_LABELS_MAX]; /* of every series, besides host */
     size_t label_count;
 };
 
 void prometheus_options_init(struct prometheus_options *o, const struct config_metrics *settings, const char *node);
-/* 0: there is no such set. */
+/* 0: no such set. */
 enum prometheus_set prometheus_set_from_name(const char *name);
 
-/* What the snapshot does not know. All zero is fine: no guard, nothing evicted. */
+/* What the snapshot does not contain. All zero is fine: no guard, no evictions. */
 struct prometheus_extra {
     uint64_t evictions_total;
-    int32_t own_pid;                          /* never counted among the other processes */
-    bool others_counted;                      /* by the guard; false: all processes but own_pid count */
+    int32_t own_pid;                          /* never counts as another process */
+    bool others_counted;                      /* by the guard; false: all processes except own_pid count */
     int64_t other_processes[GPU_MAX];         /* per GPU position */
-    const struct health *health;              /* GPUs that are gone, driver errors; NULL: not known */
+    const struct health *health;              /* lost GPUs, driver errors; NULL: unknown */
     const struct prometheus_options *options; /* NULL: the defaults */
 };
 
 void prometheus_write(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);
 /* NPUs and accelerators, as accelerator_*. */
 void prometheus_accelerators(struct buf *out, const struct snapshot *s);
-/* What was found in a snapshot. */
+/* The findings of a snapshot. */
 /* The host's GPUs added up. */
 void prometheus_host_sums(struct buf *out, const struct snapshot *s);
 void prometheus_findings(struct buf *out, const struct snapshot *s);
 
-/* Gives all series of `text` the labels that all have: host, and those of the options. */
+/* Adds the common labels to all series in `text`: host, and those of the options. */
 void prometheus_add_labels(struct buf *text, const char *host, const struct prometheus_options *o);
 
-/* Parts, for modules that add series of their own (the server, the guard, the store). */
+/* Building blocks for modules that add their own series (the server, the guard, the store). */
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help);
-/* In front of the first series only. */
+/* Only before the first series. */
 void prometheus_head_once(struct buf *out, bool *headed, const char *name, const char *type, const char *help);
 /* A metric under the name and in the unit of another exporter. */
 struct prometheus_alias {
@@ -69,23 +69,23 @@ struct prometheus_alias {
     double scale;
     const char *help;
 };
-/* name="value" with the value escaped; a comma goes in front unless it is the first. */
+/* name="value" with the value escaped; preceded by a comma unless it is the first. */
 void prometheus_label(struct buf *out, bool first, const char *name, const char *value);
 void prometheus_label_str(struct buf *out, bool first, const char *name, struct str s);
-/* A space, the number, and the end of the line. */
+/* A space, the number and a newline. */
 void prometheus_value(struct buf *out, double value);
 
-/* name{labels} value; the labels as they are to stand there. */
+/* name{labels} value; writes the labels as they are. */
 void prometheus_series(struct buf *out, struct str name, struct str labels, double value);
 
-/* ---- Inside of the Prometheus text: labels of a GPU, and series of processes. ---- */
+/* ---- Internals of the Prometheus text: labels of a GPU, and series of processes. ---- */
 
-/* Its index, UUID and name; simulated="true" only where it is. */
+/* Its index, UUID and name; simulated="true" only if it is. */
 void prometheus_id_labels(struct buf *out, int index, const struct gpu_id *id, bool simulated);
-/* gpu, uuid and name of the card; those of the instance where it is one; simulated="true" only where it is. */
+/* gpu, uuid and name of the GPU; those of the instance, if it is one; simulated="true" only if it is. */
 void prometheus_gpu_labels(struct buf *out, const struct gpu *card, const struct gpu *instance);
 
-/* Those of every GPU of a snapshot, written once. */
+/* The labels of every GPU in a snapshot, written once. */
 struct prometheus_labels {
     struct buf text;
     size_t end[GPU_MAX + 1];
@@ -101,17 +101,17 @@ struct str prometheus_labels_of(const struct prometheus_labels *l, size_t gpu);
 void prometheus_processes(struct buf *out, const struct snapshot *s, const struct prometheus_options *o,
                           const struct prometheus_labels *labels);
 
-/* Who a process is, in labels. */
+/* A process's identity as labels. */
 struct prometheus_who {
     struct str process, user, container, pod, space, job;
-    int32_t pid; /* 0: not by pid */
+    int32_t pid; /* 0: not by PID */
 };
 void prometheus_who(const struct process *p, struct prometheus_who *ret);
 int prometheus_who_compare(const struct prometheus_who *x, const struct prometheus_who *y);
-/* Behind others: a comma goes in front. */
+/* Follows other labels: begins with a comma. */
 void prometheus_who_labels(struct buf *out, const struct prometheus_who *who);
 
-/* What model servers say of themselves. */
+/* Figures of model servers. */
 void prometheus_serving(struct buf *out, const struct snapshot *s, const struct prometheus_options *o,
                         const struct prometheus_labels *labels);
 
@@ -119,11 +119,11 @@ void prometheus_serving(struct buf *out, const struct snapshot *s, const struct 
 void prometheus_dcgm(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);
 void prometheus_nvidia_smi(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);
 
-/* ---- OpenMetrics 1.0: families of counters without "_total", units, quotes escaped in help texts, and an end that shows that
- * nothing was cut off. */
+/* ---- OpenMetrics 1.0: counter families without "_total", units, escaped quotes in help texts, and an end marker that proves
+ * that nothing was cut off. */
 
 #define OPENMETRICS_TYPE "application/openmetrics-text"
 #define OPENMETRICS_CONTENT_TYPE OPENMETRICS_TYPE "; version=1.0.0; charset=utf-8"
 
-/* `text`: what prometheus_write() and its companions made, HELP and TYPE in front of each family. */
+/* `text`: the output of prometheus_write() and related functions, with HELP and TYPE before each family. */
 void openmetrics_from_prometheus(struct str text, struct buf *out);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Model servers as Prometheus series, with the model as a label. Servers on a GPU that have all labels in common are one: tokens
- * and requests are added up, of times and shares the largest is theirs.
+ * Model servers as Prometheus series, with the model as a label. Servers on a GPU with identical labels are merged: tokens and
+ * requests are added up, times and shares become their maximum.
  *
- * What OpenTelemetry has names for is there under these, too: histograms of which only the sum and the count are known, that is
- * with the one bucket that has all.
+ * Also uses OpenTelemetry's names, where they exist: histograms whose sum and count alone are known, with one bucket for all.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,11 +38,11 @@ struct served_here {
     struct prometheus_range place, series; /* labels of GPU and process; these with the model */
 };
 
-/* In the order of their labels: those that have all of them in common are neighbors. */
+/* Sorted by labels: servers with identical ones are neighbors. */
 struct servers {
     struct served_here *list;
     size_t count;
-    struct buf labels; /* of all of them, written once */
+    struct buf labels; /* of all servers, written once */
 };
 
 static int by_labels(const struct served_here *x, const struct served_here *y)
@@ -89,7 +88,7 @@ static void write_labels(struct servers *all, const struct prometheus_labels *la
     }
 }
 
-/* -ENOMEM, or 0; `ret` is to be freed then. */
+/* 0 or -ENOMEM; free `ret` either way. */
 static int list_servers(const struct snapshot *s, bool pids, const struct prometheus_labels *labels, struct servers *ret)
 {
     size_t count = 0;
@@ -115,7 +114,7 @@ static int list_servers(const struct snapshot *s, bool pids, const struct promet
     return 0;
 }
 
-/* How many from this one on have all labels in common; `kind`: and are of one kind. */
+/* How many from here on have identical labels and, with `kind`, the same kind. */
 static size_t run_of(const struct servers *all, size_t at, bool kind)
 {
     size_t end = at + 1;
@@ -162,7 +161,7 @@ static void write_part(struct buf *out, const struct servers *all, const struct 
 {
     buf_printf(out, "%s_%s{", histograms[which].name, part);
     buf_str(out, prometheus_text_of(&all->labels, s->place));
-    /* Its histograms are of chats and completions together: none of the operations that have a name. */
+    /* Its histograms combine chats and completions, so none of the named operations fits. */
     prometheus_label(out, false, "gen_ai_operation_name", "inference");
     prometheus_label(out, false, "gen_ai_provider_name", s->p->server_kind);
     if (s->p->model[0])

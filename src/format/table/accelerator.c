@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * NPUs and accelerators, a line each below the GPUs: what is known of them, in words.
+ * NPUs and accelerators, described in one line each below the GPUs.
  */
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * All GPUs on one line, in the form that a status bar reads.
+ * All GPUs on one line, in the format of a status bar.
  */
 #include "format/table/bar.h"
 
@@ -34,7 +34,7 @@ static enum bar_level level_of(const struct snapshot *s, const struct gpu *gpu)
     return gpu->activity.code >= ACTIVITY_LIGHTLY_LOADED ? LEVEL_BUSY : LEVEL_IDLE;
 }
 
-/* What is wrong with it, as the table of `whirr status` has it; nothing where a person need not look. */
+/* Its problem, as in the table of `whirr status`; nothing if it needs no attention. */
 static void trouble_words(struct buf *out, const struct page *page, const struct snapshot *s, const struct gpu *gpu)
 {
     const struct finding *first = verdict_first(s->verdict, gpu->index);
@@ -91,7 +91,7 @@ static enum bar_level write_line(struct buf *out, const struct page *page, const
     return worst;
 }
 
-/* Names and top processes, a line a GPU: for the mouse. */
+/* Names and top processes, one line per GPU, for the tooltip. */
 static void write_tooltip(struct buf *out, const struct page *page, const struct snapshot *s, int only)
 {
     char words[PROCESS_WORDS];

@@ -8,7 +8,7 @@
 #include "format/forecast.h"
 #include "format/table/page.h"
 
-/* What happens, in three forms: the column, the verdict of one that is there, the sentence. */
+/* An event in three forms: the column, the verdict once it has happened, the sentence. */
 struct event_words {
     const char *what, *will, *is, *not, *sentence;
 };
@@ -18,7 +18,7 @@ static const struct event_words store_words = {"history", "at limit in", "at its
                                                "history database at its size limit"};
 static const struct event_words disk_words = {"disk", "full in", "full", "won't fill up", "disk of the history database full"};
 
-/* "06:12", "Tue 06:12", "2026-11-24": as much as is needed. */
+/* "06:12", "Tue 06:12", "2026-11-24": as precise as needed. */
 static void clock_text(struct wall at, struct wall now, char *text, size_t size)
 {
     time_t seconds = (time_t)(at.ms / MS_PER_S);
@@ -137,7 +137,7 @@ struct soonest {
     const struct event_words *words;
     int gpu; /* -1: the host */
     size_t expected, known;
-    const struct forecast_when *rising; /* the first for which it is too early to say */
+    const struct forecast_when *rising; /* the first one that is too early to tell */
     int rising_gpu;
 };
 
@@ -168,7 +168,7 @@ void forecast_answer(const struct forecast *f, int only, char *text, size_t size
         consider(&s, &f->gpus[i].vram.when, &memory_words, f->gpus[i].gpu_index);
         consider(&s, &f->gpus[i].heat.when, &heat_words, f->gpus[i].gpu_index);
     }
-    /* A history at its limit does what it was told to: no news. */
+    /* A history at its limit works as configured: not worth mentioning. */
     if (f->has_store && only == ALL_GPUS && (f->store.of_disk || f->store.when.verdict != FORECAST_REACHED))
         consider(&s, &f->store.when, f->store.of_disk ? &disk_words : &store_words, -1);
     if (!s.when && s.rising) {

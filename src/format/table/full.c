@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every reading of every GPU, one a line, by walking over the metric table; what is absent says why at the end.
+ * Every reading of every GPU, one per line, from the metric table; the end says why others are absent.
  */
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ static void pair(struct buf *out, const struct page *page, const char *key, cons
     page_wrap(out, page, INK_PLAIN, value, KEY_WIDTH + 2, KEY_WIDTH + 2);
 }
 
-/* All that is missing for one reason, in one paragraph. */
+/* One paragraph with all that is missing for one reason. */
 static void absent(struct buf *out, const struct page *page, const struct gpu *gpu, enum reading_state why)
 {
     AUTO_BUF struct buf names = BUF(16384);

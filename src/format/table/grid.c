@@ -74,7 +74,7 @@ static int total(const struct grid *g, const int widths[GRID_COLUMNS_MAX])
     return sum;
 }
 
-/* The last column is the one that may be cut: its words are still worth something. */
+/* Cuts the last column if needed: its words remain useful. */
 static void squeeze(const struct grid *g, const struct page *page, int widths[GRID_COLUMNS_MAX])
 {
     enum { LAST_LEAST = 16 };
@@ -114,7 +114,7 @@ void grid_write(struct buf *out, const struct page *page, const struct grid *g)
                 continue;
             const char *text = r ? g->cells[(r - 1) * g->column_count + c] : g->columns[c].title;
             enum ink ink = r ? g->inks[(r - 1) * g->column_count + c] : INK_FAINT;
-            /* Nothing behind the last word of a line. */
+            /* No blanks after the last word of a line. */
             int width = c == last && g->columns[c].align == LEFT ? MIN_OF(widths[c], MAX_OF(width_of(text), 1)) : widths[c];
             buf_text(out, first ? "" : "  ");
             page_cell(out, page, ink, g->columns[c].align, text, width);

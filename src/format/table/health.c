@@ -34,7 +34,7 @@ static void paragraph(struct buf *out, const struct page *page, enum ink ink, co
     page_wrap(out, page, ink, text, 13, 13);
 }
 
-/* Trouble that shows now and would count against the GPU's health if it lasted; NULL: there is none. */
+/* Present trouble that would affect the GPU's health if it lasted, or NULL. */
 static const struct finding *seen_now(const struct verdict *verdict, const struct health_verdict *v)
 {
     for (size_t i = 0; verdict && v->state == HEALTH_HEALTHY && i < verdict->count; i++) {
@@ -46,7 +46,7 @@ static const struct finding *seen_now(const struct verdict *verdict, const struc
     return NULL;
 }
 
-/* The verdict, then what else was found. The worst finding is the verdict itself and is not said twice. */
+/* The verdict, then other findings. The worst finding is the verdict itself and is not repeated. */
 static void one(struct buf *out, const struct page *page, const struct health_verdict *v, int last, const struct finding *seen)
 {
     char head[64], age[NUMBER_SIZE];
@@ -81,7 +81,7 @@ static void one(struct buf *out, const struct page *page, const struct health_ve
         paragraph(out, page, health_ink_of(v->findings[i].state), "also", v->findings[i].reason);
 }
 
-/* What the judgement rests on. */
+/* What the verdict is based on. */
 static void looked(struct buf *out, const struct page *page, const struct gpu_looked *l)
 {
     char text[AREAS_WORDS];
@@ -105,7 +105,7 @@ static void limits(struct buf *out, const struct page *page, const struct health
         page_wrap(out, page, INK_FAINT, basis->log_message, 0, 0);
 }
 
-/* Whether the next GPU is as well as this one, so that both are one entry. A finding stands with its GPU. */
+/* Whether the next GPU has the same health, so that they share an entry. GPUs with findings don't. */
 static bool is_alike(const struct health_verdict *a, const struct health_verdict *b)
 {
     return b->gpu_index == a->gpu_index + 1 && a->state == b->state && !a->finding_count && !b->finding_count &&
@@ -138,7 +138,7 @@ void table_health(struct buf *out, const struct page *page, const struct health 
 
 /* ---- check plugins ---- */
 
-/* A '|' would end the text, a line feed the first line. */
+/* '|' would end the text, a newline the first line. */
 static void plugin_text(struct buf *out, const char *text)
 {
     for (; *text; text++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * `whirr why PID`: what limits a process, for people.
+ * `whirr why PID`: the limit of a process, for people.
  *
  *   train.py (pid 4242, alice) on GPU 0 computes in Python while the GPU waits.
  *     Limit    the host's CPU, 100% of the last 10s (very likely)

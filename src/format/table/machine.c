@@ -69,7 +69,7 @@ static void pair(struct buf *out, const struct page *page, const char *key, cons
     page_wrap(out, page, INK_PLAIN, value[0] ? value : page_dash(page), 16, 16);
 }
 
-/* "Driver  580.95.05", and those of other vendors by name: "Driver  amdgpu 6.12.12". */
+/* "Driver  580.95.05", and other vendors' drivers by name: "Driver  amdgpu 6.12.12". */
 static void table_drivers(struct buf *out, const struct page *page, const struct snapshot *s)
 {
     struct gpu_driver drivers[DRIVERS_MAX];
@@ -125,7 +125,7 @@ static struct reading permille_of(struct reading part, struct reading whole)
     return reading_ok((int64_t)((double)a * 1000.0 / (double)b));
 }
 
-/* "cores wait 12 %, memory 3 %, disks 40 %": where work had to wait within the last ten seconds; nothing when nothing did. */
+/* "cores wait 12 %, memory 3 %, disks 40 %": where work had to wait in the last ten seconds; empty if nowhere. */
 static void pressure_line(struct buf *out, const struct page *page, const struct host *host)
 {
     const struct {
@@ -144,7 +144,7 @@ static void pressure_line(struct buf *out, const struct page *page, const struct
     page_wrap(out, page, INK_WARN, text.at, 9, 9);
 }
 
-/* All that draws power, as far as it is known. */
+/* Everything with a known power draw. */
 static void power_line(struct buf *out, const struct page *page, const struct host *host)
 {
     char text[NUMBER_SIZE];

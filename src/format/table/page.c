@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 
-/* Only the 16 colours that every terminal theme chooses itself, so that light backgrounds stay readable. */
+/* Only the 16 colors that every terminal theme defines, so that light backgrounds stay readable. */
 static const char *const inks[] = {
     [INK_PLAIN] = "",  [INK_STRONG] = "1", [INK_FAINT] = "2",  [INK_LOAD] = "32", [INK_MEMORY] = "36",
     [INK_GOOD] = "32", [INK_WARN] = "33",  [INK_BAD] = "1;31", [INK_LABEL] = "7",
@@ -37,7 +37,7 @@ enum sign severity_sign(enum severity severity, bool rests)
     return severity > SEVERITY_INFO ? SIGN_LOOK : rests ? SIGN_REST : SIGN_FINE;
 }
 
-/* The few signs of our own texts that have an ASCII form; the rest (names of others) becomes '?'. Returns the columns used. */
+/* Replaces the few signs in our texts that have an ASCII form; others (foreign names) become '?'. Returns the width. */
 static int add_ascii(struct buf *out, struct str sign)
 {
     static const struct {
@@ -72,7 +72,7 @@ int page_fit(struct buf *out, const struct page *page, struct str text, int widt
         int columns = text_width(sign);
         if (cut && used + columns > width - 1)
             break;
-        /* Whatever a process calls itself, it does not move our cursor. */
+        /* A process name must not move our cursor. */
         if (sign.len == 1 && ((unsigned char)sign.at[0] < 0x20 || (unsigned char)sign.at[0] >= 0x7f))
             buf_char(out, '?');
         else if (page->utf8)
@@ -123,7 +123,7 @@ void page_cell(struct buf *out, const struct page *page, enum ink ink, enum alig
     AUTO_BUF struct buf fitted = BUF(4096);
     int used = page_fit(&fitted, page, str_from(text), width);
     int blanks = MAX_OF(width - used, 0);
-    if (fitted.no_memory) /* a blank cell would look like one of which nothing is known */
+    if (fitted.no_memory) /* a blank cell would look like an unknown value */
         out->failed = out->no_memory = true;
     if (align == RIGHT)
         buf_printf(out, "%*s", blanks, "");
@@ -140,12 +140,12 @@ void page_bar(struct buf *out, const struct page *page, enum ink ink, struct rea
     if (width <= 0)
         return;
     if (permille.state != READING_OK) {
-        buf_printf(out, "%*s", width, ""); /* an empty track would be a zero that was not measured */
+        buf_printf(out, "%*s", width, ""); /* an empty track would look like a measured zero */
         return;
     }
     int64_t value = MIN_OF(MAX_OF(reading_or(permille, 0), (int64_t)0), (int64_t)1000);
     int64_t parts = (value * width * 8 + 500) / 1000;
-    /* A little is never nothing: the smallest sign stands for it. */
+    /* Never round a small value down to nothing. */
     if (value > 0 && parts == 0)
         parts = 1;
     int full = page->utf8 ? (int)(parts / 8) : (int)((parts + 4) / 8), used = full;
@@ -163,7 +163,7 @@ void page_bar(struct buf *out, const struct page *page, enum ink ink, struct rea
     end_ink(out, page, INK_FAINT);
 }
 
-/* A unit stays with its number. */
+/* Keeps a unit with its number. */
 static bool is_unit(struct str word)
 {
     static const char *const units[] = {"W",   "°C",  "Hz",  "MHz", "KiB", "MiB",  "GiB",
@@ -209,7 +209,7 @@ void page_wrap(struct buf *out, const struct page *page, enum ink ink, const cha
 
 static void page_add(char *text, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 
-/* Behind a comma, where there is something before it. */
+/* Appends, after a comma if there is text before. */
 static void page_add(char *text, const char *format, ...)
 {
     size_t len = strlen(text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the reader's terminal can show, and text that keeps to it: widths in columns, colours only where they are wanted, plain
- * ASCII where the locale knows no more.
+ * The capabilities of the terminal, and text that respects them: widths in columns, colors only if wanted, plain ASCII if the
+ * locale requires it.
  */
 #pragma once
 
@@ -15,56 +15,56 @@
 #include "model/severity.h"
 
 struct page {
-    int width; /* columns; 0: as wide as it takes */
+    int width; /* columns; 0: unlimited */
     bool color;
     bool utf8;
-    bool whole;      /* a pipe: lines are wrapped, never cut */
-    bool verbose;    /* evidence, too */
-    bool root;       /* commands need no sudo */
+    bool whole;      /* a pipe: wrap lines, never cut them */
+    bool verbose;    /* show evidence, too */
+    bool root;       /* omit sudo from commands */
     struct wall now; /* for ages */
 };
 
-/* Meanings, not colours: readable on light and dark backgrounds. */
+/* Meanings instead of colors: readable on light and dark backgrounds. */
 enum ink { INK_PLAIN, INK_STRONG, INK_FAINT, INK_LOAD, INK_MEMORY, INK_GOOD, INK_WARN, INK_BAD, INK_LABEL };
 
 enum align { LEFT, RIGHT };
 
-/* Columns that a text takes: 0 for combining characters, 2 for wide ones. */
+/* Width of a text in columns: 0 for combining characters, 2 for wide ones. */
 int text_width(struct str s);
 static inline int width_of(const char *text)
 {
     return text_width(str_from(text));
 }
 
-/* Signs that have an ASCII form. */
-const char *page_dash(const struct page *page); /* what people see for an absent reading */
+/* Signs with an ASCII form. */
+const char *page_dash(const struct page *page); /* shown for an absent reading */
 const char *page_dot(const struct page *page);  /* between parts of a line */
 
-/* What stands in front of a line, the same in every view: look at it, in use and fine, nothing to see. */
+/* The sign before a line, the same in every view: needs a look, in use and fine, idle. */
 enum sign { SIGN_LOOK, SIGN_FINE, SIGN_REST };
 const char *page_sign(const struct page *page, enum sign sign);
-/* Worth a look from a notice on. */
+/* From a notice on, it needs a look. */
 enum sign severity_sign(enum severity severity, bool rests);
 /* Red: act now; yellow: look soon; plain: worth knowing. */
 enum ink severity_ink(enum severity severity);
-/* Text in an ink; nothing but the text when the page has no colour. */
+/* Text in an ink; plain if the page has no color. */
 void page_ink(struct buf *out, const struct page *page, enum ink ink, struct str text);
 
-/* The text, cut with an ellipsis to at most `width` columns (0: not cut), in ASCII where the page needs it. Returns its columns. */
+/* Truncates the text with an ellipsis to `width` columns (0: don't), in ASCII if needed. Returns its width. */
 int page_fit(struct buf *out, const struct page *page, struct str text, int width);
 
-/* The mark of everything that was not measured on a real machine. */
+/* Marks everything that was not measured on real hardware. */
 void page_simulated(struct buf *out, const struct page *page);
 /* A cell of exactly `width` columns. */
 void page_cell(struct buf *out, const struct page *page, enum ink ink, enum align align, const char *text, int width);
 
-/* A bar of `width` columns, filled to permille; an absent reading has none. */
+/* A bar of `width` columns, filled to permille; blank for an absent reading. */
 void page_bar(struct buf *out, const struct page *page, enum ink ink, struct reading permille, int width);
 
-/* Whole words, broken into lines that begin with `indent` blanks; the first line continues at column `used`. */
+/* Wraps whole words into lines indented by `indent` blanks; the first line continues at column `used`. */
 void page_wrap(struct buf *out, const struct page *page, enum ink ink, const char *text, int indent, int used);
 
-/* Numbers for people. Each leaves the dash where the reading is absent. */
+/* Numbers for people. Each writes a dash for an absent reading. */
 enum { NUMBER_SIZE = 32 };
 void show_bytes(char text[NUMBER_SIZE], const struct page *page, struct reading bytes);       /* "16.6 GiB", "312 MiB" */
 void show_percent(char text[NUMBER_SIZE], const struct page *page, struct reading permille);  /* "78%" */
@@ -74,10 +74,9 @@ void show_energy(char text[NUMBER_SIZE], const struct page *page, struct reading
 void show_rate(char text[NUMBER_SIZE], const struct page *page, struct reading bytes_per_s); /* "1.2 MiB/s" */
 /* "17.6/24.0 GiB", in the unit of the second. */
 void show_bytes_of(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total);
-/* What a model server says of itself: "24 requests running, 9 waiting, KV cache 98%"; "" where it says nothing of these. */
+/* A model server's figures: "24 requests running, 9 waiting, KV cache 98%"; "" without these. */
 enum { SERVING_WORDS = 160 };
 const char *show_requests(char text[SERVING_WORDS], const struct process *p);
 /* "first token 4.2 s, 39 ms per token, 1500 prompt tokens/s, 40% of prompts cached, 22 requests a minute interrupted" */
 const char *show_answering(char text[SERVING_WORDS], const struct process *p);
-void show_age(char text[NUMBER_SIZE], const struct page *page,
-              int64_t ms); /* "40s", "12m", "3h 7m", "5d 4h"; negative: not known */
+void show_age(char text[NUMBER_SIZE], const struct page *page, int64_t ms); /* "40s", "12m", "3h 7m", "5d 4h"; negative: unknown */

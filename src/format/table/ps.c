@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Processes as a table: one row for each (process, GPU).
+ * Processes as a table: one row per (process, GPU).
  */
 #include <stdio.h>
 #include <string.h>

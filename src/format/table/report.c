@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The report for people, made from its JSON form.
+ * The report for people, made from its JSON.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -52,7 +52,7 @@ static void cell(struct grid *g, const struct page *page, const json_t *row, con
     double value = report_number_of(row, key);
     if (!has_number(row, key))
         snprintf(text, sizeof text, "%s", page_dash(page));
-    else if (strcmp(format_kind, "hours") == 0 && value > 0 && value < 0.95) /* "57m" says more than 0.95 */
+    else if (strcmp(format_kind, "hours") == 0 && value > 0 && value < 0.95) /* "57m" is more telling than 0.95 */
         snprintf(text, sizeof text, "%s", words_duration(llround(value * 3600) * 1000, lasted));
     else if (strcmp(format_kind, "amount") == 0)
         snprintf(text, sizeof text, value > 0 && value < 0.95 ? "%.2g" : "%.1f", value);
@@ -71,7 +71,7 @@ static void cell(struct grid *g, const struct page *page, const json_t *row, con
     grid_add(g, INK_PLAIN, text);
 }
 
-/* Who or what a row is about. */
+/* The name of a row. */
 static const char *name_of(const json_t *row, bool limits)
 {
     const char *kind = json_text(row, "kind"), *name = json_text(row, limits ? "words" : "name");
@@ -82,7 +82,7 @@ static const char *name_of(const json_t *row, bool limits)
     return name[0] ? name : limits ? "(not judged)" : "(none)";
 }
 
-/* Where a limit lies, for people. */
+/* The side of a limit, for people. */
 static const char *side_of(const struct page *page, const json_t *row)
 {
     static const char *const words[][2] = {{"gpu", "GPU"}, {"link", "link"}, {"host", "host"}, {"others", "other programs"}};
@@ -111,7 +111,7 @@ static void groups(struct buf *out, const struct page *page, const json_t *body,
         const json_t *row = json_array_get(rows, i);
         const char *name = json_text(row, "name");
         bool none = strcmp(json_text(row, "kind"), "unattributed") == 0;
-        /* The last row says what no process was given: without it the rows would not add up. */
+        /* The last row is the unattributed rest, so that the rows add up. */
         if (i >= most && !none)
             continue;
         grid_add(&g, none || !name[0] ? INK_FAINT : INK_PLAIN, name_of(row, limits));
@@ -223,7 +223,7 @@ static void hot_spells(struct buf *out, const struct page *page, const json_t *b
         }
         show_times(row, page, since, until);
         show_age(lasted, page, (int64_t)(report_number_of(row, "duration_seconds") * 1000));
-        /* Of an hour it is only known that it was hot at some time in it. */
+        /* An hour only tells that it was hot at some time. */
         bool coarse = report_number_of(row, "resolution_seconds") >= 3600;
         if (coarse && report_number_of(row, "slowed_percent") > 0) {
             show_age(part, page,
@@ -310,7 +310,7 @@ static void notes(struct buf *out, const struct page *page, const json_t *body)
     }
 }
 
-/* Many hosts run no models, pods or jobs: a table of nothing says nothing. */
+/* Many hosts have no models, pods or jobs: omit an empty table. */
 static bool has_names(const json_t *rows)
 {
     for (size_t i = 0; i < json_array_size(rows); i++)

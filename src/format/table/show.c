@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Readings for people: the words of base/words.h, and a dash where nothing is known.
+ * Readings for people: the words of base/words.h, and a dash for unknown values.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ void show_rate(char text[NUMBER_SIZE], const struct page *page, struct reading b
     show(text, page, bytes_per_s, words_rate);
 }
 
-/* Both in the unit of the whole. */
+/* Both in the unit of the total. */
 void show_bytes_of(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total)
 {
     char whole_text[WORDS_SIZE];

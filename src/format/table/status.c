@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The status of all GPUs at a glance: a verdict, then a row for each GPU, marked only where something is unusual.
+ * The status of all GPUs at a glance: a verdict, then one row per GPU, marked only if something is unusual.
  *
  *   desk   4 GPUs   1184 W   ▲ GPU 1 is throttling (93 °C)
  *     GPU            UTIL        VRAM GiB    TEMP    POWER W   FAN       TOP PROCESS
@@ -7,8 +7,8 @@
  *   ▲ 1 RTX 4090     ████▉  97%  19.7/24.0   93 °C   316/450   100%      train.py (alice)  THERMAL
  *   why: whirr why · live: whirr top
  *
- * Widths come from the data. A narrow page first loses gaps and bars, then the process, then columns; columns of which no GPU knows
- * anything are left out.
+ * Widths come from the data. A narrow page first loses gaps and bars, then the process, then columns; columns without any known
+ * value are left out.
  */
 #include <stdio.h>
 #include <string.h>
@@ -33,11 +33,11 @@ enum column {
 
 static const struct {
     const char *title;
-    bool always; /* also when no GPU knows it */
-    bool extra;  /* only where there is room beside the processes */
+    bool always; /* even without a known value */
+    bool extra;  /* only if there is room beside the processes */
 } columns[COLUMN_COUNT] = {
     [COLUMN_UTIL] = {.title = "UTIL", .always = true},
-    [COLUMN_WORK] = {.title = "WORK", .extra = true}, /* what the multiprocessors did of it */
+    [COLUMN_WORK] = {.title = "WORK", .extra = true}, /* the multiprocessors' share of it */
     [COLUMN_VRAM] = {.title = "VRAM GiB", .always = true},
     [COLUMN_TEMP] = {.title = "TEMP", .always = true},
     [COLUMN_HOTSPOT] = {.title = "HOTSPOT", .extra = true},
@@ -57,11 +57,11 @@ struct status_cell {
 struct status_layout {
     const struct verdict *verdict;      /* NULL: not judged */
     int index, name, bar, gap, process; /* process 0: left out */
-    int text[COLUMN_COUNT];             /* 0: the column is left out */
-    bool rpm;                           /* some fan is given in turns: percents stand above their digits */
+    int text[COLUMN_COUNT];             /* 0: column left out */
+    bool rpm;                           /* some fans report rpm: align percents with their digits */
 };
 
-/* Yellow within 10 degrees of where the GPU throttles, red within 3; without a known limit that is 90. */
+/* Yellow within 10 degrees of the throttling temperature, red within 3; 90 if it is unknown. */
 static enum ink heat_ink(const struct gpu *gpu)
 {
     int64_t temp, limit = reading_or(gpu->temp_limit_mdegc, 90000);
@@ -70,7 +70,7 @@ static enum ink heat_ink(const struct gpu *gpu)
     return temp >= limit - 3000 ? INK_BAD : temp >= limit - 10000 ? INK_WARN : INK_PLAIN;
 }
 
-/* At its stock limit a GPU works as it was built; a lowered one is worth a look. */
+/* At its stock limit a GPU works as designed; a lowered limit deserves a look. */
 static enum ink power_ink(const struct gpu *gpu)
 {
     int64_t power, limit;
@@ -154,7 +154,7 @@ static void instance_name(char text[GPU_NAME_SIZE], const struct page *page, con
     snprintf(text, GPU_NAME_SIZE, "%s %s", page->utf8 ? "└" : "-", instance->profile[0] ? instance->profile : "instance");
 }
 
-/* The process that uses it most, in the longest form that fits, or why none can be named. */
+/* Its top process in the longest form that fits, or why none can be named. */
 static void process_text(const struct gpu *gpu, int width, char out[PROCESS_WORDS], enum ink *ink)
 {
     const struct process *top = gpu_top_process(gpu);
@@ -173,15 +173,14 @@ static void process_text(const struct gpu *gpu, int width, char out[PROCESS_WORD
     }
 }
 
-/* The most important finding about a GPU that a person should look at; NULL: none, or an instance, which is not judged by itself.
- */
+/* The most important finding about a GPU that needs a look; NULL: none, or an instance, which isn't judged on its own. */
 static const struct finding *first_trouble(const struct status_layout *l, const struct gpu *gpu)
 {
     const struct finding *first = gpu->profile[0] ? NULL : verdict_first(l->verdict, gpu->index);
     return first && first->severity > SEVERITY_INFO ? first : NULL;
 }
 
-/* "THERMAL", "waits for disk"; a lowered power limit that is reached is no trouble, but explains the speed. */
+/* "THERMAL", "waits for disk"; reaching a lowered power limit is no trouble, but explains the speed. */
 static const char *label_of(const struct status_layout *l, const struct gpu *gpu, enum ink *ink)
 {
     const struct finding *first = first_trouble(l, gpu);
@@ -214,7 +213,7 @@ static void measure_row(struct status_layout *l, const struct page *page, const 
     l->process = MAX_OF(l->process, width_of(who) + (label[0] ? 2 + width_of(label) : 0));
 }
 
-/* The blanks before a column: the numbers stand a little apart where there is room. */
+/* The blanks before a column: separates the numbers if there is room. */
 static int gap_before(const struct status_layout *l, size_t column)
 {
     return column == COLUMN_UTIL || column == COLUMN_WORK || column == COLUMN_VRAM || (column == COLUMN_FAN && l->rpm) ? 2 : l->gap;
@@ -319,7 +318,7 @@ static void header(struct buf *out, const struct page *page, const struct status
     end_line(out);
 }
 
-/* The process, as far as there is room, and what is wrong. */
+/* The process, as far as there is room, and the problem. */
 static void last_cell(struct buf *out, const struct page *page, const struct status_layout *l, const struct gpu *gpu)
 {
     char who[PROCESS_WORDS];
@@ -384,7 +383,7 @@ static void row(struct buf *out, const struct page *page, const struct status_la
     end_line(out);
 }
 
-/* A GPU that cannot be read has its reason where the numbers would be. */
+/* A GPU that can't be read shows the reason in place of its numbers. */
 static void row_in_words(struct buf *out, const struct page *page, const struct status_layout *l, const struct gpu *gpu,
                          const char *index)
 {

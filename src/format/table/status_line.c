@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lines of the status table that are words: the verdict above the rows, sources in trouble, and what stands there without a GPU.
+ * Text lines of the status table: the verdict above the rows, sources in trouble, and the message without a GPU.
  */
 #include "format/table/table.h"
 
@@ -34,7 +34,7 @@ static void total_words(char *text, const struct page *page, const struct snapsh
         show_watts(text, page, total);
 }
 
-/* "host 1420 W" by a sensor, else "CPU 95 W"; "" where neither is known. */
+/* "host 1420 W" by a sensor, or else "CPU 95 W"; "" if neither is known. */
 static void host_words(char *text, size_t size, const struct page *page, const struct host *host)
 {
     char watts[NUMBER_SIZE];
@@ -45,7 +45,7 @@ static void host_words(char *text, size_t size, const struct page *page, const s
         snprintf(text, size, "%s %s", whole ? "host" : "CPU", watts);
 }
 
-/* The worst that is to be seen, and how much more there is: "GPU 1 is throttling (93 °C), 2 more". Its urgency is its ink. */
+/* The worst finding, and how many more there are: "GPU 1 is throttling (93 °C), 2 more". Returns its ink. */
 static enum ink worst_words(char *text, size_t size, const struct snapshot *s, int only)
 {
     const struct finding *worst = NULL;
@@ -115,7 +115,7 @@ void status_verdict(struct buf *out, const struct page *page, const struct snaps
     parts[HOST_POWER].ink = INK_FAINT;
     parts[VERDICT].ink = worst_words(worst, sizeof worst, s, only);
     snprintf(parts[VERDICT].text, sizeof parts[VERDICT].text, "%s %s", sign_of(page, parts[VERDICT].ink), worst);
-    /* The verdict is what people came for: on a narrow page the rest makes room, the least important first. */
+    /* The verdict matters most: on a narrow page, drop other parts, the least important first. */
     static const int dispensable[] = {HOST_POWER, POWER, COUNT, HOST};
     int width = -3;
     for (int i = 0; i < PARTS; i++)
@@ -141,7 +141,7 @@ static const struct gpu_lease *lease_of(const struct gpu *gpu, bool settings)
     return settings ? &gpu->settings : &gpu->lease;
 }
 
-/* Whether it is the first that has this lease, and which ones have it: "GPUs 0, 1". */
+/* Whether this is the first GPU of its lease, and all GPUs of it: "GPUs 0, 1". */
 static bool leased_gpus(const struct snapshot *s, size_t at, bool settings, char *out, size_t size)
 {
     const struct gpu_lease *l = lease_of(&s->gpus[at], settings);
@@ -201,7 +201,7 @@ void table_no_gpu(struct buf *out, const struct page *page, const struct snapsho
 {
     char text[SOURCE_MESSAGE_SIZE + 64];
     int name_width = 0;
-    /* Where a reason is known, it is the answer: what could not be asked was not looked for. */
+    /* If a reason is known, it is the answer: "no GPU" would be wrong if none could be queried. */
     const struct finding *first = verdict_main(s->verdict);
     if (first && first->gpu_index < 0 && first->code != FINDING_NO_GPU)
         snprintf(text, sizeof text, "%s.", first->headline);

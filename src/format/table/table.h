@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Snapshots as text for people. All of it keeps to the page: its width, its colours, its signs.
+ * Snapshots as text for people, which respects the page: its width, its colors, its signs.
  */
 #pragma once
 
@@ -11,15 +11,15 @@
 struct why;
 struct finding_settings;
 
-/* `whirr status`: a verdict and one row for each GPU. only: the position of one GPU, or ALL_GPUS. */
-/* Every code of a finding, with its severity and meaning. */
+/* `whirr status`: a verdict and one row per GPU. only: the position of one GPU, or ALL_GPUS. */
+/* All codes of findings, with their severity and meaning. */
 void table_finding_codes(struct buf *out, const struct page *page, const struct finding_settings *settings);
 void table_status(struct buf *out, const struct page *page, const struct snapshot *s, int only);
-/* The last line: where to look next. */
+/* The last line: further commands. */
 void table_status_hints(struct buf *out, const struct page *page, const struct snapshot *s);
-/* What `whirr` says where there is no GPU: why, and what to do. */
+/* The output of `whirr` without a GPU: why, and what to do. */
 void table_no_gpu(struct buf *out, const struct page *page, const struct snapshot *s);
-/* NPUs and accelerators, which no other table has. */
+/* NPUs and accelerators, which no other table shows. */
 void table_accelerators(struct buf *out, const struct page *page, const struct snapshot *s);
 /* `whirr status --full`: every reading of every GPU, by groups. */
 void table_full(struct buf *out, const struct page *page, const struct snapshot *s, int only);
@@ -27,14 +27,14 @@ void table_full(struct buf *out, const struct page *page, const struct snapshot 
 void table_ps(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows);
 /* Where a process spends its CPU time, below an explanation. */
 void table_cpu_time(struct buf *out, const struct page *page, const struct process *p, const char *words);
-/* `whirr why PID`: what limits these processes. cpu_time: where the CPU time of the first goes; "" unknown. */
+/* `whirr why PID`: the limits of these processes. cpu_time: where the first one spends CPU time; "": unknown. */
 void table_limits(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows,
                   const char *cpu_time);
-/* At most 12 lines, worst first, equal GPUs on one line; a verbose page has all evidence. command: what the hints of the last line
- * begin with; NULL: none. */
+/* At most 12 lines, worst first, equal GPUs on one line; a verbose page shows all evidence. command: prefix of the hints in the
+ * last line; NULL: none. */
 void table_why(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only,
                const char *command);
-/* `whirr why --idle`: what keeps each GPU from resting. */
+/* `whirr why --idle`: what keeps each GPU from idling. */
 void table_idle(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only);
 void table_resources(struct buf *out, const struct page *page, const struct snapshot *s, const struct host *host);
 void table_devices(struct buf *out, const struct page *page, const struct snapshot *s, int only);
@@ -43,19 +43,19 @@ void table_driver(struct buf *out, const struct page *page, const struct snapsho
 struct lease;
 struct lease_list;
 void table_leases(struct buf *out, const struct page *page, const struct lease_list *list, struct wall now);
-/* All of one, a line for each thing. */
+/* Everything about one lease, one property per line. */
 void table_lease(struct buf *out, const struct page *page, const struct lease *l, struct wall now);
 
-/* Answers about the past, from their JSON; -EPROTO when it is not such a body. by: "user", "container", "command", or NULL for all
- * of them. */
+/* Answers about the past, from their JSON; -EPROTO if it is malformed. by: "user", "container", "command", or NULL for all of
+ * them. */
 struct json_t;
 int table_past(struct buf *out, const struct page *page, const struct json_t *body);
 int table_report(struct buf *out, const struct page *page, const struct json_t *body, const char *by);
 
 /* ---- The lines around the rows of the status table. ---- */
 
-/* "desk   4 GPUs   1184 W   ▲ GPU 1 is throttling (93 °C)", and in plain sight where the GPUs are simulated. */
+/* "desk   4 GPUs   1184 W   ▲ GPU 1 is throttling (93 °C)", with a clear mark for simulated GPUs. */
 void status_verdict(struct buf *out, const struct page *page, const struct snapshot *s, int only);
-/* One line for each source that is in trouble. */
-void status_leases(struct buf *out, const struct page *page, const struct snapshot *s, int only); /* one line a lease */
+/* One line per source in trouble. */
+void status_leases(struct buf *out, const struct page *page, const struct snapshot *s, int only); /* one line per lease */
 void status_troubles(struct buf *out, const struct page *page, const struct snapshot *s);

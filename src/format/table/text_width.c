@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How many columns a text takes on a terminal. Our own small table, because wcwidth() depends on the locale that is set.
+ * The width of a text on a terminal. Has its own small table, because wcwidth() depends on the locale.
  */
 #include "base/cleanup.h"
 #include "format/table/page.h"
@@ -8,7 +8,7 @@ struct range {
     uint32_t first, last;
 };
 
-/* Combining marks, joiners and variation selectors of the scripts that names are written in. */
+/* Combining marks, joiners and variation selectors of the scripts that names use. */
 static const struct range none_wide[] = {
     {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x05bf, 0x05c7}, {0x0610, 0x061a}, {0x064b, 0x065f}, {0x0670, 0x0670},
     {0x06d6, 0x06dc}, {0x06df, 0x06e4}, {0x0900, 0x0902}, {0x093a, 0x093a}, {0x093c, 0x093c}, {0x0941, 0x0948}, {0x094d, 0x094d},
@@ -54,7 +54,7 @@ int text_width(struct str s)
     while (s.len) {
         size_t len = str_utf8(s);
         if (len <= 1) {
-            width++; /* ASCII, or a stray byte that is shown as one '?' */
+            width++; /* ASCII, or an invalid byte that is shown as '?' */
             len = 1;
         } else {
             uint32_t c = decode(s.at, len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The explanation for people, at most LINES_MAX lines for any number of GPUs:
+ * The explanation for people, in at most LINES_MAX lines for any number of GPUs:
  *
  *   ▲ GPU 1 is loud (fan 100%) because it can't dissipate 316 W.
  *     Cause  train.py (alice) has been training Llama-3.1-8B for 7m (very likely)
@@ -9,7 +9,7 @@
  *   ○ GPU 3  idle
  *   evidence: whirr why -v · one GPU: whirr why --gpu 1
  *
- * A verbose page has every cause with its evidence instead.
+ * A verbose page shows every cause with its evidence instead.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void mark(struct buf *out, const struct page *page, const struct why_part
     buf_char(out, ' ');
 }
 
-/* Root is not told to use sudo. */
+/* Removes sudo for root. */
 static const char *command_for(const struct page *page, const char *text, char out[WHY_LINE_SIZE])
 {
     size_t len = 0;
@@ -87,7 +87,7 @@ static const char *with_likelihood(const struct why_cause *cause, char out[WHY_T
 
 /* ---- the idle audit ---- */
 
-/* What keeps the GPU from resting, and with `whole` what is worth knowing, what is ruled out, and what to do. */
+/* What keeps the GPU from idling; with `whole`, also what is worth knowing, what is ruled out, and what to do. */
 static void audit_lines(struct buf *out, const struct page *page, const struct idle_audit *a, bool whole)
 {
     char text[WHY_TEXT_SIZE], line[WHY_LINE_SIZE];
@@ -155,7 +155,7 @@ static void whole_part(struct buf *out, const struct page *page, const struct wh
     suggestions(out, page, part, WHY_SUGGESTIONS_MAX);
 }
 
-/* "Looked  errors, link, heat, ...", "Not at  error counters": what the judgement of a GPU rests on. */
+/* "Looked  errors, link, heat, ...", "Not at  error counters": what a GPU's verdict is based on. */
 static void looked_lines(struct buf *out, const struct page *page, const struct gpu_looked *l)
 {
     char text[AREAS_WORDS];
@@ -186,7 +186,7 @@ void table_cpu_time(struct buf *out, const struct page *page, const struct proce
 
 /* ---- the short form ---- */
 
-/* The headline says it already. */
+/* Whether the headline already contains the text. */
 static bool is_in_headline(const struct why_part *part, const char *text)
 {
     char words[WHY_TEXT_SIZE];
@@ -195,7 +195,7 @@ static bool is_in_headline(const struct why_part *part, const char *text)
     return strcasestr(part->brief.headline[0] ? part->brief.headline : part->answer, words) != NULL;
 }
 
-/* Below the first finding: what can bring it about, then what it brings about and what else is wrong. */
+/* Below the first finding: its possible causes, then its effects and other problems. */
 static void cause_lines(struct buf *out, const struct page *page, const struct why *why, const struct why_part *part, size_t most)
 {
     static const char cannot[] = "can't tell why: ";
@@ -222,7 +222,7 @@ static void cause_lines(struct buf *out, const struct page *page, const struct w
     }
 }
 
-/* What there is to say about the GPU that matters most, or the only one that was asked for. */
+/* The explanation of the most important GPU, or the only one requested. */
 static void write_first(struct buf *out, const struct page *page, const struct why *why, const struct why_part *part,
                         size_t causes_most)
 {
@@ -241,7 +241,7 @@ static void write_first(struct buf *out, const struct page *page, const struct w
     suggestions(out, page, part, 2);
 }
 
-/* A narrow page has less room for causes, not for advice. */
+/* A narrow page leaves less room for causes, not for advice. */
 static void first_part(struct buf *out, const struct page *page, const struct why *why, const struct why_part *part, bool alone)
 {
     size_t start = out->len, most = alone ? LINES_MAX - 2 : LINES_MAX * 3 / 4;
@@ -258,10 +258,10 @@ static bool same_line(const struct why_part *a, const struct why_part *b)
            strcmp(a->brief.doing, b->brief.doing) == 0 && a->activity.code == b->activity.code;
 }
 
-/* Lists of GPUs that share a line, in the order of the worst. */
+/* GPUs that share a line, in the order of the worst. */
 struct why_group {
     size_t first, count;
-    bool shown; /* the first of them has been explained already */
+    bool shown; /* the first of them is explained already */
 };
 
 static size_t make_groups(const struct why *why, bool explained, struct why_group *groups, unsigned *of)
@@ -307,7 +307,7 @@ static void group_title(const struct why *why, const unsigned *of, unsigned g, s
     }
 }
 
-/* roomy: there are enough lines for one that goes on in the next; else it is cut. */
+/* roomy: enough lines to continue on the next one; otherwise it is cut. */
 static void group_line(struct buf *out, const struct page *page, const struct why_part *part, size_t count, const char *title,
                        int width, bool roomy)
 {
@@ -458,7 +458,7 @@ void table_idle(struct buf *out, const struct page *page, const struct snapshot 
     idle_groups(out, page, s, why, true);
     if (why->gpu_count < 2 || lines_of(out, start) <= LINES_MAX)
         return;
-    /* Causes alone; the rest is one command away. */
+    /* Only causes; another command shows the rest. */
     out->len = body;
     idle_groups(out, page, s, why, false);
     page_ink(out, page, INK_FAINT, STR("all of one GPU: whirr why --idle --gpu 0"));
@@ -476,7 +476,7 @@ static void hints(struct buf *out, const struct page *page, const struct why *wh
     buf_char(out, '\n');
 }
 
-/* Equal GPUs without trouble need no sentence of their own. */
+/* Identical GPUs without trouble share one sentence. */
 static bool all_equal(const struct why *why)
 {
     for (size_t i = 0; i < why->gpu_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Answers about the past for people, made from their JSON form.
+ * Answers about the past for people, made from their JSON.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -67,7 +67,7 @@ static void moment_title(struct buf *out, const struct page *page, const json_t 
     page_wrap(out, page, INK_LOAD, title, 0, 0);
 }
 
-/* The parts of the explanation, by the code that shows those of today. */
+/* Shows the parts with the code for present explanations. */
 static void moment_parts(struct buf *out, const struct page *page, const json_t *body)
 {
     const json_t *gpus = json_object_get(body, "gpus");
@@ -152,10 +152,10 @@ static void episode(struct buf *out, const struct page *page, const json_t *e, s
         evidence_of(out, page, e);
 }
 
-/* ---- the same work several times, or on several GPUs, is one entry of the short form ---- */
+/* ---- recurring work, or work on several GPUs, as one entry of the short form ---- */
 
 struct span_entry {
-    const json_t *first; /* the most important of them */
+    const json_t *first; /* the most important one */
     size_t count;
     int64_t times;
     struct wall since, until;
@@ -276,7 +276,7 @@ static size_t lines_from(const struct buf *out, size_t start)
     return lines;
 }
 
-/* As many as fit on the screen; at least one. Returns how many. */
+/* As many as fit on the screen, at least one. Returns how many. */
 static size_t entry_lines(struct buf *out, const struct page *page, const struct span_entry *entries, size_t count, size_t start)
 {
     for (size_t i = 0; i < count; i++) {
@@ -290,7 +290,7 @@ static size_t entry_lines(struct buf *out, const struct page *page, const struct
     return count;
 }
 
-/* The answer for a list: it does not say the first of it twice. */
+/* The answer above a list, without repeating its first entry. */
 static void span_summary(struct buf *out, const struct page *page, const json_t *body, size_t count)
 {
     char text[160], missing[NUMBER_SIZE];
