@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Life of the server: sockets, loop, reload, the end.
+ * The server's lifecycle: sockets, loop, reload, shutdown.
  */
 #include "serve/server.h"
 
@@ -24,7 +24,7 @@ static void on_fresh(void *owner)
 static void on_periodic(void *owner)
 {
     struct server *s = owner;
-    site_refresh_tokens(&s->site); /* also without requests: tokens that come and go are in the log */
+    site_refresh_tokens(&s->site); /* even without requests: the log shows added and removed tokens */
     live_publish(&s->live);
     if (s->parts.sampled)
         s->parts.sampled(s->parts.user, s->data.periodic);
@@ -36,7 +36,7 @@ static void add_series(struct buf *out, const char *name, const char *type, cons
     buf_printf(out, "%s %llu\n", name, (unsigned long long)value);
 }
 
-/* A monitor says what it costs itself. */
+/* A monitor reports its own cost. */
 static void own_cost(struct buf *out)
 {
     struct rusage used;
@@ -68,7 +68,7 @@ static void on_prometheus(void *owner, struct buf *out)
 
 /* ---- start ---- */
 
-/* What can change while running. */
+/* Options that can change while running. */
 static void take_options(struct server *s, const struct server_options *o)
 {
     s->options = *o;
@@ -155,7 +155,7 @@ int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *u
     return add_watch(s, watch_ticker(s->site.loop.base, callback, user), every_ms);
 }
 
-/* ---- the end ---- */
+/* ---- shutdown ---- */
 
 static void on_stop_timer(void *arg)
 {
@@ -200,7 +200,7 @@ void server_free(struct server *s)
         watch_free(s->watches[i]);
     watch_free(s->stop_timer);
     data_done(&s->data);
-    site_close_connections(&s->site); /* the clients leave the hub before it goes */
+    site_close_connections(&s->site); /* clients must leave the hub before it is freed */
     live_done(&s->live);
     errand_done(&s->release.errand);
     errand_done(&s->cpu_samples.errand);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Serves embedded files: compressed as they are stored to nearly everyone, unpacked to those who cannot.
+ * Serves embedded files: compressed, as they are stored, or unpacked for the few clients that need it.
  */
 #include "serve/api/assets.h"
 
@@ -12,8 +12,8 @@
 #include "serve/api/core.h"
 #include "serve/data/page.h"
 
-/* The page of the API loads its own scripts and styles, draws icons from data: addresses, and asks this server. Its library sets
- * styles of elements from scripts, which needs no exception. */
+/* The API page loads its own scripts and styles, draws icons from data: URLs, and queries this server. Its library sets element
+ * styles from scripts, which needs no exception. */
 static const char docs_policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
@@ -26,10 +26,10 @@ const struct asset *asset_find(const char *path)
     return NULL;
 }
 
-/* Blobs over the bytes of the program, made when first needed: an answer on its way refers to them. */
+/* Blobs over the program's own bytes, created on first use: pending responses refer to them. */
 static struct blob *stored_blob(const struct asset *a)
 {
-    static struct blob *blobs; /* two for each: as it is, and its gzip form */
+    static struct blob *blobs; /* two for each: plain and gzip */
     if (!blobs && !(blobs = calloc(2 * asset_count, sizeof *blobs)))
         return NULL;
     struct blob *plain = &blobs[2 * (a - assets)], *packed = plain + 1;
@@ -74,7 +74,7 @@ void get_docs(struct exchange *x)
         reply_asset(x, a, docs_policy);
         return;
     }
-    /* Built without npm: the description itself is still there. */
+    /* Built without npm: at least the description is available. */
     static const char page[] =
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>whirr: API</title>"
         "<link rel=\"stylesheet\" href=\"/style.css\"></head><body><header><h1>whirr</h1></header><main><p>This program was "

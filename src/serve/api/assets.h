@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Files that are part of the program (made by tools/embed), and serving them.
+ * Files embedded in the program (by tools/embed), and serving them.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 struct exchange;
 
 struct asset {
-    const char *path; /* where it is served; not beginning with '/': for the program itself */
+    const char *path; /* URL path; without a leading '/': only for the program itself */
     const char *type;
     const char *etag;
     const char *at;
@@ -21,8 +21,8 @@ struct asset {
 extern const struct asset assets[];
 extern const size_t asset_count;
 
-const struct asset *asset_find(const char *path); /* NULL: there is none */
-/* Answers with the asset of the request's path. */
+const struct asset *asset_find(const char *path); /* NULL if not found */
+/* Responds with the asset of the request's path. */
 void get_asset(struct exchange *x);
 void get_docs(struct exchange *x);
 void get_openapi(struct exchange *x);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The inside of the server, for its handlers.
+ * The server's internals, for its handlers.
  */
 #pragma once
 
@@ -26,17 +26,17 @@ struct server {
     struct cpu_samples cpu_samples;
     struct setting_errand setting;
     struct history history;
-    struct blob *openapi;                      /* made when first asked for */
-    json_t *parameters;                        /* of openapi_parameters(), made when first needed */
-    struct watch *watches[SERVER_WATCHES_MAX]; /* signals and timers of the daemon */
+    struct blob *openapi;                      /* created on first use */
+    json_t *parameters;                        /* of openapi_parameters(), created on first use */
+    struct watch *watches[SERVER_WATCHES_MAX]; /* the daemon's signals and timers */
     size_t watch_count;
     struct watch *stop_timer;
     int64_t stop_at_ms;
     struct mono started;
 };
 
-/* Those of the parts are in their own tables. */
+/* The parts have their own tables. */
 extern const struct route server_routes[];
 extern const size_t server_route_count;
-/* The routes of the server and of its parts, and the embedded files. */
+/* The routes of the server and its parts, and the embedded files. */
 extern const struct site_ops server_site_ops;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Samples of a process for a request. Only of processes that have a GPU: of others nothing is asked.
+ * Samples a process for a request: only processes on a GPU.
  */
 #include "serve/api/cpu_samples.h"
 
@@ -33,7 +33,7 @@ static void cpu_samples_reply(struct exchange *x, const struct cpu_samples *s)
     exchange_json(x, 200, &out);
 }
 
-/* Of this machine: a simulated or recorded process has a number that may be another one's here. */
+/* Only on this host: a simulated or recorded PID may belong to another process here. */
 static bool has_gpu(const struct snapshot *s, int64_t pid)
 {
     for (size_t g = 0; s && g < s->gpu_count; g++) {

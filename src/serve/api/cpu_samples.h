@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GET /api/why/cpu: where a program on a GPU spends its CPU time. Sampling takes a second, so a thread of its own does it and the
- * request is parked meanwhile; one at a time.
+ * GET /api/why/cpu: where a program on a GPU spends its CPU time. Sampling takes a second, so a thread does it while the request is
+ * parked; one at a time.
  */
 #pragma once
 
@@ -17,6 +17,6 @@ struct cpu_samples {
     struct address_samples result;
 };
 
-int cpu_samples_init(struct cpu_samples *s, struct loop *loop); /* ends with its errand, after a second at most */
+int cpu_samples_init(struct cpu_samples *s, struct loop *loop); /* ends with its errand, after at most a second */
 
 void get_why_cpu(struct exchange *x);

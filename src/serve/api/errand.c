@@ -15,7 +15,7 @@ static void *errand_run(void *errand)
     return NULL;
 }
 
-/* The answer was given, or its client has gone before it could be. */
+/* The result was sent, or its client left before. */
 static void errand_forget(void *errand)
 {
     ((struct errand *)errand)->finished = false;

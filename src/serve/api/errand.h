@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Work that would block the loop, for one request at a time: a thread of its own does it, and the request is parked meanwhile. It
- * does not know what the work is.
+ * Work that would block the loop, for one request at a time: a thread does it while the request is parked. Does not know what the
+ * work is.
  */
 #pragma once
 
@@ -15,8 +15,8 @@ struct loop;
 
 struct errand_ops {
     void (*work)(void *owner);  /* in the thread */
-    void (*after)(void *owner); /* then, in the loop; NULL: nothing */
-    const char *busy;           /* what a request is told while another one waits */
+    void (*after)(void *owner); /* afterwards, in the loop; may be NULL */
+    const char *busy;           /* error message for a request while another one waits */
 };
 
 struct errand {
@@ -24,20 +24,20 @@ struct errand {
     void *owner;
     struct mailbox *done;
     struct watch *watch;
-    struct conn *conn; /* who asked, and still waits */
+    struct conn *conn; /* the waiting client */
     pthread_t thread;
     bool running;
     bool finished; /* the result is for `conn` */
 };
 
 int errand_init(struct errand *e, const struct errand_ops *ops, void *owner, struct loop *loop); /* 0 or -ENOMEM */
-/* Waits for the thread. */
+/* Joins the thread. */
 void errand_end(struct errand *e);
 void errand_done(struct errand *e);
 
-/* True: this request was parked for it, and the result is there. */
+/* True if this request was parked for it, and the result is available. */
 bool errand_is_over(struct errand *e, struct exchange *x);
-/* False: it was answered that another request comes first. */
+/* False after refusing this request because of another one. */
 bool errand_is_free(const struct errand *e, struct exchange *x);
-/* Begins the work for this request, whose handler is called again when it is over. */
+/* Starts the work for this request, whose handler is called again at the end. */
 void errand_begin(struct errand *e, struct exchange *x);

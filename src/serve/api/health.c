@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Judges the service. A host without a GPU is fine; a driver that hangs or fails, or a history that cannot be written, is
- * "degraded"; no samples at all for a long time is "error".
+ * Judges the service. A host without a GPU is fine; a driver that hangs or fails, or a history that can't be written, is
+ * "degraded"; no samples for a long time is "error".
  */
 #include "serve/api/health.h"
 
@@ -21,7 +21,7 @@ static enum service_status health_of(const struct snapshot *s, bool has_sample, 
                                      int64_t uptime_ms)
 {
     int64_t late = SAMPLES_LATE * interval_ms + 1000, dead = MAX_OF(SAMPLES_DEAD * interval_ms, (int64_t)START_MS);
-    if (!has_sample) /* it has just started, or something is very wrong */
+    if (!has_sample) /* just started, or badly broken */
         return uptime_ms > START_MS ? SERVICE_ERROR : SERVICE_DEGRADED;
     if (age_ms > dead)
         return SERVICE_ERROR;
@@ -36,7 +36,7 @@ static enum service_status health_of(const struct snapshot *s, bool has_sample, 
     return SERVICE_OK;
 }
 
-/* The keys of docs/api.md are there in any case. */
+/* The keys of docs/api.md are always present. */
 static void part(struct json_writer *j, const struct server_parts *parts, const char *key)
 {
     jw_key(j, key);
@@ -55,7 +55,7 @@ void service_health_write(struct server *server, struct buf *out, enum service_s
 {
     static const char *const names[] = {"ok", "degraded", "error"};
     const struct data *d = &server->data;
-    /* How long ago anything was sampled, and that is what a hung driver makes old. */
+    /* The age of the newest sample, which grows if a driver hangs. */
     int64_t age = data_age_ms(d), uptime = mono_since_ms(clock_mono(&clock_system), server->started);
     *ret = health_of(d->latest, d->has_sample, age, server->options.interval_ms, uptime);
     for (size_t i = 0; i < server->parts.count && *ret == SERVICE_OK; i++)

@@ -8,5 +8,5 @@
 
 enum service_status { SERVICE_OK, SERVICE_DEGRADED, SERVICE_ERROR };
 
-/* Pure: from the newest sample, how old it may be at most (ms) and how old it is. */
+/* Pure: depends on the newest sample, its age and its maximum age (ms). */
 void service_health_write(struct server *server, struct buf *out, enum service_status *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Questions to the store and their answers.
+ * Sends queries to the store and returns its answers.
  */
 #include "serve/api/history.h"
 
@@ -21,7 +21,7 @@ enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, BODY_MAX = 64 << 20, GPUS_MAX = 
 
 struct history_job {
     struct history_task task;
-    /* The question. */
+    /* The query. */
     int64_t since_ms, until_ms, step_ms, cursor;
     int gpu_index; /* -1: all */
     size_t limit;
@@ -45,7 +45,7 @@ static void free_job(struct history_task *task)
 static int history_add_row(void *user, const struct store_row *row)
 {
     struct history_job *job = user;
-    /* One more than asked for tells that there is a next page. */
+    /* Reads one row more than requested, to know whether there is a next page. */
     if (job->count == job->limit) {
         job->count++;
         return 1;
@@ -68,7 +68,7 @@ static int write_rows(struct store *s, struct history_job *job, struct error *er
     return store_rows(s, &page, history_add_row, job, err);
 }
 
-/* Points of several GPUs, to be put in the order of time. */
+/* Points of several GPUs, to be sorted by time. */
 struct point {
     int64_t key;
     const struct store_gpu *gpu;
@@ -124,11 +124,11 @@ static int gather_points(struct store *s, struct points *p, struct error *err)
                               .step_ms = job->step_ms,
                               .columns = job->columns,
                               .column_count = STATS_COLUMNS};
-    /* The step is that of the whole answer, whichever page of it this is. */
+    /* All pages of an answer use the same step. */
     enum level level;
     store_plan(s, &plot, &plot.step_ms, &level);
     int64_t from_ms = MAX_OF(plot.since_ms, cursor_ms(job->cursor)), width_ms = plot.step_ms * (int64_t)(job->limit + 1);
-    /* No more than the page needs is read; where nothing was stored, the next look goes further. */
+    /* Reads only as much as the page needs; widens the window over periods without data. */
     for (; rc == 0 && from_ms < job->until_ms && p->count <= job->limit; width_ms = MIN_OF(4 * width_ms, (int64_t)LOOK_MAX_MS)) {
         plot.since_ms = from_ms;
         plot.until_ms = from_ms = MIN_OF(job->until_ms, (from_ms + width_ms) / plot.step_ms * plot.step_ms);
@@ -202,7 +202,7 @@ static void on_done(void *arg)
         task->arrived(task);
 }
 
-/* The request that was parked for it is handled again. */
+/* Handles the parked request again. */
 static void wake(struct history_task *task)
 {
     struct http_client *client = task->conn ? http_client_of(task->conn) : NULL;
@@ -311,7 +311,7 @@ static bool read_span(struct exchange *x, struct history_job *job, int64_t now_m
     return true;
 }
 
-/* "60" are seconds; "5m" is a duration. */
+/* "60" means seconds; "5m" is a duration. */
 static bool read_step(const char *text, int64_t *ret_ms)
 {
     double seconds;
@@ -349,7 +349,7 @@ static bool read_question(struct exchange *x, struct history_job *job)
     return true;
 }
 
-/* Without a store, the answer is the same as with an empty one. */
+/* Answers like an empty store if there is none. */
 static void reply_empty(struct exchange *x)
 {
     AUTO_BUF struct buf out = BUF(256);
@@ -362,7 +362,7 @@ static void reply(struct exchange *x, struct history_job *job)
     if (job->task.rc == 0)
         exchange_json(x, 200, &job->out);
     else if (job->task.rc == -ENOENT)
-        reply_empty(x); /* nothing stored yet is no failure */
+        reply_empty(x); /* an empty history is not a failure */
     else
         history_failed(x, &job->task);
 }

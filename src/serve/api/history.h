@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Questions about the past. The store's reader answers in its own thread; the request is parked meanwhile.
+ * Queries about the past. The store's reader answers in its own thread while the request is parked.
  *
  *   loop ──task──▶ reader: task->run(store) ──mailbox──▶ loop: task->arrived()
  */
@@ -18,44 +18,43 @@ struct loop;
 struct server;
 struct watch;
 
-/* What goes to the reader and comes back; the first member of what it carries. */
+/* A task for the reader; must be the first member of the actual task. */
 struct history_task {
-    struct store_question question; /* its client and `answered` are set by history_ask */
+    struct store_question question; /* history_ask() sets its client and `answered` */
     struct mailbox *done;
-    struct conn *conn;                          /* the loop's: NULL when the client has gone */
-    void (*arrived)(struct history_task *task); /* in the loop, which owns it again */
+    struct conn *conn;                          /* used by the loop: NULL once the client has left */
+    void (*arrived)(struct history_task *task); /* called in the loop, which owns it again */
     void (*drop)(struct history_task *task);    /* frees it */
-    int rc;                                     /* of the question: how it was answered */
+    int rc;                                     /* result of the query */
     struct error err;
 };
 
 struct history {
-    struct mailbox *done; /* tasks that the reader has finished */
+    struct mailbox *done; /* finished tasks */
     struct watch *watch;
 };
 
 int history_init(struct history *h, struct loop *loop);
-/* After the store has ended: it may still put jobs into the mailbox. */
+/* Only after the store has ended, which may still put tasks into the mailbox. */
 void history_done(struct history *h);
 
-/* To the readers, in the name of the connection's client. task->conn, done and drop are set; `arrived` will be called. 0 or what
- * store_service_ask() returns. */
+/* Queues the task for the readers, on behalf of the connection's client. Requires task->conn, done and drop; calls `arrived`
+ * later. 0 or the result of store_service_ask(). */
 int history_ask(struct server *s, struct history_task *task);
-/* The same for a request: it is put aside until the task comes back, as http_client.answer. Refused: it is answered, and the task
- * dropped. */
+/* The same for a request: parks it until the task returns, as http_client.answer. If refused, responds and drops the task. */
 void history_park(struct exchange *x, struct history_task *task);
-/* The client has gone: nothing waits for the answer. */
+/* The client has left: discard the answer. */
 void history_withdraw(struct history_task *task);
-/* 503: the store could not answer (task->rc < 0). */
+/* Responds with 503 because the store could not answer (task->rc < 0). */
 void history_failed(struct exchange *x, const struct history_task *task);
 
 void get_stats_history(struct exchange *x);
 
-/* ---- Questions about the past that are answered with words: GET /api/why with `at` or `since`, and GET /api/report. The store's
+/* ---- Queries about the past that are answered in words: GET /api/why with `at` or `since`, and GET /api/report. The store's
  * reader answers. */
 
 struct exchange;
 
-/* True when the request asks about the past; it is then answered, or will be. */
+/* True if the request is about the past: it has been answered, or will be. */
 bool past_handles(struct exchange *x);
 void get_report(struct exchange *x);

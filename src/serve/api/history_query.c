@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Any metric of the past, who used the GPUs, and what happened.
+ * Any past metric, who used the GPUs, and events.
  */
 #include "serve/api/history_query.h"
 
@@ -16,15 +16,15 @@
 
 enum { DOCUMENT_MAX = 64 << 20, SLICE_MAX = 16 << 20 };
 
-/* A question on its way; of a download, it goes again and again. */
+/* A running query; a download repeats it for each slice. */
 struct history_query {
     struct history_task task;
-    struct download_source source; /* of a download: this again */
+    struct download_source source; /* for a download: produces the next slice */
     struct history_question question;
     struct server *server;
     struct history_stream *stream; /* NULL: one document */
     struct buf out;
-    /* task.rc: 1: a download goes on; 0: that was all; -errno */
+    /* task.rc: 1: a download continues; 0: complete; -errno */
 };
 
 static void query_free(struct history_task *task)
@@ -71,7 +71,7 @@ static void download_gone(struct download_source *source, bool asked)
         query_free(&query->task);
 }
 
-/* In the loop. The head has promised an answer: that it is broken off is all that can still be said. */
+/* In the loop. The header is already sent, so an error can only abort the response. */
 static void slice_arrived(struct history_task *task)
 {
     struct history_query *query = (struct history_query *)task;
@@ -112,7 +112,7 @@ static void reply_nothing(struct exchange *x, const struct history_question *q)
     exchange_json(x, 200, &out);
 }
 
-/* Without a store, a download has no rows at all. */
+/* Without a store, a download has no rows. */
 static void reply_empty(struct exchange *x, const struct history_question *q)
 {
     if (q->format == HISTORY_JSON) {
@@ -144,7 +144,7 @@ static void reply(struct exchange *x, struct history_query *query)
     query_free(&query->task);
 }
 
-/* ---- the question ---- */
+/* ---- the query ---- */
 
 static bool parameter(void *user, const char *key, char *value, size_t size)
 {
@@ -185,10 +185,10 @@ static void answer(struct exchange *x, enum history_kind kind)
         } else if (question->format != HISTORY_JSON && !(query->stream = history_stream_new(question))) {
             ; /* router_handle() answers 500 */
         } else if (query->stream && !download_has_room(x)) {
-            ; /* and that was answered */
+            ; /* already answered */
         } else {
             struct history_query *asked = TAKE(query);
-            asked->task.question.once = asked->stream != NULL; /* what was written of a slice is not written again */
+            asked->task.question.once = asked->stream != NULL; /* don't repeat a slice that is partly written */
             history_park(x, &asked->task);
         }
     }

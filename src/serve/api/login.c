@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cookies for the page: HttpOnly and SameSite=Strict, so that neither scripts nor other sites can use them.
+ * Session cookies for the page: HttpOnly and SameSite=Strict, so that neither scripts nor other sites can use them.
  */
 #include "serve/api/login.h"
 
@@ -14,8 +14,8 @@
 
 enum { PLACE_SIZE = 2048 };
 
-/* Where to go from the form: what the browser asked for, or home. Only a path of this server is one: nothing that a browser takes
- * for another host ("//host", "/\\host"), and nothing that ends the field that it is written into. */
+/* Where to go after the form: the requested page, or home. Accepts only a path of this server: nothing that a browser takes for
+ * another host ("//host", "/\\host"), and nothing that ends the header field. */
 static void place_after(const struct exchange *x, char place[PLACE_SIZE])
 {
     bool own = http_query(x->request, "next", place, PLACE_SIZE) && place[0] == '/' && place[1] != '/';
@@ -39,7 +39,7 @@ static void reply_form(struct exchange *x, int status, const char *message)
 static void go(struct exchange *x, const char *place, const char *session, int seconds)
 {
     char fields[PLACE_SIZE + 512];
-    /* Behind a proxy the browser may be on TLS, though we are not; one who makes it up only hides the cookie from himself. */
+    /* Behind a proxy the browser may use TLS although we don't; a forged header only hides the cookie from its sender. */
     bool is_secure = x->conn->tls || str_is_any_case(http_field(x->request, "x-forwarded-proto"), "https");
     snprintf(fields, sizeof fields,
              "Location: %s\r\nSet-Cookie: " SESSION_COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%d%s\r\n", place,
@@ -54,7 +54,7 @@ static bool is_signed_in(const struct exchange *x)
 
 void send_to_login(struct exchange *x)
 {
-    /* What is behind '#' stays with the browser: it goes along to the form, which is posted to its own address, and back. */
+    /* The browser keeps the part after '#': it survives the redirect to the form, which is posted to its own address, and back. */
     char place[PLACE_SIZE];
     str_copy(place, sizeof place, x->request->target.len < sizeof place ? x->request->target : STR("/"));
     AUTO_BUF struct buf fields = BUF(3 * PLACE_SIZE + 64);
@@ -67,7 +67,7 @@ void send_to_login(struct exchange *x)
 void get_login(struct exchange *x)
 {
     char place[PLACE_SIZE];
-    /* A link from another site comes without the cookie and ends here; loaded again, the form has it and is not needed. */
+    /* A link from another site arrives without the cookie and ends here; a reload sends the cookie and needs no form. */
     if (x->rights && http_query(x->request, "next", place, sizeof place) && is_signed_in(x)) {
         AUTO_BUF struct buf fields = BUF(PLACE_SIZE + 64);
         place_after(x, place);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The form that turns a token into a cookie, for browsers.
+ * The form that exchanges a token for a cookie, for browsers.
  */
 #pragma once
 
@@ -8,7 +8,7 @@ struct exchange;
 void get_login(struct exchange *x);
 void post_login(struct exchange *x);
 void post_logout(struct exchange *x);
-/* Whether who asks may act, and whether a cookie is why: the page offers to log out then. */
+/* Whether the client may act, and whether because of a cookie: then the page offers to log out. */
 void get_session(struct exchange *x);
-/* A browser that asked for something else: to the form, and from there back to what it asked for. */
+/* Redirects a browser to the form, and from there back to the requested page. */
 void send_to_login(struct exchange *x);

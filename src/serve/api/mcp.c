@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * POST /mcp: the Model Context Protocol as Streamable HTTP, without sessions. A call is a request of the API inside of this one:
- * the route of its path answers it, with the rights of a reader, and the reply comes back here instead of going out. Where that
- * route parks the request, this one is parked and begins again with what it has found so far.
+ * POST /mcp: the Model Context Protocol as Streamable HTTP, without sessions. A call is an API request nested in this one: the
+ * route of its path answers it with a reader's rights, and the reply comes back here. If that route parks its request, this one is
+ * parked too, and resumes with the results so far.
  */
 #include "serve/api/mcp.h"
 
@@ -18,10 +18,10 @@
 
 enum { ASK_AGAIN_MS = 250, ASK_WITHIN_MS = 8000 };
 
-/* What is known of a request that is answered in several steps. */
+/* The state of a request that takes several steps. */
 struct mcp_work {
     struct mcp_messages messages;
-    int64_t asked_ms; /* since when an answer that is not there yet is asked for; 0: none is */
+    int64_t asked_ms; /* since when it waits for an answer; 0: it does not */
 };
 
 static void drop_work(void *work)
@@ -31,9 +31,9 @@ static void drop_work(void *work)
     free(w);
 }
 
-/* ---- what the head says ---- */
+/* ---- headers ---- */
 
-/* The version of a session; one that is not known is refused. */
+/* The version of a session; an unknown one is refused. */
 static bool read_version(struct exchange *x, enum mcp_version *ret)
 {
     struct str said = http_field(x->request, "mcp-protocol-version");
@@ -41,7 +41,7 @@ static bool read_version(struct exchange *x, enum mcp_version *ret)
     return *ret < MCP_VERSION_COUNT;
 }
 
-/* The modern version says in its head, too, what a message is about; both must be the same. */
+/* The modern version repeats the message's subject in its headers; both must match. */
 static void compare_head(const struct exchange *x, struct mcp_request *r)
 {
     const char *name = json_string_value(json_object_get(r->params, "name"));
@@ -74,10 +74,10 @@ static struct mcp_work *begin(struct exchange *x)
     return w;
 }
 
-/* ---- a request inside of the request ---- */
+/* ---- a nested request ---- */
 
 struct inner {
-    struct exchange x; /* first: a reply to it is a reply to this */
+    struct exchange x; /* first member: a reply to it is a reply to this */
     struct http_message request;
     bool found;
     struct blob *body;
@@ -90,7 +90,7 @@ static void take_reply(struct exchange *x, const struct reply *r)
     in->body = r->body ? blob_ref(r->body) : NULL;
 }
 
-/* False: it is parked, and so is the request that it is in. */
+/* False if it is parked, and so is the outer request. */
 static bool ask(struct exchange *x, struct mcp_request *r, struct str target)
 {
     AUTO_FREE struct inner *in = calloc(1, sizeof *in);
@@ -120,7 +120,7 @@ static bool ask(struct exchange *x, struct mcp_request *r, struct str target)
     return answered;
 }
 
-/* Asks for all that is missing; false: not everything is there yet. */
+/* Requests all missing answers; false: some are still pending. */
 static bool work_on(struct exchange *x, struct mcp_work *w)
 {
     for (size_t i = 0; i < w->messages.count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What assistants ask: POST /mcp.
+ * Queries of assistants: POST /mcp.
  */
 #pragma once
 

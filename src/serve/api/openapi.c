@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Puts the metric table into the schemas, so that a metric is declared in one place only.
+ * Adds the metric table to the schemas, so that a metric is declared in only one place.
  */
 #include "serve/data/page.h"
 
@@ -32,7 +32,7 @@ static void openapi_add(json_t *schema, const char *key, json_t *value)
     json_array_append_new(json_object_get(schema, "required"), json_string(key));
 }
 
-/* The example is written by hand and names what matters; whatever else the table knows is absent in it. */
+/* The example is written by hand with the most important values; all other metrics are absent in it. */
 static void complete_example(json_t *gpu, const char *key)
 {
     if (!gpu || json_object_get(gpu, key))
@@ -41,7 +41,7 @@ static void complete_example(json_t *gpu, const char *key)
     json_object_set_new(json_object_get(gpu, "absent"), key, json_string("unsupported"));
 }
 
-/* The names that a list of parameters has in the query. */
+/* The names of query parameters in a list. */
 static void add_parameters(json_t *names, const json_t *list, const json_t *shared)
 {
     static const char ref[] = "#/components/parameters/";
@@ -55,7 +55,7 @@ static void add_parameters(json_t *names, const json_t *list, const json_t *shar
             continue;
         json_object_set_new(names, json_text(p, "name"), json_true());
         if (strcmp(json_text(p, "name"), "gpu") == 0)
-            json_object_set_new(names, "gpu_index", json_true()); /* as older endpoints call it */
+            json_object_set_new(names, "gpu_index", json_true()); /* the name in older endpoints */
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a server is told at its start and at a reload.
+ * Options of a server, from its start or a reload.
  */
 #pragma once
 
@@ -15,13 +15,13 @@ struct server_options {
     const struct env *env;
     struct site_options site;
 
-    int64_t interval_ms;       /* of the sampler, for what clients are told */
+    int64_t interval_ms;       /* of the sampler, to report to clients */
     int64_t max_age_ms;        /* of a sample that still counts as fresh */
-    double high_usage_percent; /* above it high_gpu_usage_alert is sent */
-    double price_per_kwh;      /* for reports; 0: not known */
+    double high_usage_percent; /* threshold of high_gpu_usage_alert */
+    double price_per_kwh;      /* for reports; 0: unknown */
     char currency[16];
     bool fleet;   /* there is a page of all hosts */
-    bool mcp;     /* assistants may ask */
-    bool control; /* clients with that role may change settings of GPUs */
+    bool mcp;     /* assistants may query */
+    bool control; /* clients with that role may change GPU settings */
     struct prometheus_options metrics;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Takes questions about the past to the store's reader and its answers back.
+ * Passes queries about the past to the store's reader, and its answers back.
  */
 #include "serve/api/history.h"
 
@@ -83,7 +83,7 @@ static void ask(struct exchange *x, const struct past_question *q)
     history_park(x, &p->task);
 }
 
-/* The answer has come back: true. */
+/* True if the answer has come back. */
 static bool answered(struct exchange *x)
 {
     struct http_client *client = x->conn->state;

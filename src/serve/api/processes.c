@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The list of processes with its parameters. Whole command lines are in no snapshot, store or log: they are read for the one who
- * shows the token, at the moment he asks.
+ * The list of processes with its parameters. No snapshot, database or log contains whole command lines: they are read on request
+ * for a client with the token.
  */
 #include "serve/api/processes.h"
 
@@ -60,7 +60,7 @@ static bool read_query(struct exchange *x, struct process_query *q)
     return true;
 }
 
-/* The command line as it is, if the pid still is the process that was sampled. */
+/* Reads the unmasked command line, if the PID still belongs to the sampled process. */
 static void unmask(const struct env *env, struct process *p)
 {
     char text[CMDLINE_SIZE];

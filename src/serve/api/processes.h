@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GET /api/processes: who is on the GPUs, filtered, sorted, and for the owner with whole command lines.
+ * GET /api/processes: processes on the GPUs, filtered, sorted, and with whole command lines for the owner.
  */
 #pragma once
 

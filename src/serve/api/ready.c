@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Waiting and answering for readings.
+ * Waits for readings and sends them.
  */
 #include "serve/api/ready.h"
 
 #include "serve/api/core.h"
 
-/* Whatever there is will do, but there is nothing yet: only a daemon that has just started is worth waiting for. When its first
- * sample takes longer than that, every client is told at once that it is starting. */
+/* Any sample will do, but there is none yet: wait only if the daemon has just started. If its first sample takes longer, tell
+ * every client at once that it is starting. */
 static bool wait_for_first(struct exchange *x)
 {
     struct server *s = x->server;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Letting go of the driver on request.
+ * Releases the driver on request.
  */
 #include "serve/api/release.h"
 
@@ -49,7 +49,7 @@ static void reply(struct exchange *x, const struct release *r)
     exchange_json(x, in_time ? 200 : 202, &out);
 }
 
-/* {"for_seconds": 300}; an empty body means five minutes, 0 the end of a release. False: answered with 400. */
+/* {"for_seconds": 300}; an empty body means five minutes, 0 ends a release. False: answered with 400. */
 static bool read_duration(struct exchange *x, int64_t *ret_ms)
 {
     double seconds = DEFAULT_S;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * POST /api/source/release: the engine lets go of the driver. Closing a driver's library can take a while, so a thread of its own
- * waits for it and the request is parked meanwhile.
+ * POST /api/source/release: the engine releases the driver. Closing a driver's library can take a while, so a thread does it while
+ * the request is parked.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 struct data;
 
 struct release {
-    struct errand errand; /* ends after at most the time that a release may take; to be ended before the engine goes */
+    struct errand errand; /* takes at most as long as a release may; end it before the engine */
     struct data *data;
     int result;
     int64_t for_ms;

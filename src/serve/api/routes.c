@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every path of the server, and the handlers of those that only read.
+ * All paths of the server, and the handlers of those that only read.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ static void one_gpu(struct exchange *x, int gpu, void (*write)(struct json_write
     ready_reply(x, body, "application/json");
 }
 
-/* Answers with the shared body, or with one GPU's part of it. */
+/* Responds with the shared body, or with one GPU's part of it. */
 static void reply_some(struct exchange *x, enum body_kind kind, void (*write)(struct json_writer *, const struct snapshot *, int))
 {
     int gpu = ready_which_gpu(x);
@@ -201,7 +201,7 @@ static void get_prometheus(struct exchange *x)
     if (!ready_young_enough(x, -1))
         return;
     struct str accept = http_field(x->request, "accept");
-    /* Only who names it gets it: Prometheus does, a browser or curl (anything) reads the older text. */
+    /* Only for clients that name it, like Prometheus; a browser or curl (anything) gets the older text. */
     bool open = accept_names(accept, OPENMETRICS_TYPE) &&
                 accept_quality(accept, OPENMETRICS_TYPE) >= accept_quality(accept, PROMETHEUS_CONTENT_TYPE);
     if (open)
@@ -224,7 +224,7 @@ static void get_plain(struct exchange *x)
     reply_page(x, BODY_PAGE, page_policy);
 }
 
-/* Built without the dashboard, the plain page is all there is. */
+/* A build without the dashboard has only the plain page. */
 static void get_page(struct exchange *x)
 {
     if (asset_find("/web/app.js"))
@@ -253,7 +253,7 @@ static void reply_text(struct exchange *x, const char *text, const char *type)
         exchange_reply(x, &(struct reply){.type = type, .body = body, .cache = "max-age=3600"});
 }
 
-/* What `whirr status` asks for over the Unix socket: the snapshot as a recording of one, which other versions can read too. */
+/* For `whirr status` over the Unix socket: the snapshot as a recording, which other versions can read, too. */
 static void get_snapshot(struct exchange *x)
 {
     char text[24];
@@ -363,10 +363,10 @@ static bool table(const struct exchange *x, size_t i, struct route_table *ret)
     return i == parts->count + 1 && x->request->path[0] == '/' && asset_find(x->request->path);
 }
 
-/* ---- which parameters there are ---- */
+/* ---- known parameters ---- */
 
-/* What clients of others ask for: these may send what they like. Everywhere else below /api/ a parameter is one that /openapi.json
- * has, so that a slip is not taken for the question without it. */
+/* Clients of other projects use these paths and may send anything. Elsewhere below /api/, only parameters of /openapi.json are
+ * valid, so that a typo is not silently ignored. */
 static const char *const takes_anything[] = {
     "/api/gpu/devices", "/api/gpu/driver", "/api/gpu/metrics",      "/api/gpu/summary",
     "/api/health",      "/api/resources",  "/api/system/gpu-stats", "/api/system/gpu-stats/history",
@@ -407,7 +407,7 @@ static bool knows_query(struct exchange *x)
     return true;
 }
 
-/* What a browser loads for a page of another site is answered for nothing: the page cannot read it. */
+/* Paths that pages of other sites may not load: they could not read the response anyway. */
 static const char *const data_paths[] = {"/api/", "/metrics", "/socket.io/", "/ws", NULL};
 
 const struct site_ops server_site_ops = {.table = table,

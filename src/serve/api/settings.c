@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Settings of GPUs for clients of the API. The daemon itself may change nothing: the helper checks role and range again.
+ * GPU settings for clients of the API. The daemon itself can't change anything: the helper checks role and range again.
  */
 #include "serve/api/settings.h"
 
@@ -89,7 +89,7 @@ static void bad_body(struct exchange *x)
                    "with a value like \"330W\".");
 }
 
-/* The GPU by its index, and for how long: what has no end is for people at the host. */
+/* The GPU's index and the duration: only people at the host may set no end. */
 static bool read_wanted(const struct exchange *x, const json_t *body, struct setting_errand *s)
 {
     enum { DAYS_MAX = 7 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * POST /api/leases/settings: a setting of a GPU for a time, through the helper that may change it. It takes as long as the driver
- * does, so a thread of its own does it and the request is parked meanwhile; one at a time.
+ * POST /api/leases/settings: changes a GPU setting for a time, through the helper that has the permission. Takes as long as the
+ * driver does, so a thread does it while the request is parked; one at a time.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 struct setting_errand {
     struct errand errand;
     struct env env;
-    /* what is asked for */
+    /* the request */
     struct gpu_id id;
     int gpu_index;
     struct reading draw_mw;
@@ -21,7 +21,7 @@ struct setting_errand {
     char value[CONTROL_TEXT_SIZE];
     struct wall until;
     char who[TOKEN_NAME_SIZE];
-    /* what came of it */
+    /* the result */
     int rc;
     struct lease lease;
     struct error err;

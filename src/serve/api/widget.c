@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Everything here is made of the newest sample, for one GPU (?gpu=) or for all: the busiest's utilization, the hottest's
- * temperature, memory and power together.
+ * Uses the newest sample, for one GPU (?gpu=) or for all: highest utilization and temperature, total memory and power.
  */
 #include "serve/api/widget.h"
 
@@ -74,7 +73,7 @@ static void figure(struct buf *out, const char *before, struct reading r, double
         buf_printf(out, "%s%.*f%s", out->len ? before : "", decimals, (double)r.value * scale, unit);
 }
 
-/* "97%, 71 °C, 316 W": what there is of it. */
+/* "97%, 71 °C, 316 W": the known ones. */
 static void in_short(struct buf *out, const struct extract *e)
 {
     figure(out, ", ", e->util, 0.1, 0, "%");
@@ -107,7 +106,7 @@ static void figures(struct json_writer *j, const struct extract *e)
     json_scaled(j, "fan_percent", e->fan, 0.1);
 }
 
-/* Which GPU is meant. False: it waits, or was answered. */
+/* Finds the requested GPU. False: it waits, or was answered. */
 static bool asked_for(struct exchange *x, int *only)
 {
     if (!ready_young_enough(x, -1))
@@ -178,8 +177,7 @@ void get_badge(struct exchange *x)
     ready_reply(x, body, "image/svg+xml");
 }
 
-/* Only pages of the origins that may read the API may show it. What does not look like an origin is left out: it would become part
- * of the policy. */
+/* Only origins that may read the API may embed it. Skips what doesn't look like an origin: it would become part of the policy. */
 static void tile_policy(struct buf *out, const struct site_options *o)
 {
     size_t allowed = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * For pages that people already have: a flat JSON for widgets and sensors, a badge, and a tile to embed.
+ * For people's own pages: flat JSON for widgets and sensors, a badge, and a tile to embed.
  */
 #pragma once
 

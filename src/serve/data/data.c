@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keeps the newest snapshot and the bodies made of it.
+ * Keeps the newest snapshot and the bodies made from it.
  */
 #include "serve/data/data.h"
 
@@ -53,7 +53,7 @@ static void on_periodic(void *arg)
     d->periodic = s;
     set_latest(d, s);
     d->on_periodic(d->owner);
-    if (first) /* requests that wait for any sample at all have it now */
+    if (first) /* wakes requests that wait for any sample */
         d->on_fresh(d->owner);
 }
 
@@ -101,7 +101,7 @@ void data_done(struct data *d)
     watch_free(d->fresh_watch);
     snapshot_unref(d->latest);
     snapshot_unref(d->periodic);
-    /* The mailboxes outlive the engine, which may still put something in: server_free() frees them after it. */
+    /* The mailboxes outlive the engine, which may still use them: server_free() frees them afterwards. */
     d->latest = d->periodic = NULL;
     d->periodic_watch = d->fresh_watch = NULL;
 }
@@ -146,7 +146,7 @@ const struct why *data_why(struct data *d)
         d->why = engine_why(d->engine, d->latest);
     if (d->why && d->idle_facts && d->idle_facts_count == d->why->gpu_count && why_wants_audit(d->why))
         why_audit(d->why, d->latest, d->idle_facts);
-    if (d->why && !d->has_sample) { /* no sample was taken yet: that there is no GPU would be a guess */
+    if (d->why && !d->has_sample) { /* no sample yet: "no GPU" would be a guess */
         d->why->machine = (struct why_part){.gpu_index = -1};
         d->why->verdict->count = 0;
         str_copy(d->why->answer, sizeof d->why->answer, STR(DATA_STARTING));
@@ -163,7 +163,7 @@ static void write_processes(struct json_writer *j, const struct snapshot *s)
         json_processes(j, s, &rows);
 }
 
-/* How long it took is itself among the series: what a scrape costs here. */
+/* The time this takes is itself a series: the cost of a scrape. */
 static void write_prometheus(struct data *d, struct buf *out)
 {
     struct mono start = d->series_written = clock_mono(&clock_system);
@@ -187,7 +187,7 @@ static void write_prometheus(struct data *d, struct buf *out)
     prometheus_add_labels(out, d->latest->host.name, d->metrics);
 }
 
-/* What a part answers to a GET without parameters; nothing where it is not there. */
+/* A part's response to a GET without parameters; empty if it does not exist. */
 static void part_body(const struct data *d, const char *path, struct buf *out)
 {
     const struct part_request r = {.latest = d->latest};
@@ -203,7 +203,7 @@ static void part_body(const struct data *d, const char *path, struct buf *out)
         buf_text(out, "null");
 }
 
-/* Of the times in sentences: those of a browser may be others. */
+/* For times in sentences: the browser's time zone may differ. */
 static long utc_offset_minutes(struct wall at)
 {
     time_t seconds = (time_t)(at.ms / MS_PER_S);
@@ -211,7 +211,7 @@ static long utc_offset_minutes(struct wall at)
     return localtime_r(&seconds, &tm) ? (long)(timegm(&tm) - seconds) / 60 : 0;
 }
 
-/* All that the first screen shows, but for the last hour, which the history has to be asked for. */
+/* Everything on the first screen, except the last hour, which needs a history query. */
 static void write_dashboard(struct data *d, const struct why *why, struct buf *out)
 {
     const struct blob *metrics = data_body(d, BODY_METRICS), *reasons = data_body(d, BODY_WHY);
@@ -273,9 +273,9 @@ static void write_body(struct data *d, enum body_kind kind, struct buf *out)
 struct blob *data_body(struct data *d, enum body_kind kind)
 {
     if (kind != BODY_PROMETHEUS &&
-        kind != BODY_OPENMETRICS) /* a scrape takes what there is: it would keep everything awake for ever */
+        kind != BODY_OPENMETRICS) /* a scrape uses existing data: it would keep GPUs from sleeping forever */
         engine_look(d->engine);
-    else if (mono_since_ms(clock_mono(&clock_system), d->series_written) >= SERIES_MS) { /* they have the time among them */
+    else if (mono_since_ms(clock_mono(&clock_system), d->series_written) >= SERIES_MS) { /* the series contain the time */
         blob_unref(TAKE(d->bodies[BODY_PROMETHEUS]));
         blob_unref(TAKE(d->bodies[BODY_OPENMETRICS]));
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the server knows: the newest snapshot, and the bodies made of it. Each body is made at most once for a
- * snapshot, when first asked for, and shared by all requests.
+ * The server's data: the newest snapshot, and the bodies made from it. Each body is made at most once per snapshot, on first
+ * request, and shared by all requests.
  *
  *   engine ──periodic──▶ latest, on_periodic() ──▶ broadcast
- *          ──fresh─────▶ latest, on_fresh()            ──▶ requests that wait
+ *          ──fresh─────▶ latest, on_fresh()            ──▶ waiting requests
  */
 #pragma once
 
@@ -38,7 +38,7 @@ enum body_kind {
 
 struct server_parts;
 
-/* How long a request waits for a fresh sample before it is answered with the latest. */
+/* How long a request waits for a fresh sample before it gets the latest. */
 enum { FRESH_WAIT_MS = 500 };
 
 #define DATA_STARTING "whirr is starting: the first sample has not arrived yet."
@@ -47,40 +47,40 @@ struct data {
     struct engine *engine;
     struct mailbox *periodic_box, *fresh_box;
     struct watch *periodic_watch, *fresh_watch;
-    const struct snapshot *latest;       /* newest of all, what answers are made of; an empty one before the first sample */
-    const struct snapshot *periodic;     /* newest of the sampler's; NULL before the first */
-    const struct idle_facts *idle_facts; /* what is around them; borrowed, NULL: not looked at */
+    const struct snapshot *latest;       /* newest of all, the basis of responses; an empty one before the first sample */
+    const struct snapshot *periodic;     /* newest of the sampler; NULL before the first */
+    const struct idle_facts *idle_facts; /* their surroundings; borrowed, NULL: not examined */
     size_t idle_facts_count;
-    struct why *why; /* about `latest`; made when asked for */
+    struct why *why; /* about `latest`; created on first use */
     struct blob *bodies[BODY_COUNT];
-    struct mono series_written; /* when those of Prometheus were */
+    struct mono series_written; /* when the Prometheus series were written */
     bool asked;                 /* a fresh sample is on its way */
     bool has_sample;
     bool fleet;                               /* the dashboard links to all hosts */
     bool dashboard;                           /* this build has one */
-    const struct server_parts *parts;         /* whose series are among the metrics; NULL: none */
-    const struct prometheus_options *metrics; /* what is among the metrics; NULL: the defaults */
+    const struct server_parts *parts;         /* their series are part of the metrics; NULL: none */
+    const struct prometheus_options *metrics; /* options of the metrics; NULL: the defaults */
     void *owner;
     void (*on_periodic)(void *owner);                 /* data->periodic is new */
     void (*on_fresh)(void *owner);                    /* data->latest may be new */
-    void (*add_series)(void *owner, struct buf *out); /* of the server itself, for Prometheus; NULL: none */
+    void (*add_series)(void *owner, struct buf *out); /* the server's own series for Prometheus; NULL: none */
 };
 
 int data_init(struct data *d, struct loop *loop, struct engine *engine, struct error *err);
 void data_done(struct data *d);
 
-/* Whether `latest` has the groups and is no older than that; if not, a sample is asked for and on_fresh() will be called. */
+/* Whether `latest` has the groups and is fresh enough; otherwise requests a sample, and on_fresh() follows. */
 bool data_is_fresh(struct data *d, unsigned groups, int64_t max_age_ms);
-/* Takes a new sample in any case: something has changed. */
+/* Always takes a new sample: something has changed. */
 void data_refresh(struct data *d);
 int64_t data_age_ms(const struct data *d);
 
-/* The judge has learned something new. */
+/* Discards the explanation: the judge has learned something new. */
 void data_forget_why(struct data *d);
-/* What was found around the GPUs, in the order of a snapshot of `count`; borrowed until the next call. */
+/* Surroundings of the GPUs, in the order of a snapshot of `count`; borrowed until the next call. */
 void data_set_idle_facts(struct data *d, const struct idle_facts *idle_facts, size_t count);
 
-/* Borrowed; NULL only when memory is out. */
+/* Borrowed; NULL only if out of memory. */
 struct blob *data_body(struct data *d, enum body_kind kind);
-/* The explanation of `latest`; NULL when memory is out. Borrowed. */
+/* The explanation of `latest`; NULL if out of memory. Borrowed. */
 const struct why *data_why(struct data *d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The plain page. Bars are <meter> elements: the content policy allows no inline style, and screen readers read them.
+ * The plain page. Bars are <meter> elements: the content policy forbids inline styles, and screen readers can read them.
  */
 #include "serve/data/page.h"
 
@@ -55,7 +55,7 @@ const char page_style[] =
     "0;padding-left:1.2rem}input{font:inherit;padding:.3rem;width:min(40rem,100%)}button{font:inherit;padding:.3rem 1rem}\n"
     "@media(max-width:40rem){th:nth-child(3),td:nth-child(3),th:nth-child(6),td:nth-child(6){display:none}td.c{min-width:8rem}}";
 
-/* Text with the characters that HTML gives a meaning replaced. */
+/* Escapes text for HTML. */
 static void html_text(struct buf *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
@@ -92,7 +92,7 @@ static void start_page(struct buf *out, const char *title, int refresh_s)
     buf_text(out, "</head>\n<body>\n");
 }
 
-/* Numbers are written as on a terminal that knows every character. */
+/* Formats numbers as for a terminal with all characters. */
 static const struct page as_text = {.utf8 = true};
 
 typedef void show(char text[NUMBER_SIZE], const struct page *page, struct reading reading);
@@ -129,7 +129,7 @@ static void term(struct buf *out, const char *name)
 
 static void figures(struct buf *out, const struct gpu *g)
 {
-    enum { NEVER = 101 }; /* percent at which a bar calls for a look */
+    enum { NEVER = 101 }; /* percentage at which a bar is highlighted */
     static const char end[] = "</dd></div>";
     char text[NUMBER_SIZE];
     buf_text(out, "<dl>");
@@ -152,7 +152,7 @@ static void figures(struct buf *out, const struct gpu *g)
         buf_char(out, '/');
         whole(out, g->power_limit_mw, 1000, " W");
     }
-    bar(out, g->power_mw, g->power_limit_mw, NEVER); /* reached, it is as it should be */
+    bar(out, g->power_mw, g->power_limit_mw, NEVER); /* reaching it is normal */
     buf_text(out, end);
     term(out, "Fan");
     page_number(out, show_percent, g->fan_permille);
@@ -294,7 +294,7 @@ void page_write(struct buf *out, const struct snapshot *s, const struct why *why
     buf_text(out, "</body></html>\n");
 }
 
-/* Data in the page: browsers don't run it, and nothing in it may end the element. */
+/* Data in the page: browsers don't run it, and it must not contain the end tag. */
 static void data_block(struct buf *out, const char *id, struct str json)
 {
     buf_printf(out, "<script type=\"application/json\" id=\"%s\">", id);
@@ -311,7 +311,7 @@ void page_write_dashboard(struct buf *out, const struct snapshot *s, const struc
                           size_t count, bool history)
 {
     start_head(out, "whirr");
-    /* The first paint needs no request but style and scripts, all of which are on their way at once. */
+    /* The first paint needs only style and scripts, which load in parallel. */
     buf_text(out, "<link rel=\"stylesheet\" href=\"/web/app.css\"><link rel=\"modulepreload\" href=\"/web/chunk.js\">"
                   "<script type=\"module\" src=\"/web/app.js\"></script>");
     buf_text(out, "<noscript>");

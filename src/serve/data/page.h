@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The plain page: what `whirr why` and `whirr status` say, as HTML without scripts, refreshed by the browser itself. At / it is the
- * part of the dashboard for browsers without scripts; at /plain it stands alone.
+ * The plain page: the answers of `whirr why` and `whirr status` as HTML without scripts, which the browser refreshes. At / it is
+ * the part of the dashboard for browsers without scripts; /plain shows it alone.
  */
 #pragma once
 
@@ -11,31 +11,31 @@
 
 struct why;
 
-/* What the page may load: its own style sheet and icon, and nothing else. */
+/* What the page may load: only its own style sheet and icon. */
 extern const char page_policy[];
-/* The dashboard also runs its own script, which asks this server. */
+/* The dashboard also runs its own script, which queries this server. */
 extern const char dashboard_policy[];
 extern const char page_style[], page_icon[];
 
-/* `dashboard`: there is one at /; a build without says how to get it. */
+/* `dashboard`: there is one at /; without it, the page says how to get it. */
 void page_write(struct buf *out, const struct snapshot *s, const struct why *why, bool dashboard);
-/* An answer of the API, to be written into the page. */
+/* An API response to embed in the page. */
 struct page_data {
     const char *id;
     struct str json;
 };
-/* With these answers in it: the first paint has data without asking. `history`: there is a last hour to ask for. */
+/* Embeds these responses, so that the first paint has data. `history`: the last hour can be queried. */
 void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why, const struct page_data *data,
                           size_t count, bool history);
-/* All hosts; its script asks /api/fleet. */
+/* All hosts; its script queries /api/fleet. */
 void page_write_fleet(struct buf *out);
-/* One GPU (its position) or all (-1), to be embedded in other pages: the answer and the figures. */
+/* One GPU (its position) or all (-1), to embed in other pages: the answer and the figures. */
 void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only);
-/* The form that asks for a token; `message` may be NULL. */
+/* The form for a token; `message` may be NULL. */
 void page_write_login(struct buf *out, const char *message);
 
-/* ---- The description of the API: openapi.json of this folder, with the metrics filled in from the metric table. ---- */
+/* ---- The description of the API: openapi.json in this directory, with the metrics filled in from the metric table. ---- */
 
-void openapi_write(struct buf *out); /* the buffer fails when memory is out */
-/* The names of the parameters of each path, as keys: {"/api/why": {"gpu": true, ...}, ...}. */
+void openapi_write(struct buf *out); /* the buffer fails if out of memory */
+/* The parameter names of each path, as keys: {"/api/why": {"gpu": true, ...}, ...}. */
 json_t *openapi_parameters(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Carries requests to the parts of the daemon.
+ * Passes requests to the parts of the daemon.
  */
 #include "serve/data/part.h"
 

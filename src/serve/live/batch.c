@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Messages and their wire forms.
+ * Messages and their wire formats.
  */
 #include "serve/live/batch.h"
 
@@ -72,7 +72,7 @@ struct blob *batch_bytes(struct batch *b, enum language language, unsigned topic
     for (; place < BATCH_CACHE && b->cache[place].blob; place++)
         if (b->cache[place].language == language && b->cache[place].topics == topics)
             return b->cache[place].blob;
-    if (place == BATCH_CACHE) { /* many different filters: the last one makes room */
+    if (place == BATCH_CACHE) { /* many different filters: replace the last one */
         place = BATCH_CACHE - 1;
         blob_unref(TAKE(b->cache[place].blob));
     }

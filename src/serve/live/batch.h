@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The messages of one sample, made once for all clients. What a client gets depends only on the language it speaks and the topics
- * it wants, so the bytes for each such pair are made once, too, and shared by all clients that have it in common.
+ * The messages of one sample, made once for all clients. A client's bytes depend only on its language and topics, so they are also
+ * made once per such pair and shared.
  */
 #pragma once
 
@@ -11,11 +11,11 @@
 #include "model/snapshot.h"
 #include "serve/live/topic.h"
 
-/* How messages are put on the wire. */
+/* Wire formats of messages. */
 enum language {
     LANGUAGE_WS,       /* WebSocket frames of {"type": ..., "data": ...} */
     LANGUAGE_SIO_WS,   /* WebSocket frames of 42["type", data] */
-    LANGUAGE_SIO_POLL, /* packets 42["type", data], with the record separator between them */
+    LANGUAGE_SIO_POLL, /* packets 42["type", data], joined by the record separator */
     LANGUAGE_COUNT,
 };
 
@@ -44,7 +44,7 @@ void batch_unref(struct batch *b); /* NULL is fine */
 struct json_writer batch_begin(struct batch *b, enum topic topic);
 void batch_end(struct batch *b);
 
-/* The bytes for a client; an empty blob when it wants none of the topics. NULL when memory is out. Borrowed. */
+/* The bytes for a client; an empty blob if it wants none of the topics. NULL if out of memory. Borrowed. */
 struct blob *batch_bytes(struct batch *b, enum language language, unsigned topics);
-/* One message on its own. */
+/* A single message. */
 void batch_write_message(struct buf *out, enum language language, enum topic topic, struct str data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Messages from snapshots.
+ * Composes messages from snapshots.
  */
 #include "serve/live/compose.h"
 
@@ -15,7 +15,7 @@ static bool uses_more(const struct process *a, const struct process *b)
     return reading_or(a->mem_bytes, -1) > reading_or(b->mem_bytes, -1);
 }
 
-/* Those with the most utilization first. Lists are short, and only the first few are wanted. */
+/* By utilization, highest first. Lists are short, and only the first few are needed. */
 static size_t top_processes(const struct gpu *gpu, const struct process *top[ALERT_PROCESSES])
 {
     size_t count = 0;
@@ -52,7 +52,7 @@ static void write_high_usage(struct json_writer *j, const struct snapshot *s, co
     jw_end(j);
 }
 
-/* True once per rise. What is not known is neither a rise nor a fall. */
+/* True once per rise. An unknown value is neither a rise nor a fall. */
 static bool high_usage_rises(struct high_usage *u, size_t position, const struct gpu *gpu, double limit_percent)
 {
     int64_t permille;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is said about a sample: the data of each message.
+ * The messages about a sample: the data of each.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 struct why;
 
-/* Which GPUs are above the limit of high_gpu_usage_alert, by their position in the snapshot. */
+/* Which GPUs exceed the threshold of high_gpu_usage_alert, by position in the snapshot. */
 struct high_usage {
     bool above[GPU_MAX];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sessions of Engine.IO.
+ * Engine.IO sessions.
  */
 #include "serve/live/engineio.h"
 
@@ -77,8 +77,8 @@ static void unlink_session(struct eio_session *s)
 
 /* ---- output ---- */
 
-/* The poll that waits is handled again, and finds what there is now: also that the session is over. It is the session's only for as
- * long as it waits. */
+/* Handles the waiting poll again, so that it sees new packets or the end of the session. The session owns it only while it
+ * waits. */
 static void wake_poll(struct eio_session *s)
 {
     struct conn *poll = TAKE(s->poll);
@@ -141,7 +141,7 @@ static void destroy(struct eio_session *s)
     free(s);
 }
 
-/* The client is told in the way its transport allows; the session itself goes at the next tick, when no callback is using it. */
+/* Notifies the client as its transport allows; the next tick frees the session, when no callback uses it. */
 static void close_because(struct eio_session *s, unsigned code, const char *reason)
 {
     if (s->closing)
@@ -153,7 +153,7 @@ static void close_because(struct eio_session *s, unsigned code, const char *reas
     }
     if (s->probe)
         ws_close(s->probe, WS_NORMAL, "");
-    wake_poll(s); /* is answered with a close packet, or that it may not ask */
+    wake_poll(s); /* responds with a close packet, or a refusal */
 }
 
 void eio_close(struct eio_session *s)
@@ -168,7 +168,7 @@ static void revoked(void *owner, const char *why)
     close_because(s, WS_UNAUTHORIZED, why);
 }
 
-/* ---- life signs ---- */
+/* ---- heartbeat ---- */
 
 static void tick_session(struct eio_session *s, int64_t now)
 {
@@ -212,7 +212,7 @@ static void on_packet(struct eio_session *s, struct str packet)
     switch (packet.at[0]) {
     case '1': eio_close(s); break;
     case '4': s->eio->ops->message(s, (struct str){packet.at + 1, packet.len - 1}); break;
-    default: break; /* 3: an answer to our ping, heard above; 6: nothing */
+    default: break; /* 3: a pong, counted above; 6: noop */
     }
 }
 
@@ -222,14 +222,14 @@ static void finish_upgrade(struct eio_session *s, struct ws *w)
 {
     s->ws = w;
     s->probe = NULL;
-    stop_polling(s); /* from now on its connection is counted */
+    stop_polling(s); /* from now on, its connection counts */
     tenure_end(&s->tenure);
     s->eio->ops->upgraded(s);
     struct str rest = buf_view(&s->queue), packet;
     while (str_cut(&rest, RECORD_SEPARATOR, &packet))
         ws_send_text(w, packet);
     buf_done(&s->queue);
-    wake_poll(s); /* is answered with "nothing" */
+    wake_poll(s); /* responds with a noop packet */
 }
 
 static void on_ws_message(struct ws *w, struct str text)
@@ -243,7 +243,7 @@ static void on_ws_message(struct ws *w, struct str text)
         s->heard_ms = loop_now_ms();
         ws_send_text(w, STR("3probe"));
         s->probed = true;
-        wake_poll(s); /* the client waits for its poll to end before it changes over */
+        wake_poll(s); /* the client waits for its poll to end before it switches */
     } else if (str_is(text, "5") && !s->ws && !s->closing) {
         finish_upgrade(s, w);
     } else {
@@ -251,7 +251,7 @@ static void on_ws_message(struct ws *w, struct str text)
     }
 }
 
-/* Attachments of binary events: nothing that is binary is understood here, but a client that sends it is alive. */
+/* Attachments of binary events: we don't understand them, but the client is alive. */
 static void on_ws_binary(struct ws *w)
 {
     struct eio_session *s = w->owner;
@@ -302,7 +302,7 @@ static void reply_text(struct exchange *x, struct str text)
         exchange_reply(x, &(struct reply){.type = "text/plain; charset=UTF-8", .body = body, .cache = "no-store"});
 }
 
-/* The oldest session of the same peer that never became a client goes: one that opens sessions and leaves them costs itself. */
+/* Drops the oldest session of the same peer that never became a client: a peer that abandons sessions only harms itself. */
 static bool engineio_make_room(struct peer *peer)
 {
     for (struct eio_session *s = peer->oldest_session; s; s = s->newer) {
@@ -394,7 +394,7 @@ static void accept_websocket(struct eio *e, struct exchange *x, struct eio_sessi
     ws_send_text(w, str_from(text));
 }
 
-/* Clients take a poll that breaks off for the end, and open another session. */
+/* Clients take an aborted poll for the end, and open another session. */
 static void poll_gone(struct conn *c, void *owner)
 {
     struct eio_session *s = owner;
@@ -404,7 +404,7 @@ static void poll_gone(struct conn *c, void *owner)
     eio_close(s);
 }
 
-/* As many packets as a client takes at once; the others wait for its next poll. */
+/* Sends as many packets as a client accepts at once; the others wait for its next poll. */
 static void reply_packets(struct exchange *x, struct eio_session *s)
 {
     struct str rest = buf_view(&s->queue), packet;
@@ -427,7 +427,7 @@ static void reply_packets(struct exchange *x, struct eio_session *s)
 static void answer_poll(struct exchange *x, struct eio_session *s)
 {
     struct http_client *h = x->conn->state;
-    if (s->poll) { /* a second poll at the same time: one of them would never end */
+    if (s->poll) { /* a second simultaneous poll: one of them would never end */
         exchange_error(x, 400, "bad_request", "This session is being polled already.");
         eio_close(s);
     } else if (s->queue.len) {
@@ -472,7 +472,7 @@ void eio_handle(struct eio *e, struct exchange *x)
     if (http_query(x->request, "sid", sid, sizeof sid)) {
         s = engineio_find(e, sid);
         struct http_client *h = http_client_of(x->conn);
-        if (!s && x->waited && h) { /* it was closed while this poll waited */
+        if (!s && x->waited && h) { /* closed while this poll waited */
             reply_text(x, STR("1"));
             return;
         }
@@ -499,7 +499,7 @@ void eio_handle(struct eio *e, struct exchange *x)
     }
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 int eio_init(struct eio *e, struct loop *loop, const struct eio_ops *ops, size_t sessions_max)
 {

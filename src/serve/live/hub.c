@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Broadcast in slices, and the rule for slow clients.
+ * Broadcasts in slices, and handles slow clients.
  */
 #include "serve/live/hub.h"
 
@@ -29,7 +29,7 @@ void hub_done(struct hub *h)
 void hub_join(struct hub *h, struct subscriber *s)
 {
     s->hub = h;
-    s->seen = h->batch ? h->batch->number : 0; /* what it is told on arrival is newer than that */
+    s->seen = h->batch ? h->batch->number : 0; /* it gets newer data on arrival */
     s->next = h->first;
     s->prev = NULL;
     if (h->first)
@@ -77,7 +77,7 @@ static void give_newest(struct subscriber *s)
     }
 }
 
-/* With an interval of its own: whether this sample is the one nearest to the moment that is due. */
+/* For a client with its own interval: whether this sample is the closest to the due time. */
 static bool wants_now(struct subscriber *s, int64_t now)
 {
     if (s->interval_ms <= s->hub->sample_interval_ms)
@@ -116,13 +116,13 @@ static void on_slice(void *arg)
         if (n % SLICE_CHECK == 0 && clock_mono(&clock_system).ns - start > SLICE_US * 1000LL)
             break;
     }
-    if (h->cursor) /* a timer, so that sockets get their turn before */
+    if (h->cursor) /* a timer, so that sockets get their turn first */
         watch_on(h->slice, 0);
 }
 
 void hub_publish(struct hub *h, struct batch *b)
 {
-    /* Those whom the last sample has not reached yet (the cursor is still on its way) get this one instead. */
+    /* Subscribers that the last sample has not reached yet (behind the cursor) get this one instead. */
     for (struct subscriber *s = h->cursor; s; s = s->next) {
         s->missed++;
         h->samples_missed++;
@@ -137,7 +137,7 @@ void hub_drained(struct subscriber *s)
 {
     if (!s->joined || !s->missed || s->ops->queued(s))
         return;
-    /* The newest sample is among those it missed, and is no longer. */
+    /* The newest sample no longer counts as missed. */
     if (s->seen < s->hub->batch->number) {
         s->missed--;
         give_newest(s);

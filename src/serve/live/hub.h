@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * All clients that subscribe to samples, and the delivery: each sample goes to all subscribers in slices of a few milliseconds,
- * so that requests are answered in between. A subscriber that has not taken the last sample yet is left out; when it has, it gets
- * the newest one, and before it how many it missed.
+ * All clients that subscribe to samples, and the delivery: each sample goes to all subscribers in slices of a few milliseconds, so
+ * that requests are handled in between. A subscriber that hasn't taken the last sample is skipped; afterwards it gets the number of
+ * missed samples and the newest one.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct subscriber;
 
 struct subscriber_ops {
     void (*send)(struct subscriber *s, struct blob *bytes);
-    size_t (*queued)(const struct subscriber *s); /* bytes that it has not taken yet; 0: ready for the next sample */
+    size_t (*queued)(const struct subscriber *s); /* bytes not taken yet; 0: ready for the next sample */
 };
 
 struct subscriber {
@@ -27,19 +27,19 @@ struct subscriber {
     unsigned topics;
     int64_t interval_ms; /* 0: every sample */
     int64_t due_ms;      /* with an interval: when the next one is due */
-    uint64_t seen;       /* number of the last batch that it got, or did not want */
-    uint64_t missed;     /* samples that it should have got since */
+    uint64_t seen;       /* number of the last batch that it got or did not want */
+    uint64_t missed;     /* samples missed since */
     int64_t asked_ms;    /* when its count of updates began */
-    unsigned asked;      /* updates that it has asked for since, within a second */
+    unsigned asked;      /* updates requested since, within a second */
     bool joined;
-    bool wants_update; /* it asked for one, and waits for a fresh sample */
+    bool wants_update; /* it requested one, and waits for a fresh sample */
 };
 
 struct hub {
     struct loop *loop;
     struct watch *slice;
     struct subscriber *first;
-    struct subscriber *cursor; /* the next one to be told */
+    struct subscriber *cursor; /* next in the current delivery */
     size_t count;
     struct batch *batch; /* newest; NULL before the first */
     uint64_t samples_sent, samples_missed;
@@ -49,14 +49,14 @@ struct hub {
 int hub_init(struct hub *h, struct loop *loop);
 void hub_done(struct hub *h);
 
-/* Fills the links; topics, language and ops are the caller's. */
+/* Fills in the links; the caller sets topics, language and ops. */
 void hub_join(struct hub *h, struct subscriber *s);
 void hub_leave(struct subscriber *s);
-/* A new sample for all subscribers. Takes the reference over. */
+/* Delivers a new sample to all subscribers. Takes ownership of the reference. */
 void hub_publish(struct hub *h, struct batch *b);
-/* To be called when a busy subscriber has taken everything. */
+/* Call when a busy subscriber has taken everything. */
 void hub_drained(struct subscriber *s);
-/* One message for every subscriber of the topic, now: alerts and guard changes between samples. */
+/* Sends one message to every subscriber of the topic at once: alerts and guard changes between samples. */
 void hub_announce(struct hub *h, enum topic topic, struct str data);
-/* One message for one subscriber. */
+/* Sends one message to one subscriber. */
 void hub_tell(struct subscriber *s, enum topic topic, struct str data);

@@ -58,7 +58,7 @@ void live_publish(struct broadcast *l)
     struct batch *b = batch_new(h->batch ? h->batch->number + 1 : 1);
     if (!b)
         return;
-    /* Composed even without clients: a rise of usage that no client saw is not sent to the next one that connects. */
+    /* Compose even without clients: a rise that no client saw must not reach the next one to connect. */
     compose_sample(b, l->data->periodic, data_why(l->data), &l->usage, l->high_usage_percent);
     hub_publish(h, b);
 }
@@ -97,7 +97,7 @@ void live_revoked(struct subscriber *s, const char *why)
 static void send_update(struct broadcast *l, struct subscriber *s)
 {
     if (s->ops->queued(s) > UNREAD_MAX)
-        return; /* it does not read what it gets: asking again makes nothing newer */
+        return; /* it doesn't read its messages: another request won't help */
     struct blob *summary = data_body(l->data, BODY_SUMMARY);
     if (summary)
         hub_tell(s, TOPIC_STATUS_UPDATE, str_trim((struct str){summary->at, summary->len}));
@@ -116,7 +116,7 @@ void live_update(struct broadcast *l)
     }
 }
 
-/* One client can't keep the drivers busy: beyond its share it gets the newest sample there is, and none is taken. */
+/* One client must not keep the drivers busy: beyond its share it gets the newest existing sample. */
 static bool has_share(struct subscriber *s)
 {
     int64_t now = loop_now_ms();
@@ -127,7 +127,7 @@ static bool has_share(struct subscriber *s)
     return s->asked++ < LIVE_FRESH_PER_S;
 }
 
-/* Asked on demand is sampled on demand, for all who ask at once together. */
+/* Samples on demand, once for all clients that ask at the same time. */
 static void request_update(struct broadcast *l, struct subscriber *s)
 {
     if (!has_share(s) || data_is_fresh(l->data, GROUP_QUICK, l->max_age_ms)) {
@@ -139,7 +139,7 @@ static void request_update(struct broadcast *l, struct subscriber *s)
         watch_on(l->updates_timer, FRESH_WAIT_MS);
 }
 
-/* "events": the topics that it wants from now on; "interval_seconds": not more often than that. */
+/* "events": the topics wanted from now on; "interval_seconds": the shortest interval. */
 static void subscribe(struct subscriber *s, const json_t *json)
 {
     const json_t *events = json_object_get(json, "events"), *interval = json_object_get(json, "interval_seconds");
@@ -185,7 +185,7 @@ void live_message(struct broadcast *l, struct subscriber *s, const char *type, c
 /* ---- the plain WebSocket ---- */
 
 struct live_client {
-    struct subscriber subscriber; /* first */
+    struct subscriber subscriber; /* first member */
     struct broadcast *live;
     struct ws *ws;
 };
@@ -194,7 +194,7 @@ static void client_send(struct subscriber *s, struct blob *bytes)
 {
     struct live_client *c = (struct live_client *)s;
     ws_send_frames(c->ws, bytes);
-    if (ws_queued(c->ws) > QUEUE_MAX) /* announcements pile up for one who never reads */
+    if (ws_queued(c->ws) > QUEUE_MAX) /* announcements pile up for a client that never reads */
         conn_close(c->ws->conn);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Live clients of either kind (the WebSocket at /ws, Socket.IO): what they get on arrival, and what they may ask.
+ * Live clients of both kinds (WebSocket at /ws, Socket.IO): what they get on arrival, and what they may request.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 struct data;
 struct exchange;
 
-/* LIVE_FRESH_PER_S: samples that one client may have taken for itself; beyond, it is answered from the newest. */
+/* LIVE_FRESH_PER_S: fresh samples per client; beyond that, it gets the newest one. */
 enum { LIVE_INTERVAL_MAX_S = 86400, LIVE_FRESH_PER_S = 5 };
 
 struct broadcast {
@@ -18,7 +18,7 @@ struct broadcast {
     struct eio eio;
     struct data *data;
     struct high_usage usage;
-    struct blob *status; /* the data of gpu_status, of the snapshot with that sequence */
+    struct blob *status; /* the data of gpu_status, from the snapshot with that sequence number */
     uint64_t status_sequence;
     struct watch *updates_timer; /* of clients that wait for a fresh sample */
     bool updates_wanted;
@@ -26,24 +26,24 @@ struct broadcast {
     double high_usage_percent;
 };
 
-/* The last three are the caller's. Does not use the data yet. */
+/* The caller sets the last three fields. Does not use the data yet. */
 int live_init(struct broadcast *l, struct loop *loop, struct data *data, size_t sessions_max);
-/* Tells all clients that this is the end. */
+/* Notifies all clients of the end. */
 void live_stop(struct broadcast *l, struct loop *loop);
 void live_done(struct broadcast *l);
 
 /* GET /ws */
 void live_websocket(struct broadcast *l, struct exchange *x);
 
-/* A new periodic sample for all clients. */
+/* Sends a new periodic sample to all clients. */
 void live_publish(struct broadcast *l);
-/* Joins the hub and sends gpu_status. Topics, language and ops are set. */
+/* Joins the hub and sends gpu_status. Requires topics, language and ops. */
 void live_arrived(struct broadcast *l, struct subscriber *s);
-/* Those who asked for an update get it: a fresh sample has come, or took too long. */
+/* Sends the requested updates: a fresh sample has arrived, or took too long. */
 void live_update(struct broadcast *l);
 /* Says why the client gets nothing more; its transport then ends. */
 void live_revoked(struct subscriber *s, const char *why);
-/* A message of the client: its type and the whole JSON object around it (or the data of a Socket.IO event). Bad ones are answered
- * with an error message. `json` may be NULL: no parameters. */
+/* A client's message: its type and the JSON object around it (or the data of a Socket.IO event). Answers bad ones with an error
+ * message. `json` may be NULL: no parameters. */
 struct json_t;
 void live_message(struct broadcast *l, struct subscriber *s, const char *type, const struct json_t *json);

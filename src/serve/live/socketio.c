@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Socket.IO packets. Clients get the same events with the same data as those of the plain WebSocket.
+ * Socket.IO packets. Clients get the same events and data as those of the plain WebSocket.
  */
 #include "serve/live/socketio.h"
 
@@ -13,7 +13,7 @@
 enum { QUEUE_MAX = 8 << 20 };
 
 struct sio_client {
-    struct subscriber subscriber; /* first */
+    struct subscriber subscriber; /* first member */
     struct eio_session *session;
 };
 
@@ -23,7 +23,7 @@ bool sio_parse(struct str text, struct sio_packet *ret)
         return false;
     *ret = (struct sio_packet){.type = (enum sio_type)(text.at[0] - '0'), .space = STR("/")};
     struct str rest = {text.at + 1, text.len - 1};
-    if (ret->type == SIO_BINARY_EVENT || ret->type == SIO_BINARY_ACK) { /* "51-": one attachment follows in a message of its own */
+    if (ret->type == SIO_BINARY_EVENT || ret->type == SIO_BINARY_ACK) { /* "51-": one attachment follows in a separate message */
         size_t count = 0;
         while (count < rest.len && rest.at[count] >= '0' && rest.at[count] <= '9')
             count++;
@@ -93,7 +93,7 @@ static void on_connect(struct eio_session *s, const struct sio_packet *p)
     live_arrived(s->eio->owner, &c->subscriber);
 }
 
-/* ["subscribe", {"events": [...]}]: also ["subscribe", ["gpu_stats"]], which is what people write first. */
+/* ["subscribe", {"events": [...]}]; also ["subscribe", ["gpu_stats"]], which people try first. */
 static void on_event(struct eio_session *s, const struct sio_packet *p)
 {
     struct sio_client *c = s->user;
@@ -126,7 +126,7 @@ static void on_message(struct eio_session *s, struct str text)
     switch (p.type) {
     case SIO_CONNECT: on_connect(s, &p); break;
     case SIO_EVENT:
-    case SIO_BINARY_EVENT: on_event(s, &p); break; /* what is binary in it is a placeholder here, and no handler reads it */
+    case SIO_BINARY_EVENT: on_event(s, &p); break; /* binary data is a placeholder here, which no handler reads */
     case SIO_DISCONNECT:
         if (str_is(p.space, "/"))
             hub_leave(s->user);
@@ -159,7 +159,7 @@ static void on_drained(struct eio_session *s)
     hub_drained(s->user);
 }
 
-/* The second packet is the server's own disconnect, after which clients do not connect again by themselves. */
+/* The second packet is a disconnect by the server, after which clients don't reconnect on their own. */
 static void on_revoked(struct eio_session *s, const char *why)
 {
     struct sio_client *c = s->user;

@@ -12,10 +12,10 @@ enum sio_type { SIO_CONNECT, SIO_DISCONNECT, SIO_EVENT, SIO_ACK, SIO_CONNECT_ERR
 
 struct sio_packet {
     enum sio_type type;
-    struct str space; /* "/" when left out */
+    struct str space; /* "/" if omitted */
     bool has_id;
     uint64_t id;
-    struct str data; /* JSON; "" when left out */
+    struct str data; /* JSON; "" if omitted */
 };
 
 /* `2/admin,17["name",1]`. Pure. */

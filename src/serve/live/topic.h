@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The kinds of messages that clients can get, in the order in which those of one sample leave.
+ * The kinds of messages for clients, in the order in which those of one sample are sent.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ enum topic {
     TOPIC_STATUS_UPDATE,
     TOPIC_STATS,
     TOPIC_HIGH_USAGE,
-    TOPIC_GPU_EVENT,  /* what the driver reported: XID, lost, back */
+    TOPIC_GPU_EVENT,  /* reported by the driver: XID, lost, back */
     TOPIC_GPU_HEALTH, /* a GPU's health changed */
     TOPIC_ALERT,
     TOPIC_GUARD,
@@ -23,7 +23,7 @@ enum topic {
 };
 
 enum { TOPICS_ALL = (1 << TOPIC_COUNT) - 1 };
-/* What a client cannot switch off: the answer to its arrival, what it missed, what it did wrong. */
+/* Topics that a client can't switch off: its welcome, missed samples, its own errors. */
 enum { TOPICS_ALWAYS = 1 << TOPIC_STATUS | 1 << TOPIC_MISSED | 1 << TOPIC_ERROR };
 
 const char *topic_name(enum topic topic);

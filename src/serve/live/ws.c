@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * WebSockets: from frames to messages and back.
+ * WebSockets: turns frames into messages and back.
  */
 #include "serve/live/ws.h"
 
@@ -12,10 +12,10 @@
 #include "http/loop.h"
 
 enum {
-    PING_MS = 40000,      /* a quiet client is asked whether it is still there */
-    SILENT_MS = 100000,   /* and dropped when nothing came for so long */
-    STALL_MS = 30000,     /* output that does not move */
-    CLOSE_WAIT_MS = 1000, /* for the answer to our close */
+    PING_MS = 40000,      /* ping a silent client after this time */
+    SILENT_MS = 100000,   /* and drop it after this time */
+    STALL_MS = 30000,     /* limit for output that does not move */
+    CLOSE_WAIT_MS = 1000, /* limit for the reply to our close frame */
     CONTROL_QUEUE_MAX = 65536,
 };
 
@@ -50,7 +50,7 @@ void ws_close(struct ws *w, unsigned code, const char *reason)
     conn_set_deadline(w->conn, CLOSE_WAIT_MS);
 }
 
-/* The other side broke the rules: say why and leave. */
+/* The peer broke the protocol: say why and leave. */
 static void fail(struct ws *w, unsigned code, const char *reason)
 {
     ws_close(w, code, reason);
@@ -146,7 +146,7 @@ static size_t ws_input(struct conn *c, char *at, size_t len)
         if (f.opcode == WS_CLOSE)
             on_close_frame(w, f.payload);
         else if (f.opcode == WS_PING) {
-            /* Pings of one who does not read the pongs are not answered for ever. */
+            /* Don't answer pings forever if the client does not read the pongs. */
             if (conn_queued(c) < CONTROL_QUEUE_MAX && !w->close_sent)
                 send_frame(w, WS_PONG, f.payload);
         } else if (f.opcode != WS_PONG)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A WebSocket on a connection: handshake, messages, pings, the close handshake. Its owner gets whole messages.
+ * A WebSocket on a connection: handshake, messages, pings, the close handshake. Passes complete messages to its owner.
  */
 #pragma once
 
@@ -12,10 +12,10 @@ struct ws;
 
 struct ws_ops {
     void (*message)(struct ws *w, struct str text); /* valid UTF-8 */
-    void (*binary)(struct ws *w);                   /* a binary message, whose bytes are not read; NULL: ends the connection */
-    void (*drained)(struct ws *w);                  /* everything was sent; NULL: not interested */
-    void (*revoked)(struct ws *w, const char *why); /* the client may listen no longer; ws_revoke() is due */
-    void (*closed)(struct ws *w);                   /* the last call: the owner is freed here; NULL: nothing to do */
+    void (*binary)(struct ws *w);                   /* a binary message, whose bytes are skipped; NULL: ends the connection */
+    void (*drained)(struct ws *w);                  /* everything was sent; may be NULL */
+    void (*revoked)(struct ws *w, const char *why); /* the client lost its permission; call ws_revoke() */
+    void (*closed)(struct ws *w);                   /* the last call: frees the owner; may be NULL */
 };
 
 struct ws {
@@ -23,19 +23,19 @@ struct ws {
     struct tenure tenure;
     const struct ws_ops *ops;
     void *owner;
-    char *partial; /* of a message in several frames */
+    char *partial; /* of a fragmented message */
     size_t partial_len;
     int64_t heard_ms;
     bool in_message;
-    bool in_binary; /* and its contents do not count */
+    bool in_binary; /* its contents are skipped */
     bool close_sent;
 };
 
-/* Answers the handshake and turns the connection into a WebSocket; NULL when the request was not one: then it is answered. */
+/* Completes the handshake and turns the connection into a WebSocket; NULL after refusing any other request. */
 struct ws *ws_accept(struct exchange *x, const struct ws_ops *ops, void *owner);
 
 void ws_send_text(struct ws *w, struct str text);
-/* Whole frames, made once and shared. */
+/* Complete frames, made once and shared. */
 void ws_send_frames(struct ws *w, struct blob *frames);
 void ws_close(struct ws *w, unsigned code, const char *reason);
 static inline void ws_revoke(struct ws *w, const char *why)

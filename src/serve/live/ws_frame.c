@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Frames from bytes and back. A library would hold kilobytes of state for each connection to do this; here a frame that is not
- * complete is simply read again when more has come. The tests compare every verdict with wslay's.
+ * Parses and writes frames. A library would hold kilobytes of state per connection; this simply parses an incomplete frame again
+ * when more has arrived. The tests compare every verdict with wslay's.
  */
 #include "serve/live/ws_frame.h"
 
@@ -25,7 +25,7 @@ ssize_t ws_frame_parse(char *at, size_t len, struct ws_frame *ret)
     unsigned opcode = b[0] & 0x0f;
     bool final = b[0] & 0x80, control = opcode >= WS_CLOSE;
     uint64_t payload = b[1] & 0x7f;
-    /* No extension was agreed on, clients must mask, control frames are short and whole. */
+    /* No extension was negotiated, clients must mask, control frames are short and not fragmented. */
     if ((b[0] & 0x70) || !(b[1] & 0x80) || !opcode_is_known(opcode) || (control && (!final || payload > WS_CONTROL_MAX)))
         return -WS_PROTOCOL_ERROR;
     size_t head = 2;
@@ -37,7 +37,7 @@ ssize_t ws_frame_parse(char *at, size_t len, struct ws_frame *ret)
         for (size_t i = 0; i < bytes; i++)
             payload = payload << 8 | b[head + i];
         head += bytes;
-        if (payload < (bytes == 2 ? 126u : 65536u) || payload >> 63) /* the shortest form is the only one */
+        if (payload < (bytes == 2 ? 126u : 65536u) || payload >> 63) /* only the shortest encoding is valid */
             return -WS_PROTOCOL_ERROR;
     }
     if (payload > WS_MESSAGE_MAX)

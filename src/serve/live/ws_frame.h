@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * WebSocket frames (RFC 6455, section 5): reading those of a client, writing heads of ours. Pure.
+ * WebSocket frames (RFC 6455, section 5): parses those of clients, writes headers of ours. Pure.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ enum { /* reasons to close */
        WS_BAD_TEXT = 1007,
        WS_POLICY = 1008,
        WS_TOO_BIG = 1009,
-       WS_UNAUTHORIZED = 4401, /* what the client showed allows it no longer: ours, like the status of HTTP */
+       WS_UNAUTHORIZED = 4401, /* the client's credentials are no longer valid: our own code, like the HTTP status */
 };
 
 enum { WS_HEAD_MAX = 10, WS_MESSAGE_MAX = 64 * 1024, WS_CONTROL_MAX = 125 };
@@ -39,12 +39,12 @@ struct ws_frame {
     struct str payload; /* unmasked, in place */
 };
 
-/* The frame at the front of what has arrived: its length, 0 when it is not complete yet, or the negative close code. The payload is
- * unmasked in place once the frame is complete. */
+/* Parses the frame at the front: returns its length, 0 if it is incomplete, or the negative close code. Unmasks the payload of a
+ * complete frame in place. */
 ssize_t ws_frame_parse(char *at, size_t len, struct ws_frame *ret);
-/* The head of a frame from server to client; returns its length. */
+/* Writes the header of a frame from server to client; returns its length. */
 size_t ws_frame_head(uint8_t head[WS_HEAD_MAX], unsigned opcode, size_t payload_len);
-/* A whole text frame appended. */
+/* Appends a complete text frame. */
 void ws_frame_text(struct buf *out, struct str payload);
 /* Whether a client may close with this code. */
 bool ws_close_code_is_valid(unsigned code);
