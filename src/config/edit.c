@@ -312,7 +312,7 @@ struct edited {
     const char *path;
 };
 
-/* What is written becomes the configuration only if it is one. */
+/* The new text replaces the file only if it is a valid configuration. */
 static int make_ready(void *user, int fd, const char *fresh, struct error *err)
 {
     struct edited *edited = user;

@@ -49,8 +49,8 @@ static int listen_here(struct error *err)
     return rc < 0 ? error_set(err, rc, "cannot listen at '%s': %s", path, strerror(-rc)) : fd;
 }
 
-/* The service manager runs --restore after every end of the helper. A helper that ended well has put back its own leases: those
- * that are left belong to programs that root runs, and last as long as these. */
+/* The service manager runs --restore whenever the helper ends. After a clean end the helper has restored its own leases: the
+ * remaining ones belong to programs of root, and last as long as these. */
 static bool ended_well(void)
 {
     const char *result = getenv("SERVICE_RESULT");

@@ -131,7 +131,7 @@ const struct access_token *token_file_check(const struct token_file *f, struct s
     return token_file_find(f, digest);
 }
 
-/* Run by root for a daemon with a user of its own: the file belongs to whom the old one, or its directory, belongs. */
+/* Root may run this for a daemon with its own user: keep the owner of the old file, or of its directory. */
 static int give_to_owner(void *user, int fd, const char *fresh, struct error *err)
 {
     const char *path = user;

@@ -31,8 +31,8 @@ struct host_evidence {
     };
     char busiest_thread[EVIDENCE_NAME_SIZE]; /* "pt_autograd_0"; "" unknown */
     char busiest_child[EVIDENCE_NAME_SIZE];  /* "pt_data_worker"; "" none */
-    char compiler[EVIDENCE_NAME_SIZE];       /* "ptxas", "inductor": a child that makes code for GPUs; "" none */
-    char code[EVIDENCE_NAME_SIZE];           /* "libtorch_cpu": the file, other than Python, whose code runs longest; "" unknown */
+    char compiler[EVIDENCE_NAME_SIZE];       /* "ptxas", "inductor": a child that compiles GPU code; "" none */
+    char code[EVIDENCE_NAME_SIZE];           /* "libtorch_cpu": the file, other than Python's, with the most CPU time; "" unknown */
     char peer[EVIDENCE_PEER_SIZE];  /* "10.0.0.7:5432", "127.0.0.1:6379 (redis, PID 812)", "feeder (PID 813)"; "" unknown */
     char mount[EVIDENCE_PATH_SIZE]; /* mount point of the network file system that it waits for; "" unknown */
 };

@@ -36,12 +36,12 @@ struct address_samples {
 /* Samples for `ms` (at most 1000), or returns at once if not permitted; `ret` has the reason. */
 void address_samples_take(const struct env *env, int32_t pid, int64_t ms, struct address_samples *ret);
 
-/* The same between two looks. 0, or -errno: it is not permitted, or there is no such thread. */
+/* A sampler that runs between two looks. 0 or -errno: not permitted, or no such thread. */
 struct address_sampler;
 int address_sampler_new(struct address_sampler **ret, const struct env *env, int32_t pid, const int32_t *tids, size_t count,
                         int frequency);
 void address_sampler_free(struct address_sampler *s);
-void address_sampler_read(struct address_sampler *s, struct address_samples *ret); /* since it was made, or started anew */
+void address_sampler_read(struct address_sampler *s, struct address_samples *ret); /* since its creation or the last restart */
 void address_sampler_restart(struct address_sampler *s);
 
 /* "81% of its CPU time is Python code, 14% waits in libcuda", or why it is unknown. */

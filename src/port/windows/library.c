@@ -113,7 +113,7 @@ void *library_load(const char *name, struct error *err)
 
 const char *library_path(void *library)
 {
-    static char path[WIDE_PATH]; /* of the only library whose path is asked for */
+    static char path[WIDE_PATH]; /* of the only library whose path anyone needs */
     wchar_t wide[WIDE_PATH];
     DWORD len = GetModuleFileNameW(library, wide, WIDE_PATH);
     return len > 0 && len < WIDE_PATH && utf8_from(wide, path, sizeof path) ? path : "";

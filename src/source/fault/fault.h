@@ -19,10 +19,10 @@ struct fault_info {
     const char *needle; /* text of a kernel log line; NULL: an XID */
 };
 
-/* NULL: not in the table. */
-/* The driver's own list of XIDs that xid.def was held against, and the last code that it has. */
+/* The driver's list of XIDs against which xid.def was checked, and its last code. */
 #define XID_CATALOG "of driver 595.45, March 2026"
 enum { XID_CATALOG_LAST = 176 };
+/* NULL: not in the table. */
 const struct fault_info *xid_find(int64_t code);
 const struct fault_info *driver_fault_find(int64_t code);
 const struct fault_info *xid_at(size_t position); /* NULL at the end; for lists and docs */

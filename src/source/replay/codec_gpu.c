@@ -106,7 +106,7 @@ static void code_evidence(struct coder *c, struct process *p, const struct proce
     h->looks = code_i64(c, h->looks, old->looks);
     h->over_ms = code_i64(c, h->over_ms, old->over_ms);
     code_readings(c, h->metric, old->metric, EVIDENCE_COUNT, c->schema ? &c->schema->evidence : NULL);
-    /* Later versions put theirs behind. */
+    /* Later versions append theirs. */
     char *const now[] = {h->busiest_thread, h->busiest_child, h->compiler, h->mount, h->code, h->peer};
     const char *const was[] = {old->busiest_thread, old->busiest_child, old->compiler, old->mount, old->code, old->peer};
     const size_t sizes[] = {sizeof h->busiest_thread, sizeof h->busiest_child, sizeof h->compiler,

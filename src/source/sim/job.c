@@ -122,7 +122,7 @@ static double clamp(double x, double low, double high)
 /* The share of its level that the job requests at this age, 0 to 1. */
 static double course(const struct sim_world *w, const struct sim_job *j, uint64_t gpu, uint64_t salt, double t, double age)
 {
-    /* A year has 32 million seconds, of each of which this is asked: what a pattern does not have is not computed. */
+    /* A simulated year computes this for 32 million seconds: skip the noise that a pattern doesn't use. */
     const bool still = j->pattern == LOAD_HELD || j->pattern == LOAD_PARKED;
     const bool varies = j->pattern == LOAD_DESKTOP || j->pattern == LOAD_INFERENCE || j->pattern == LOAD_GAME;
     double slow = varies ? sim_noise(w->seed, gpu, salt, t, 17) : 0, quick = still ? 0 : sim_noise(w->seed, gpu, salt + 1, t, 1.7);

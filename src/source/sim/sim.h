@@ -39,8 +39,8 @@ struct sim_scenario {
     size_t other_count;
     const struct sim_evidence *evidence; /* what the program on GPU 0 does on its host */
     size_t evidence_count;
-    const char *child, *compiler, *mount, *code, *peer; /* of the same: busiest child, compiler, file system, file whose code
-                                                         * it runs, whom it waits for; NULL: none */
+    const char *child, *compiler, *mount, *code, *peer; /* for the same: busiest child, compiler, file system, file whose code it
+                                                         * runs, peer it waits for; NULL: none */
     const char *fan_control;                            /* of GPU 0; NULL: the card's own */
     const char *reserved_for;                           /* a user with a lease on all GPUs; NULL: no lease */
     bool hides;                                         /* GPU 0 lists no processes */

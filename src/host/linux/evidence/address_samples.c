@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The sampler. Each thread has a counter of its own with a page for its samples, which has room for a second; for a person the
- * busiest threads are chosen, because the kernel lets a user lock half a megabyte for it.
+ * The sampler. Each thread has its own counter and a page that holds a second of samples; a one-time sample takes only the busiest
+ * threads, because a user may lock just half a megabyte for it.
  */
 #include "host/evidence/address_samples.h"
 
@@ -24,7 +24,7 @@ enum { FREQUENCY = 199, SAMPLED_THREADS_MAX = 60, LISTED_MAX = 2048, MAPS_MAX = 
 
 struct sampled_thread {
     int32_t tid;
-    int64_t run_ns; /* when it was started */
+    int64_t run_ns; /* at the start */
     int fd;
     void *ring; /* a header page and one of samples; NULL none */
 };
@@ -39,7 +39,7 @@ struct address_sampler {
     const struct env *env;
     int32_t pid;
     int frequency;
-    struct mono since; /* it was started */
+    struct mono since; /* start */
     struct sampled_thread *threads;
     size_t count;
 
@@ -145,7 +145,7 @@ static void count_address(struct address_sampler *s, uint64_t address)
             (struct object_count){path, address_group_of(path, s->program[0] && str_is(path, s->program)), 1};
 }
 
-/* What has come since; while the page is full, the newest are lost. */
+/* Counts new samples; while the page is full, the newest are lost. */
 static void count_ring(struct address_sampler *s, const struct sampled_thread *t)
 {
     struct sample {
@@ -210,7 +210,7 @@ void address_sampler_free(struct address_sampler *s)
     free(s);
 }
 
-/* As many as may be opened, the first ones first. */
+/* Opens as many as permitted, in order. */
 static int open_threads(struct address_sampler *s, const int32_t *tids, size_t count)
 {
     int rc = count ? 0 : -ESRCH;
@@ -223,7 +223,7 @@ static int open_threads(struct address_sampler *s, const int32_t *tids, size_t c
         else
             thread_close(&t);
         if (one == -EPERM && s->count > 0)
-            break; /* no more memory may be locked */
+            break; /* memory lock limit reached */
         rc = rc == 0 && one != -ESRCH ? one : rc;
     }
     return s->count > 0 ? 0 : rc < 0 ? rc : -ESRCH;
@@ -252,7 +252,7 @@ int address_sampler_new(struct address_sampler **ret, const struct env *env, int
     return rc;
 }
 
-/* Libraries that were loaded since are looked up again, but not all the time: code that no file holds stays unknown. */
+/* Rereads the maps for newly loaded libraries, but rarely: code outside any file stays unknown. */
 static bool maps_are_due(const struct address_sampler *s)
 {
     enum { AGAIN_MS = 30 * 1000 };
@@ -289,7 +289,7 @@ void address_sampler_read(struct address_sampler *s, struct address_samples *ret
     tell(s, run_ns, ret);
 }
 
-/* ---- once, for a person who asks ---- */
+/* ---- a one-time sample for a person who asks ---- */
 
 static void address_samples_fail(struct address_samples *ret, int rc, const struct env *env)
 {

@@ -199,7 +199,7 @@ static int list_children(struct evidence_reader *r, struct evidence_memory *w, b
     return 0;
 }
 
-/* Workers of torch.compile are Python programs like any other: their command line tells. One is asked once. */
+/* torch.compile's workers are plain Python programs: only their command line identifies them. Read it once per process. */
 static bool is_compile_worker(struct evidence_reader *r, struct child_memory *m)
 {
     char name[40], text[1024];

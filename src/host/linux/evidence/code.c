@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whose code the busiest threads of a process run: the kernel samples their addresses between two looks, and the file that holds
- * each says whether that is Python, the GPU's driver, a compiler or a library. And the model files that the process has mapped.
+ * Whose code the busiest threads of a process run: the kernel samples their addresses between two looks, and the file of each
+ * address shows whether it is Python, the GPU driver, a compiler or a library. Plus the model files that the process has mapped.
  */
 #include <stdio.h>
 
@@ -9,12 +9,12 @@
 
 enum {
     FREQUENCY = 97,
-    QUICK_FREQUENCY = 997, /* an answer is waited for: milliseconds must do */
+    QUICK_FREQUENCY = 997, /* a person waits: milliseconds must suffice */
     SAMPLES_LEAST = 8,
     PROCESSES_MAX = 4,
     RUNS_PERMILLE = 300, /* of a core: less needs no explanation */
     MAPS_AGAIN_MS = 60 * 1000,
-    MAPS_SOON_MS = 10 * 1000, /* while there is no model: a program that begins is about to map it */
+    MAPS_SOON_MS = 10 * 1000, /* without a model yet: a starting program is about to map it */
     MAPS_BYTES_MAX = 4 << 20,
     MODEL_FILES_MAX = 64,
 };
@@ -56,7 +56,7 @@ static void start(struct evidence_reader *r, struct evidence_memory *w)
     memcpy(m->tids, tids, sizeof tids);
 }
 
-/* The file, other than Python's, that holds most of it; without what follows its name. */
+/* The file, other than Python's, with the most samples; without suffixes. */
 static void name_object(struct code_memory *m, const struct address_samples *s)
 {
     m->object[0] = '\0';
@@ -97,7 +97,7 @@ static bool is_model(struct str path)
            str_contains(path, "/blobs/sha256-");
 }
 
-/* "7f00-7f80 r--s 00100000 fd:01 42 /models/llama.gguf": as far as the file is mapped. */
+/* "7f00-7f80 r--s 00100000 fd:01 42 /models/llama.gguf": the mapped part of the file. */
 static bool read_mapping(struct str line, struct model_file *ret)
 {
     struct str range, word, from;
@@ -113,7 +113,7 @@ static void find_models(struct evidence_reader *r, struct evidence_memory *w)
 {
     AUTO_BUF struct buf maps = BUF(MAPS_BYTES_MAX);
     char path[64];
-    struct env quiet = *r->env; /* what a process has mapped is not for a recording of this host */
+    struct env quiet = *r->env; /* keep a process's mappings out of recordings */
     struct model_file files[MODEL_FILES_MAX], one;
     size_t count = 0;
     int64_t sum = 0;

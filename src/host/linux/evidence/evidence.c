@@ -16,12 +16,12 @@
 
 enum {
     FILES_PER_ROUND = 512,
-    FILES_PER_PROCESS = 8, /* at least: how many processes there are, each is looked at */
+    FILES_PER_PROCESS = 8, /* minimum: every process gets some, however many there are */
     QUICK_FULL_MS = 40,
     FULL_MS = 6000,
-    THREADS_AGAIN_MS = 30 * 1000, /* at the latest: threads that have begun may have children */
-    KEPT_PROCESSES = 16,          /* the first so many keep their files open */
-    IDLE_PERMILLE = 20,           /* of a core, at most: it does next to nothing, whichever of its threads that is */
+    THREADS_AGAIN_MS = 30 * 1000, /* maximum: new threads may have children */
+    KEPT_PROCESSES = 16,          /* only the first ones keep their files open */
+    IDLE_PERMILLE = 20,           /* of a core: below that it is idle, whichever thread uses it */
     FEW_CHILDREN = 32,
     MOUNTS_MAX = 1 << 20,
     MOUNTS_AGAIN_MS = 60 * 1000,
@@ -34,7 +34,7 @@ void open_proc(struct evidence_reader *r)
         r->proc = dir_fd_open(r->env, "/proc");
 }
 
-/* ---- which processes are remembered ---- */
+/* ---- remembered processes ---- */
 
 static void close_files(struct evidence_memory *w)
 {
@@ -93,7 +93,7 @@ static struct evidence_memory *find(struct evidence_reader *r, const struct evid
     w->watched.target = *target;
     w->directory = -1;
     memset(w->kept, -1, sizeof w->kept);
-    w->keeps = r->keeping < KEPT_PROCESSES && !env_is_recorded(r->env); /* there files are replaced */
+    w->keeps = r->keeping < KEPT_PROCESSES && !env_is_recorded(r->env); /* recordings replace files */
     r->keeping += w->keeps;
     watched_add(&r->watched, &w->watched);
     return w;
@@ -151,7 +151,7 @@ static void read_io(struct evidence_reader *r, struct evidence_memory *w, struct
     proc_io_parse((struct str){text, n > 0 ? (size_t)n : 0}, &l->read_bytes, &l->write_bytes);
 }
 
-/* 0, or -errno: nothing is read of a process that is not the one that is meant. */
+/* 0 or -errno: reads nothing if the PID was reused. */
 static int look_at_main(struct evidence_reader *r, struct evidence_memory *w)
 {
     char text[1024];
@@ -174,7 +174,7 @@ static int look_at_main(struct evidence_reader *r, struct evidence_memory *w)
     return 0;
 }
 
-/* The first look of the window; at least the one before the newest, as long as it is remembered. */
+/* The first look of the window; at least the one before the newest, if it is remembered. */
 static size_t window_start(const struct evidence_reader *r, const struct evidence_memory *w)
 {
     size_t first = w->look_count >= 2 ? w->look_count - 2 : 0;
@@ -183,7 +183,7 @@ static size_t window_start(const struct evidence_reader *r, const struct evidenc
     return first;
 }
 
-/* ---- what is told of it ---- */
+/* ---- writing the evidence ---- */
 
 static const struct {
     enum wait_kind kind;
@@ -222,7 +222,7 @@ static void write_main(const struct evidence_memory *w, size_t first, struct hos
             hidden ? reading_absent(to->io_rc == -EACCES ? READING_DENIED : READING_UNSUPPORTED) : reading_ok(0);
     for (size_t i = 0; i < ARRAY_LEN(shares) && known; i++)
         ret->metric[shares[i].field].value += (1000 - running) * seen[shares[i].kind] / known;
-    if (!asleep) /* it waited in between, unseen */
+    if (!asleep) /* it waited between the looks */
         ret->main_other_permille = reading_ok(1000 - running);
 }
 
@@ -244,7 +244,7 @@ static void write_io(const struct main_look *from, const struct main_look *to, c
     ret->write_bytes_per_s.value += reading_or(children->write_bytes, 0);
 }
 
-/* Of all threads: ticks are coarse, so that over a short span the threads' own counters are better. */
+/* CPU of all threads: ticks are coarse, so over a short interval the threads' own counters are better. */
 static void write_cpu(const struct evidence_reader *r, const struct evidence_memory *w, const struct main_look *from,
                       const struct main_look *to, struct host_evidence *ret)
 {
@@ -307,7 +307,7 @@ static bool waits_for_files(const struct evidence_memory *w)
     return false;
 }
 
-/* What all threads used less what the main thread did is known without a look at each: none of them used more than that. */
+/* The other threads' total is known without reading each: none of them used more than that. */
 static bool main_is_busiest(const struct evidence_reader *r, const struct evidence_memory *w, int64_t *main, int64_t *all)
 {
     const struct main_look *from = &w->looks[window_start(r, w)], *to = &w->looks[w->look_count - 1];
@@ -324,7 +324,7 @@ static void look_at_threads(struct evidence_reader *r, struct evidence_memory *w
     int64_t main, all;
     bool by_main = main_is_busiest(r, w, &main, &all);
     if (!by_main && w->threads.at.ns < w->full_at.ns) {
-        w->threads.count = 0; /* from before they mattered: the next round has something to compare with */
+        w->threads.count = 0; /* outdated: start over, so that the next round has something to compare with */
         w->fulls = 0;
     }
     if (!by_main || mono_since_ms(r->now, w->threads.at) >= THREADS_AGAIN_MS)

@@ -76,8 +76,8 @@ static void find_mount(struct evidence_reader *r, struct evidence_memory *w)
     }
 }
 
-/* A part of its parent's program: forked from it, spawned by Python's multiprocessing, or with a title of its own
- * ("VLLM::EngineCore"). Any other child is a program that something with a port, a notebook or an agent, has started. */
+/* Part of its parent's program: forked, spawned by Python's multiprocessing, or with its own title ("VLLM::EngineCore"). Any
+ * other child was merely started by a parent with a port, such as a notebook or an agent. */
 static bool is_part_of_parent(struct evidence_reader *r, int32_t pid, int32_t parent)
 {
     enum { COMMAND_MAX = 64 << 10 };
@@ -88,7 +88,7 @@ static bool is_part_of_parent(struct evidence_reader *r, int32_t pid, int32_t pa
     return same || memmem(its.at, its.len, "multiprocessing", 15) || memmem(its.at, its.len, "::", 2);
 }
 
-/* A server's engine may be a child of the process that has the port; but so may a rank be whose launcher has one. */
+/* A server's engine may be a child of the process with the port; but so may a rank whose launcher has one. */
 static int64_t serves(struct evidence_reader *r, const struct evidence_memory *w)
 {
     enum { INIT = 1, ITSELF = 1, ITS_PARENT = 2 };

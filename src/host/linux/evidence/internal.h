@@ -30,7 +30,7 @@ enum {
 
 struct thread_count {
     int32_t tid;
-    int64_t run_ns, used_ns; /* in all, and since the look before; of the first look in all */
+    int64_t run_ns, used_ns; /* total, and since the previous look (the first time: total) */
 };
 
 struct thread_memory {
@@ -40,7 +40,7 @@ struct thread_memory {
     bool is_whole;               /* the list is complete */
     size_t next_parent;          /* the thread whose children are listed next */
     struct reading busiest, all; /* permille of a core */
-    struct reading busy;         /* how many use half of one */
+    struct reading busy;         /* how many use at least half a core */
     char busiest_name[EVIDENCE_NAME_SIZE];
 };
 
@@ -58,11 +58,11 @@ struct code_memory {
 
 struct peer_memory {
     struct mono at, cpu_at;
-    uint64_t inode; /* that is waited at */
+    uint64_t inode; /* of the file it waits on */
     int32_t pid;    /* at the other end; 0 unknown */
     int64_t start_ticks, cpu_ticks;
     struct reading cpu;
-    bool sleeps; /* in a select or poll of no file at all */
+    bool sleeps; /* in a select or poll without files */
     char text[EVIDENCE_PEER_SIZE];
 };
 
@@ -83,7 +83,7 @@ struct child_memory {
     size_t count;
     bool is_whole; /* the list is complete */
     struct reading cpu, busiest, read_bytes, write_bytes;
-    int32_t busiest_pid, asked_pid; /* asked: whose command line was looked at last */
+    int32_t busiest_pid, asked_pid; /* asked: whose command line was last read */
     bool asked_compiles;
     char busiest_name[EVIDENCE_NAME_SIZE], compiler[EVIDENCE_NAME_SIZE];
 };
@@ -93,7 +93,7 @@ struct cgroup_memory {
     struct mono learned, at;
     char folder[PATH_SIZE];        /* of cgroup v2; "" none */
     char quota_folder[PATH_SIZE];  /* the group with the tightest quota; "" none */
-    char memory_folder[PATH_SIZE]; /* the group that counts memory; "": none of its own */
+    char memory_folder[PATH_SIZE]; /* the group that counts memory; "": none */
     int64_t quota_millicores;      /* 0: none */
     int64_t throttled_us, pressure_us[CGROUP_PRESSURES];
     struct reading throttled, pressure[CGROUP_PRESSURES]; /* cpu, io, memory */
@@ -168,7 +168,7 @@ struct evidence_reader {
     struct listeners listeners;
     struct watch_list watched;
     size_t keeping;  /* number of processes with open files */
-    size_t sampling; /* and of so many the code is sampled */
+    size_t sampling; /* number of processes whose code is sampled */
 };
 
 static inline bool budget_take(struct evidence_reader *r)
@@ -206,17 +206,17 @@ void threads_look(struct evidence_reader *r, struct thread_memory *m, int proces
 /* Shortcut if the main thread is the busiest: its share of a core, and that of all threads. */
 void threads_by_main(struct thread_memory *m, const char *name, int64_t main_permille, int64_t all_permille);
 void threads_write(const struct thread_memory *m, struct host_evidence *ret);
-/* The main thread, then those that used most. */
+/* The main thread, then the busiest ones. */
 size_t threads_hottest(const struct thread_memory *m, int32_t pid, int32_t *tids, size_t max);
 /* The threads whose children are listed in this look, besides the main thread. */
 size_t threads_parents(struct thread_memory *m, int32_t *tids, size_t max);
 
-/* Of a process that keeps a CPU busy, or may. */
+/* For a process that keeps a CPU busy, or may. */
 void code_look(struct evidence_reader *r, struct evidence_memory *w, bool full);
 void code_write(const struct code_memory *m, struct host_evidence *ret);
 void code_done(struct evidence_reader *r, struct code_memory *m);
 
-/* Of a process whose main thread waits. */
+/* For a process whose main thread waits. */
 void peer_look(struct evidence_reader *r, struct evidence_memory *w, size_t first);
 void peer_write(const struct evidence_memory *w, struct host_evidence *ret);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whom a process waits for: the other end of the pipe or connection at which its main thread waits. Which file that is, the kernel
- * says (/proc/PID/syscall); where it may not be asked, or where several are waited for at once, it is only known if there is just
- * one.
+ * The peer of a process: the other end of the pipe or connection that its main thread waits on. The kernel names the file
+ * (/proc/PID/syscall); without permission, or with several files at once, the peer is known only if there is just one.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -14,7 +13,7 @@
 
 enum {
     AGAIN_MS = 10 * 1000,
-    EXPENSIVE = 32, /* counts as so many files */
+    EXPENSIVE = 32, /* counts as this many files */
     TABLE_BYTES = 4 << 20,
     FILES_OF_ONE = 256,
     FILES_OF_ALL = 16384,
@@ -23,7 +22,7 @@ enum {
     CPU_LEAST_MS = 300,
 };
 
-/* ---- which of its files ---- */
+/* ---- the file it waits on ---- */
 
 enum end_kind { END_NONE, END_PIPE, END_SOCKET, END_NAMED };
 
@@ -56,11 +55,11 @@ static bool end_same(const struct end *a, const struct end *b)
 }
 
 struct waited {
-    bool is_one, writes; /* a read or write of this file */
-    bool is_lock;        /* no file at all */
-    bool sleeps;         /* select or poll of no file: as Python slept before 3.11 */
-    int64_t fd;          /* also of an epoll */
-    size_t polled;       /* of an epoll: its files */
+    bool is_one, writes; /* a read or write of one file */
+    bool is_lock;        /* a lock, not a file */
+    bool sleeps;         /* select or poll without files: how Python slept before 3.11 */
+    int64_t fd;          /* or the epoll's */
+    size_t polled;       /* files of the epoll */
     int64_t fds[POLLED_MAX];
 };
 
@@ -93,12 +92,12 @@ static bool is_call(int64_t call, const long *calls, size_t count)
     return false;
 }
 
-/* "45 0x5 0x7ffd... ": false: it runs right now. */
+/* "45 0x5 0x7ffd... "; false: running right now. */
 static bool read_syscall(struct evidence_reader *r, const struct evidence_memory *w, struct waited *ret)
 {
     static const long reads[] = {SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg};
     static const long writes[] = {SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg};
-    /* Newer machines lack the first of each. */
+    /* Newer architectures lack the first of each. */
     static const long epolls[] = {
 #ifdef SYS_epoll_wait
         SYS_epoll_wait,
@@ -121,7 +120,7 @@ static bool read_syscall(struct evidence_reader *r, const struct evidence_memory
     ssize_t n = budget_read(r, w->directory, "syscall", text, sizeof text);
     struct str rest = {text, n > 0 ? (size_t)n : 0};
     if (n <= 0)
-        return n != 0; /* not permitted: the kind of its wait is known all the same */
+        return n != 0; /* not permitted, but the kind of wait is known */
     if (!str_word(&rest, &number) || !str_to_i64(number, &call))
         return false;
     ret->writes = is_call(call, writes, ARRAY_LEN(writes));
@@ -140,7 +139,7 @@ static bool read_syscall(struct evidence_reader *r, const struct evidence_memory
 /* ---- connections ---- */
 
 struct connection {
-    char local[40], remote[40]; /* as the kernel writes them: "0100007F:1F90" */
+    char local[40], remote[40]; /* in the kernel's format: "0100007F:1F90" */
     uint64_t inode;
 };
 
@@ -156,7 +155,7 @@ static bool read_connection(struct str line, struct connection *ret)
     return str_to_cursor(word[3], &state) && state == ESTABLISHED && str_to_u64(word[9], &ret->inode);
 }
 
-/* "127.0.0.1:8080", "[::1]:8080"; a mapped address of version 4 as one. */
+/* "127.0.0.1:8080", "[::1]:8080"; a mapped IPv4 address in IPv4 form. */
 static void write_endpoint(const char *text, char *to, size_t size)
 {
     struct str rest = str_from(text), address;
@@ -190,7 +189,7 @@ static struct table read_table(const struct evidence_reader *r, const struct evi
     return t;
 }
 
-/* The other end of a connection within this host: local and remote change places. */
+/* The other end of a connection within this host: swaps local and remote. */
 static uint64_t other_inode(const struct table *t, const struct connection *c)
 {
     struct connection other;
@@ -200,7 +199,7 @@ static uint64_t other_inode(const struct table *t, const struct connection *c)
     return 0;
 }
 
-/* ---- who has the other end ---- */
+/* ---- the process at the other end ---- */
 
 static bool holds(const struct evidence_reader *r, int32_t pid, const struct end *end, bool writes, int *left)
 {
@@ -222,14 +221,14 @@ static bool holds(const struct evidence_reader *r, int32_t pid, const struct end
         while (str_cut(&rest, '\n', &line))
             if (str_starts(line, "flags:") && str_word(&line, &word))
                 str_word(&line, &flags);
-        char access = flags.len ? flags.at[flags.len - 1] : '?'; /* an octal digit: 0 is to read, 1 to write, 2 both */
+        char access = flags.len ? flags.at[flags.len - 1] : '?'; /* an octal digit: 0 read, 1 write, 2 both */
         if (access == '2' || access == (writes ? '1' : '0'))
             return true;
     }
     return false;
 }
 
-/* Its children and its parent are the likely ones, then all others. 0: none that may be looked at. */
+/* Checks its children and parent first, then all others. 0: none accessible. */
 static int32_t holder_of(const struct evidence_reader *r, const struct evidence_memory *w, const struct end *end, bool writes)
 {
     int left = FILES_OF_ALL;
@@ -264,7 +263,7 @@ static bool read_peer_stat(struct evidence_reader *r, int32_t pid, char *name, s
     return true;
 }
 
-/* "redis.service", or else the name of the process. */
+/* "redis.service", or the name of the process. */
 static void name_peer(struct evidence_reader *r, int32_t pid, char *name, size_t size)
 {
     char file[32], text[512];
@@ -307,7 +306,7 @@ static bool is_polled(const struct waited *by, int64_t fd)
     return !by->polled;
 }
 
-/* The files that may be meant; one that is read or written is the only one. */
+/* The candidate files; a read or write has only one. */
 static size_t list_ends(const struct evidence_reader *r, const struct evidence_memory *w, const struct waited *by, struct end *ends)
 {
     char path[64];
@@ -341,8 +340,8 @@ static bool is_among(const struct end *ends, size_t count, uint64_t inode)
     return false;
 }
 
-/* Of several connections none is known to be the one, unless they have the same other end. A lock may be anyone's: then only a
- * process of the same program counts, as a rank is. */
+/* Several connections are ambiguous unless they share the other end. A lock may be anyone's: only a process of the same program
+ * counts then, as a rank is. */
 static void find_connection(struct evidence_reader *r, struct evidence_memory *w, const struct end *ends, size_t count, bool lock)
 {
     struct peer_memory *m = &w->peer;
