@@ -24,7 +24,7 @@ enum { STORE_EVERY_MS = 30000 };
 struct reach {
     struct store_question question;
     _Atomic int refs;
-    _Atomic int64_t first_ms; /* 0: not known (yet) */
+    _Atomic int64_t first_ms; /* 0: unknown (yet) */
 };
 
 struct forecast_part {
