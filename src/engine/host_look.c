@@ -15,7 +15,7 @@
 #include "insight/detect/limit.h"
 
 enum {
-    ANSWER_MS = 80, /* a round waits no longer; usually it takes less than one */
+    ANSWER_MS = 80, /* a round waits no longer; usually it takes under 1 ms */
     KEPT_MS = 5000, /* how long the last answer replaces a late one */
     JOBS_MAX = 4,
     CANDIDATES_MAX = 16,

@@ -146,7 +146,7 @@ bool fields_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct 
     struct nvml_field_value values[NVML_FIELDS_MAX + COUNTER_COUNT];
     unsigned char which[NVML_FIELDS_MAX + COUNTER_COUNT];
     size_t count = 0;
-    bool lean = groups & GROUP_LEAN; /* for decisions: includes the driver's recommended action */
+    bool lean = groups & GROUP_LEAN; /* decisions need only the driver's recommended action */
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         if (!(metric_table[rows[i].metric].group & groups) || (lean && rows[i].metric != METRIC_recovery_action))
             continue;
