@@ -36,7 +36,7 @@ struct env {
     const char *nvidia_smi;        /* program name or path */
     const char *rocm_smi;          /* program name or path; NULL: the first of rocm-smi and amd-smi that exists */
     const char *visible_devices;   /* NVIDIA_VISIBLE_DEVICES, NULL when unset */
-    bool in_job;                   /* inside a scheduler's job, which decides which GPUs may be opened */
+    bool in_job;                   /* inside a scheduler's job, which decides which GPUs we may open */
     const char *node_name;         /* NODE_NAME, the Kubernetes node as a DaemonSet passes it; NULL when unset */
     bool own_pids;                 /* the driver reports PIDs of our own /proc, even inside a container */
     bool one_look;                 /* the program exits after one sample: prefer a fast start to low memory use */

@@ -61,14 +61,14 @@ int engine_subscribe(struct engine *e, struct mailbox *to);
 struct judge;
 struct judge *engine_lock_judge(struct engine *e);
 void engine_unlock_judge(struct engine *e);
-/* What the host remembers of its GPUs, from the state directory; hosts that share it have a file each. *ret: where it is kept from
- * now on. -ENOENT: nothing yet; -EINVAL, -EFBIG: the file is damaged. */
+/* The host's memory of its GPUs, from the state directory; hosts that share it have a file each. *ret: where it is kept from now
+ * on. -ENOENT: none yet; -EINVAL, -EFBIG: damaged file. */
 struct health_place {
     char path[PLACE_SIZE + 32];
     struct health_host host;
 };
 int engine_recall(struct engine *e, const char *state, struct health_place *ret, struct health_log_mark *seen, struct error *err);
-/* What the judge hears from the kernel log; only while the judge is locked. */
+/* The judge's kernel log source; only while the judge is locked. */
 struct fault_log;
 struct fault_log *engine_fault_log(struct engine *e);
 

@@ -30,7 +30,7 @@ static int slot_for(const struct engine *e, const char *source)
     return named;
 }
 
-/* The devices of a container or of a scheduler's job decide what is shown there, and what is not among them is not missing. */
+/* In a container or a scheduler's job, its devices decide what is shown; GPUs outside it aren't missing. */
 static bool may_miss_gpus(const struct env *env)
 {
     return !env->in_job && (!env->visible_devices || strcmp(env->visible_devices, "all") == 0);
@@ -105,7 +105,7 @@ int engine_recall(struct engine *e, const char *state, struct health_place *plac
     int rc = recall_from(e, place->path, &place->host, seen, err);
     if (rc != -EXDEV)
         return rc;
-    /* Another host got there first: this one has a file of its own. */
+    /* Another host already uses that file: this one gets its own. */
     snprintf(place->path, sizeof place->path, "%s/health-%.*s.json", state, ID, place->host.machine);
     return recall_from(e, place->path, &place->host, seen, err);
 }

@@ -74,20 +74,20 @@ struct finding_settings {
 enum severity finding_severity(const struct finding_settings *settings, enum finding_code code);
 int64_t finding_hold_ms(const struct finding_settings *settings, enum finding_code code);
 
-/* When it holds: only `now` and what comes and goes keep an alert firing and a GPU from being used. */
+/* When a finding holds: only TENSE_NOW and TENSE_COMES_AND_GOES keep an alert firing and a GPU from being used. */
 enum tense {
     TENSE_NOW,
-    TENSE_COMES_AND_GOES, /* away at times, and back each time */
+    TENSE_COMES_AND_GOES, /* intermittent: it goes away and returns */
     TENSE_WAS,            /* over, and worth knowing */
     TENSE_SOON,           /* a forecast */
     TENSE_COUNT
 };
 const char *tense_name(enum tense tense);               /* "comes_and_goes" */
-enum tense tense_from_name(const char *name);           /* NULL and other words: now */
-enum tense finding_usual_tense(enum finding_code code); /* where nothing else is known: forecasts are of the future */
+enum tense tense_from_name(const char *name);           /* unknown words and NULL: now */
+enum tense finding_usual_tense(enum finding_code code); /* the default: forecasts are about the future */
 
-/* With what a finding was compared: "siblings", "own_past", "nominal" (what the part can do), "limit" (that the driver reports).
- * NULL: with nothing. */
+/* What a finding was compared with: "siblings", "own_past", "nominal" (the part's capability), "limit" (the driver's). NULL:
+ * nothing. */
 const char *finding_reference(enum finding_code code);
 
 enum { FINDINGS_PER_GPU = 12 };
@@ -95,19 +95,19 @@ enum { FINDINGS_PER_GPU = 12 };
 struct finding {
     enum finding_code code;
     enum severity severity;
-    bool muted;             /* by the configuration: behind all others */
-    bool is_effect;         /* another finding brings it about (causes.def): below all roots */
-    enum finding_code root; /* ... this one */
+    bool muted;             /* by configuration: ranks after all others */
+    bool is_effect;         /* another finding causes it (causes.def): ranks below all roots */
+    enum finding_code root; /* ... namely this one */
     double confidence;      /* 0 to 1 */
-    int gpu_index;          /* -1: the host */
-    int32_t pid;            /* of the process that it is about; 0: none */
+    int gpu_index;          /* -1: the host itself */
+    int32_t pid;            /* the process concerned; 0: none */
     enum tense tense;
-    struct wall since;                                        /* seen without a break, or coming and going; ms 0: not known */
-    struct wall until;                                        /* the end of what is over; ms 0: it is not */
-    struct reading share_minute_permille, share_ten_permille; /* of the last minute and ten; absent: not watched */
-    int64_t hold_ms;                      /* how long that must be before it is an alert, as the settings have it */
-    int64_t power_mw;                     /* of the GPU at that moment: more watts matter more; 0 unknown */
-    char headline[FINDING_HEADLINE_SIZE]; /* "GPU 1 is throttling (93 °C)", without a full stop */
+    struct wall since;                                        /* start of an unbroken or intermittent observation; ms 0: unknown */
+    struct wall until;                                        /* its end, if it is over; ms 0: it isn't */
+    struct reading share_minute_permille, share_ten_permille; /* over the last minute and ten minutes; absent: not watched */
+    int64_t hold_ms;                                          /* how long it must hold to become an alert, after settings */
+    int64_t power_mw;                                         /* of the GPU: more watts rank higher; 0 unknown */
+    char headline[FINDING_HEADLINE_SIZE];                     /* "GPU 1 is throttling (93 °C)", without a full stop */
 };
 
 /* Negative: `a` ranks higher. The one ranking: severity, roots before effects, likelihood, importance to people, watts, index;
@@ -154,14 +154,14 @@ enum { AREAS_WORDS = 96 };
 const char *areas_words(unsigned areas, char out[AREAS_WORDS]);
 const struct finding *verdict_find(const struct verdict *v, int gpu_index, enum finding_code code);
 enum severity verdict_severity(const struct verdict *v, int gpu_index);
-/* Whether it forbids to place work on its GPU: for `fit`, the guard, schedulers and fleets alike. What is over forbids nothing, and
- * neither does a muted finding. */
+/* Whether it forbids placing work on its GPU: for `fit`, the guard, schedulers and fleets alike. Findings that are over or muted
+ * forbid nothing. */
 bool finding_forbids(const struct finding *f);
-/* How long it has held, without the breaks of what comes and goes; 0: not known. */
+/* How long it has held, without the breaks of an intermittent one; 0: unknown. */
 int64_t finding_held_ms(const struct finding *f, struct wall now);
-/* A word for the row of its GPU in a table; "" where the row shows it otherwise, or it is over. */
+/* A word for its GPU's table row; "" if the row shows it otherwise, or it is over. */
 const char *finding_label(const struct finding *f);
-/* A finding that forbids to place work on this GPU; NULL: none. */
+/* A finding that forbids placing work on this GPU; NULL: none. */
 const struct finding *verdict_forbids(const struct verdict *v, int gpu_index);
 /* Number of GPUs with a finding of at least this severity. */
 size_t verdict_count(const struct verdict *v, enum severity least);

@@ -91,7 +91,7 @@ static void code_finding_code(struct coder *c, enum finding_code *code)
         *code = FINDING_CANNOT_KNOW;
 }
 
-/* Bits from below: muted, tense, effect, the two shares with 0 for absent. Before there were others, `muted` stood alone here. */
+/* From the lowest bit: muted, tense, effect, the two shares (0: absent). Older versions wrote only `muted` here. */
 static void code_flags(struct coder *c, struct finding *f)
 {
     struct reading *const shares[] = {&f->share_minute_permille, &f->share_ten_permille};

@@ -91,7 +91,7 @@ const char *bus_container(const struct env *env)
         for (size_t i = 0; i < ARRAY_LEN(groups); i++)
             if (strstr(text, groups[i].sign))
                 return groups[i].name;
-    /* The first namespaces of a kernel have these numbers; a container that hides its name has others. */
+    /* A kernel's initial namespaces have these numbers; a container that hides its name has others. */
     static const struct {
         const char *path, *first;
     } spaces[] = {{"/proc/self/ns/cgroup", "cgroup:[4026531835]"}, {"/proc/self/ns/pid", "pid:[4026531836]"}};
