@@ -75,10 +75,10 @@ static int put_text(struct canvas *c, int x, int y, enum tint tint, struct str t
     return x - start;
 }
 
-/* The text as it will stand there. */
+/* The text as it will be drawn. */
 static int fit(const struct canvas *c, struct buf *out, const char *text, int width)
 {
-    /* Our own signs have letters that look like them; those of others are the page's business. */
+    /* Replaces our own signs by similar letters; the page handles others. */
     static const struct {
         const char *sign, *plain;
     } signs[] = {{"▲", "!"}, {"●", "*"}, {"▼", "v"}};
@@ -133,7 +133,7 @@ int canvas_wrap(struct canvas *c, int x, int y, int width, int lines, enum tint 
     int used = 0;
     while (width > 0 && rest.len && (!lines || used < lines)) {
         struct str line = cut_line(&rest, width);
-        if (lines && used + 1 == lines && rest.len) /* the last one ends with the ellipsis */
+        if (lines && used + 1 == lines && rest.len) /* the last line ends with an ellipsis */
             line.len = (size_t)(rest.at + rest.len - line.at);
         char copy[1024];
         str_copy(copy, sizeof copy, line);
@@ -181,12 +181,12 @@ void canvas_bar(struct canvas *c, int x, int y, int width, enum tint tint, struc
     put_text(c, x, y, tint, buf_view(&bar));
     for (int i = 0; i < width; i++) {
         struct cell *cell = canvas_cell(c, x + i, y);
-        if (cell && (cell->glyph == 0x2591 || cell->glyph == '.')) /* what is not filled */
+        if (cell && (cell->glyph == 0x2591 || cell->glyph == '.')) /* the unfilled part */
             cell->tint = TINT_DIM;
     }
 }
 
-/* Of `steps` from the bottom, those that this value fills. A little is never nothing: what is known has at least the lowest one. */
+/* How many of `steps` this value fills. A known value fills at least one. */
 static int plot_level(float value, int steps)
 {
     return isnan(value) ? 0 : MAX_OF(1, (int)lroundf(MIN_OF(MAX_OF(value, 0.0F), 1.0F) * (float)steps));
@@ -210,7 +210,7 @@ static void plot_braille(struct canvas *c, int x, int y, int width, int height, 
     }
 }
 
-/* One value in a column, in eighths of a line. From the top down there are no eighths: whole lines from half of one on. */
+/* One value per column, in eighths of a line. Downward plots have no eighths: they round to whole lines. */
 static void plot_columns(struct canvas *c, int x, int y, int width, int height, enum tint tint, enum plot_form form,
                          const float *values)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A screen as data: a grid of cells, each with a glyph and what its color means. Views are drawn here, then compared, printed or
- * shown; nothing here knows a terminal.
+ * A screen as data: a grid of cells, each with a glyph and the meaning of its color. Views are drawn here, then compared, printed
+ * or shown; knows no terminal.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 enum { CANVAS_WIDTH_MAX = 500, CANVAS_HEIGHT_MAX = 300, RAMP_STEPS = 8 };
 
-/* Meanings; a theme gives them colors. */
+/* Meanings, which a theme maps to colors. */
 enum tint {
     TINT_PLAIN,
     TINT_STRONG,
@@ -28,7 +28,7 @@ enum tint {
     TINT_HEAT,
     TINT_FAN,
     TINT_CLOCK,
-    TINT_RAMP, /* RAMP_STEPS of them, from little to much */
+    TINT_RAMP, /* RAMP_STEPS of them, from low to high */
     TINT_COUNT = TINT_RAMP + RAMP_STEPS,
 };
 
@@ -41,11 +41,11 @@ struct cell {
 
 struct canvas {
     int width, height;
-    bool utf8, blocks; /* blocks: plots in eighths of a line instead of dots */
+    bool utf8, blocks; /* blocks: plot in eighths of a line instead of dots */
     struct cell *cells;
 };
 
-/* 0 or -ENOMEM; the size is kept within the limits above. Also for another size of one that is in use. */
+/* 0 or -ENOMEM; clamps the size to the limits above. Also resizes a canvas in use. */
 int canvas_resize(struct canvas *c, int width, int height);
 void canvas_done(struct canvas *c);
 void canvas_clear(struct canvas *c);
@@ -56,31 +56,31 @@ static inline struct cell *canvas_cell(struct canvas *c, int x, int y)
 }
 
 void canvas_put(struct canvas *c, int x, int y, enum tint tint, uint32_t glyph);
-/* Text in at most `width` columns, cut with an ellipsis; returns the columns it took. */
+/* Draws text in at most `width` columns, cut with an ellipsis; returns its width. */
 int canvas_text(struct canvas *c, int x, int y, int width, enum tint tint, const char *text);
 int canvas_right(struct canvas *c, int x, int y, int width, enum tint tint, const char *text);
-/* Whole words in lines of `width`, at most `lines` of them (0: as many as it takes); returns how many it took. */
+/* Wraps whole words into lines of `width`, at most `lines` of them (0: no limit); returns how many. */
 int canvas_wrap(struct canvas *c, int x, int y, int width, int lines, enum tint tint, const char *text);
-/* How many lines that would be. */
+/* How many lines that would take. */
 int canvas_wrap_lines(int width, const char *text);
 
 void canvas_flag(struct canvas *c, int x, int y, int width, unsigned flag);
-/* A whole line as the chosen one, whatever its colors were. */
+/* Marks a whole line as selected, whatever its colors. */
 void canvas_select(struct canvas *c, int x, int y, int width);
 void canvas_bar(struct canvas *c, int x, int y, int width, enum tint tint, struct reading permille);
-/* What flows is an area, what stands is a line; what flows out hangs from the top. */
+/* Flows are areas, levels are lines; outgoing flows hang from the top. */
 enum plot_form { PLOT_AREA, PLOT_LINE, PLOT_DOWN };
-/* `values` from 0 to 1, NAN where nothing is known. There are canvas_plot_slots() of them. */
+/* `values` from 0 to 1, NAN if unknown. There are canvas_plot_slots() of them. */
 void canvas_plot(struct canvas *c, int x, int y, int width, int height, enum tint tint, enum plot_form form, const float *values);
 static inline int canvas_plot_slots(const struct canvas *c, int width)
 {
     return c->utf8 && !c->blocks ? 2 * width : width;
 }
 
-/* A frame of lines, for dialogs; clears what is inside. */
+/* A frame for dialogs; clears its inside. */
 void canvas_box(struct canvas *c, int x, int y, int width, int height, const char *title);
 
-/* One sign in UTF-8. */
+/* One glyph in UTF-8. */
 void canvas_glyph(struct buf *out, uint32_t glyph);
 /* Lines of text without trailing blanks. */
 void canvas_write(const struct canvas *c, struct buf *out);

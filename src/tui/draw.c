@@ -16,7 +16,7 @@
 #include "insight/finding/part.h"
 #include "tui/fleet_rows.h"
 
-/* Of a moment further back than that, the seconds do not matter. */
+/* Omit the seconds of moments further back than this. */
 enum { SECONDS_SHOWN_MS = 6 * 3600 * 1000, NAME_SHOWN = 14 };
 
 struct page draw_page(const struct top *t)
@@ -52,7 +52,7 @@ const char *draw_gpu_name(const struct gpu *gpu)
     size_t maker = strlen(gpu->id.vendor);
     if (maker && strncasecmp(name, gpu->id.vendor, maker) == 0 && strchr(name, ' '))
         name = strchr(name, ' ') + 1;
-    /* The brand of the maker's whole range, too, where a number follows. */
+    /* Also drop the vendor's brand name if a number follows. */
     const char *last = strrchr(name, ' ');
     const char *brand = strchr(name, ' ');
     return brand && last && brand != last && strlen(name) > NAME_SHOWN && strpbrk(brand, "0123456789") ? brand + 1 : name;
@@ -78,7 +78,7 @@ static void draw_header(struct top *t, struct canvas *c)
 {
     char clock[64];
     clock_text(t, clock);
-    /* Not in the last column: from behind it a terminal has to be told where to go for the next second. */
+    /* Avoid the last column: the cursor's position after it is undefined, so the next second would need a move. */
     int right = c->width - 1 - width_of(clock), x = 1;
     x += canvas_text(c, x, 0, 5, TINT_STRONG, "whirr");
     canvas_flag(c, 1, 0, 5, CELL_BOLD);
@@ -105,7 +105,7 @@ static void draw_header(struct top *t, struct canvas *c)
 
 /* ---- headline ---- */
 
-/* From a notice on it is worth a look. */
+/* From a notice on, it needs attention. */
 static enum tint urgency(const struct verdict *v, const struct snapshot *s, int only)
 {
     const struct finding *first = only == ALL_GPUS ? verdict_main(v) : verdict_first(v, s->gpus[only].index);
@@ -149,7 +149,7 @@ static int draw_headline(struct top *t, struct canvas *c, int y, int lines)
     return used;
 }
 
-/* What to do about it, whole: of advice nothing is cut. Returns the lines it took. */
+/* Draws the advice uncut. Returns the lines it took. */
 static int draw_advice(struct top *t, struct canvas *c, int y)
 {
     const struct why_part *part = top_tab_has_past(t->tab) ? top_why_part(t) : NULL;
@@ -199,7 +199,7 @@ static void draw_fleet_keys(struct top *t, struct canvas *c, int x, int y)
     draw_fleet_place(t, c, y);
 }
 
-/* What leads out of every view comes first, then what the view is for. */
+/* Keys that leave any view first, then those of the view. */
 static void draw_keys(struct top *t, struct canvas *c, int y)
 {
     static const struct key_hint always[] = {{'q', "q", "quit"}, {'?', "?", "help"}};
@@ -271,7 +271,7 @@ static void draw_prompt(struct canvas *c, int y, const char *label, const char *
     canvas_text(c, x + 2, y, c->width - x - 3, TINT_DIM, hint);
 }
 
-/* What happened where the cursor stands. */
+/* The event at the cursor. */
 static const struct top_mark *mark_here(const struct top *t)
 {
     const struct top_mark *found = NULL;
@@ -313,7 +313,7 @@ void draw_bottom(struct top *t, struct canvas *c, int y)
         draw_keys(t, c, y);
 }
 
-/* Where rows of the GPUs would not fit any more, they are worth more than the line about the host. */
+/* If the GPUs' rows would no longer fit, they matter more than the line about the host. */
 static bool has_host_line(const struct top *t, const struct canvas *c, int lines)
 {
     const struct snapshot *s = top_shown(t);
@@ -326,7 +326,7 @@ static void draw_overview(struct top *t, struct canvas *c, int y, int bottom)
     /* Processes keep a heading and three rows, or a third of a low screen. */
     const struct snapshot *s = top_shown(t);
     int rest = bottom - y, least = MIN_OF((int)PROCESSES_LEAST, MAX_OF(rest / 3, 2));
-    if (s && (int)s->gpu_count + 1 == rest - least + 1) /* one row less, but no heat map instead of rows */
+    if (s && (int)s->gpu_count + 1 == rest - least + 1) /* one row less, but rows instead of a heat map */
         least--;
     y += draw_gpus(t, c, y, rest - least);
     if (c->height >= 36 && (int)t->row_count + 2 < bottom - y)

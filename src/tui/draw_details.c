@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One process from close by, in a box over the table that can be scrolled.
+ * The details of one process, in a scrollable box over the table.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { LABEL = 13, LINES_MAX = CANVAS_HEIGHT_MAX, IDLE_SHOWN_MS = 60000, RUN_ROWS = 2 };
 
-/* Lines of any number, of which the box shows some. */
+/* Any number of lines, some of which the box shows. */
 struct leaf {
     struct canvas canvas;
     int line;
@@ -25,7 +25,7 @@ static void draw_details_put(struct leaf *l, const char *label, const char *text
     l->line += canvas_wrap(&l->canvas, LABEL, l->line, l->canvas.width - LABEL, 0, TINT_PLAIN, text);
 }
 
-/* Of a model server, what it says of itself. */
+/* A model server's own figures. */
 static void put_serving(struct leaf *l, const struct process *p)
 {
     char text[SERVING_WORDS], tokens[96];
@@ -62,7 +62,7 @@ static void put_numbers(struct leaf *l, const struct page *page, const struct pr
     put_serving(l, p);
 }
 
-/* From the daemon's history, else since it was first seen here. */
+/* From the daemon's history, or since it was first seen here. */
 static void put_energy(struct leaf *l, const struct top *t, const struct page *page, const struct top_row *row)
 {
     const struct top_busy *seen = t->cursor_ms ? NULL : top_seen(t, row->gpu, row->process);
@@ -131,7 +131,7 @@ static void put_course(struct leaf *l, const struct top *t, const struct top_row
     put_plot(l, label, tint, values, t->kept_count);
 }
 
-/* "at the power limit 3m 10s, waits for disk 12s": how long what limited it, in the same samples. */
+/* "at the power limit 3m 10s, waits for disk 12s": the duration of each limit in these samples. */
 static void put_limits(struct leaf *l, const struct top *t, const struct top_row *row)
 {
     size_t count[LIMIT_COUNT] = {0};

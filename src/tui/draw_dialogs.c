@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Boxes over the view: the keys, columns, and what is asked before something is done.
+ * Boxes over the view: keys, columns, and confirmations.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "tui/draw.h"
 #include "tui/keys/signals.h"
 
-/* Also the list in the man page. */
+/* Also used in the man page. */
 const char *const top_help[] = {
     "Move     up/down k/j, PgUp/PgDn, Home, End/G     [ ] GPU     ! worst finding",
     "Views    1 to 8, Tab, Shift-Tab; < > host        Enter open, Esc back",
@@ -58,7 +58,7 @@ static void draw_help(const struct top *t, struct canvas *c)
     canvas_text(c, x + 2, y + height - 2, width - 4, TINT_DIM, "Any key closes this. More: man whirr-top");
 }
 
-/* Who is meant: names, users, ages, and what VRAM would be free. */
+/* The target processes: names, users, ages, and how much VRAM they would free. */
 static int draw_targets(const struct top *t, struct canvas *c, int x, int y, int width, int lines)
 {
     struct page page = draw_page(t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * All hosts of a fleet: the sentence about the whole, and a table of hosts, GPUs or processes.
+ * All hosts of a fleet: a summary, and a table of hosts, GPUs or processes.
  */
 #include <stdio.h>
 
@@ -101,7 +101,7 @@ static void process_cells(const struct page *page, const struct fleet_process *p
 /* ---- the table ---- */
 
 struct fleet_table {
-    struct top_column_info columns[COLUMNS_MAX]; /* the host's as wide as the names are */
+    struct top_column_info columns[COLUMNS_MAX]; /* the host column is as wide as the names */
     int count;
     unsigned shown;
 };
@@ -116,7 +116,7 @@ static int host_width(const struct top_fleet *f, int width)
 
 static struct fleet_table table_of(const struct top_fleet *f, enum fleet_rows_of kind, int width)
 {
-    int least = MIN_OF(MAX_OF(width / 3, 12), 32); /* of the last column, which says what is wrong */
+    int least = MIN_OF(MAX_OF(width / 3, 12), 32); /* of the last column, which shows the problem */
     struct fleet_table table = {.count = columns_of[kind].count};
     for (int i = 0; i < table.count; i++)
         table.columns[i] = columns_of[kind].columns[i];
@@ -128,7 +128,7 @@ static struct fleet_table table_of(const struct top_fleet *f, enum fleet_rows_of
 static void put_heading(struct top *t, struct canvas *c, const struct fleet_table *table, int y, bool sorted)
 {
     const struct top_fleet *f = t->fleet;
-    /* What the view puts first has its own column in one of the others. */
+    /* Of the default orders, only that of the free GPUs has a column. */
     enum fleet_sort sort = f->sort == FLEET_SORT_FIRST && f->part == FLEET_PART_FREE ? FLEET_SORT_FREE : f->sort;
     struct column_titles titles = {.columns = table->columns, .count = table->count, .shown = table->shown, .reverse = f->reverse};
     titles.sort = sorted ? fleet_sort_names[sort] : NULL;
@@ -177,7 +177,7 @@ static void put_row(struct top *t, struct canvas *c, const struct fleet_row *row
     put_cells(c, &table, y, tint, cells);
 }
 
-/* Which rows are shown, and which others there are. */
+/* Shows the selected list and the other ones. */
 static void draw_parts(struct top *t, struct canvas *c, int y)
 {
     int x = 1;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The GPUs: one from close by, a few that way below each other, more as rows with the chosen one from close by below them, or as a
- * heat map.
+ * The GPUs: one or a few as panels, more as rows with a panel of the selected one below, or as a heat map.
  */
 #include "tui/draw_gpus.h"
 
@@ -9,7 +8,7 @@
 
 enum { PLOTTED_GPUS = 2, PANEL_LEAST = 6, PROCESSES_WANTED = 7 };
 
-/* A few below each other; processes want room, too. */
+/* A few panels below each other; processes need room, too. */
 static int draw_panels(struct top *t, struct canvas *c, int y, int height)
 {
     const struct snapshot *s = top_shown(t);
@@ -19,7 +18,7 @@ static int draw_panels(struct top *t, struct canvas *c, int y, int height)
     return y - start;
 }
 
-/* Below the rows: the chosen GPU, else the one that the verdict is about. */
+/* The panel below the rows: the selected GPU, or the one that the verdict is about. */
 static size_t panel_of(const struct top *t, const struct snapshot *s)
 {
     const struct why_part *part = top_why_part(t);
@@ -35,7 +34,7 @@ static int draw_rows_and_panel(struct top *t, struct canvas *c, int y, int heigh
 {
     const struct snapshot *s = top_shown(t);
     int rows = (int)s->gpu_count + 1, processes = MIN_OF((int)t->row_count + 1, MAX_OF(c->height / 3, (int)PROCESSES_WANTED));
-    /* The caller has kept a few lines for processes already. */
+    /* The caller has already reserved a few lines for processes. */
     int room = height + MIN_OF((int)PROCESSES_LEAST, c->height / 3) - rows - processes;
     bool panel = room >= PANEL_LEAST && c->width >= 60;
     int used = draw_gpu_rows(t, c, y, panel ? rows : height, panel);

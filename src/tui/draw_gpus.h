@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The parts that GPUs are drawn with, whether a few with plots or many in rows.
+ * Shared by panels and rows of GPUs.
  */
 #pragma once
 
@@ -11,32 +11,32 @@ struct gpu_metric {
 };
 extern const struct gpu_metric gpu_metrics[TRAIL_COUNT];
 
-/* The value that fills a plot or a bar, in the unit of the trail; 0: not known. */
+/* The value that fills a plot or bar, in the unit of the trail; 0: unknown. */
 float gpu_full_scale(const struct gpu *gpu, enum trail_of of);
-/* What is reached of it. */
+/* The present share of it. */
 struct reading gpu_share(const struct gpu *gpu, enum trail_of of);
 
 void gpu_fan_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu);
 void gpu_power_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, bool limit);
 void gpu_value_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, enum trail_of of);
-/* Why there are no readings; "" when there are. */
+/* Why there are no readings; "": there are. */
 void gpu_trouble_text(const struct gpu *gpu, char *text, size_t size, enum tint *tint);
-/* What the daemon judges; "" when all is well. */
+/* The daemon's verdict; "": fine. */
 void gpu_badge_text(const struct top *t, size_t position, char *text, size_t size, enum tint *tint);
 /* "leased to alice until 18:00, power limit 330 W"; "" without a lease. */
 void gpu_lease_text(const struct top *t, size_t position, char *text, size_t size);
 void gpu_process_text(const struct gpu *gpu, char *text, size_t size);
 
-/* What is usual at this power, from the history; false: nothing is known. */
+/* The usual range at this power, from the history; false: unknown. */
 bool gpu_usual_band(const struct top *t, size_t gpu, enum trail_of of, float *low, float *high);
 void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int x, int y, int width, int height);
-/* Two readings that belong together, the first upwards and the one behind it in enum trail_of downwards. */
+/* Two related readings: the first upward, the next one in enum trail_of downward. */
 void draw_plot_pair(struct top *t, struct canvas *c, size_t gpu, enum trail_of up, int x, int y, int width, int height);
-/* "5m ago ... now", with a sign where something happened. */
+/* "5m ago ... now", with marks for events. */
 void draw_axis(struct top *t, struct canvas *c, int x, int y, int width);
 
-/* Return the lines they took. `panel`: what is drawn below them has the plots. */
+/* These return the lines they took. `panel`: a panel below has the plots. */
 int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height, bool panel);
-/* One GPU from close by: what it is, and plots of all that it tells. */
+/* One GPU in detail: its properties, and plots of all its readings. */
 int draw_panel(struct top *t, struct canvas *c, size_t position, int y, int height);
 int draw_gpu_map(struct top *t, struct canvas *c, int y, int height);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The line about the host: its name, its GPUs together, CPU and memory, drivers. What does not fit is left out, the most useful
- * stands first.
+ * The line about the host: its name, its GPUs combined, CPU and memory, drivers. Most useful first; omits what does not fit.
  */
 #include <stdio.h>
 
@@ -100,7 +99,7 @@ static void put_rates(struct host_words *h, const struct page *page, const struc
     }
 }
 
-/* The host's own readings are those of now: beside a moment of the past they are left out. */
+/* The host's own readings are current, so omit them for a past moment. */
 void draw_host_line(const struct top *t, struct canvas *c, int y)
 {
     const struct snapshot *s = top_shown(t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A moment that is not stored: nothing is shown but that, and where the nearest stored moments are.
+ * A moment that is not stored: shows only that, and where the nearest stored moments are.
  */
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 
 enum { KEYS_INDENT = 10 };
 
-/* With seconds, as the header has it: gaps begin and end within a minute. */
+/* With seconds, like the header: gaps begin and end within a minute. */
 static void moment_text(const struct top *t, int64_t at_ms, char text[MOMENT_TEXT_SIZE + 4])
 {
     char at[MOMENT_TEXT_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One GPU from close by: a title with what it is, then a plot of each reading with its number beside "now", in one column or two.
+ * One GPU in detail: a title with its properties, then a plot of each reading beside its present value, in one or two columns.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { LABEL = 6, TWO_COLUMNS_FROM = 110, ROWS_LEAST = 2, ROWS_MOST = 4, LINE = 96 };
 
-/* The plots of what was found come first. */
+/* Plots related to the finding come first. */
 static const enum trail_of usual_order[] = {TRAIL_UTIL,  TRAIL_POWER, TRAIL_VRAM, TRAIL_TEMP,
                                             TRAIL_CLOCK, TRAIL_FAN,   TRAIL_RX,   TRAIL_ENCODER};
 static const enum trail_of hot_order[] = {TRAIL_TEMP, TRAIL_POWER, TRAIL_FAN, TRAIL_CLOCK,
@@ -75,7 +75,7 @@ static void draw_title(struct top *t, struct canvas *c, size_t position, int y)
     if (!words[0])
         gpu_badge_text(t, position, words, sizeof words, &tint);
     if (!words[0] && verdict_find(draw_verdict(t), gpu->index, FINDING_POWER_LIMIT)) {
-        tint = TINT_DIM; /* no trouble: it is what the limit is for */
+        tint = TINT_DIM; /* not a problem: the limit is there for this */
         snprintf(words, sizeof words, "at its power limit");
     }
     if (words[0])
@@ -129,7 +129,7 @@ static void value_text(const struct top *t, char text[LINE], const struct gpu *g
         str_copy(text, LINE, str_from(number));
 }
 
-/* Below the number: what to make of it. */
+/* A remark below the number, which puts it into perspective. */
 static void remark_text(const struct top *t, char text[LINE], size_t position, enum trail_of of)
 {
     const struct gpu *gpu = &top_shown(t)->gpus[position];
@@ -160,7 +160,7 @@ static void remark_text(const struct top *t, char text[LINE], size_t position, e
 
 /* ---- plots ---- */
 
-/* Behind the plot: its number and what to make of it. */
+/* Beside the plot: its number and a remark. */
 static int values_width(int width)
 {
     return width < 50 ? 14 : width < 70 ? 20 : 24;
@@ -172,7 +172,7 @@ static void draw_one(struct top *t, struct canvas *c, size_t position, enum trai
     char text[LINE];
     int values = values_width(width), plot = width - LABEL - values - 1;
     canvas_text(c, x, y, LABEL, TINT_DIM, gpu_metrics[of].label);
-    if (plot < 4) { /* no room for a course: a bar */
+    if (plot < 4) { /* no room for a plot: draw a bar */
         plot = MAX_OF(width - LABEL - values - 1, 0);
         canvas_bar(c, x + LABEL, y, plot, gpu_metrics[of].tint, gpu_share(gpu, of));
     } else if (is_pair(of)) {
@@ -187,7 +187,7 @@ static void draw_one(struct top *t, struct canvas *c, size_t position, enum trai
         canvas_text(c, x + LABEL + plot + 1, y + 1, values, TINT_DIM, text);
 }
 
-/* What has no plot has its number in one line. */
+/* Lists numbers without a plot in one line. */
 static void draw_rest(struct top *t, struct canvas *c, const struct gpu *gpu, const enum trail_of *shown, size_t count, int y)
 {
     struct page page = draw_page(t);

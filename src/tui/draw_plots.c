@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Plots over time: the line, the band of what is usual, the forecast, the cursor and the axis below.
+ * Plots over time: the line, the usual range, the forecast, the cursor and the axis.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ bool gpu_usual_band(const struct top *t, size_t gpu, enum trail_of of, float *lo
     return true;
 }
 
-/* The band behind a plot: dots where nothing is drawn, and another color for what is above it. */
+/* The usual range behind a plot: dots in empty cells, and another color above it. */
 static void draw_band(struct canvas *c, int x, int y, int width, int height, float low, float high, const float *values, int each)
 {
     for (int row = 0; row < height; row++) {
@@ -41,7 +41,7 @@ static void draw_band(struct canvas *c, int x, int y, int width, int height, flo
     }
 }
 
-/* Where the plot would go on: a sign at its upper end, with the time until the memory is full where there is room. */
+/* At the upper end of the plot: a mark, and the time until the memory is full if there is room. */
 static void draw_forecast(const struct top *t, struct canvas *c, size_t gpu, int x, int y, int width)
 {
     char text[WORDS_SIZE + 16], span[WORDS_SIZE];
@@ -58,7 +58,7 @@ static void draw_forecast(const struct top *t, struct canvas *c, size_t gpu, int
     canvas_put(c, x + width - 1, y, TINT_WARN, c->utf8 ? 0x25b8 : '>');
 }
 
-/* The course of a reading, as shares of `full`; 0: of the most that is in it. Returns what it is a share of. */
+/* The course of a reading, as shares of `full`; 0: of its maximum. Returns the full value. */
 static float plot_values(const struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int width, float full, float *values)
 {
     const struct trail *trail = t->far_until_ms ? &t->far[gpu] : &t->trails[gpu];
@@ -95,7 +95,7 @@ void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, in
     const struct gpu *g = &top_shown(t)->gpus[gpu];
     bool worked = of == TRAIL_UTIL && height > 1 && g->sm_active_permille.state == READING_OK;
     bool stands = of == TRAIL_VRAM || of == TRAIL_TEMP || of == TRAIL_FAN || of == TRAIL_CLOCK || worked;
-    if (worked) { /* what the units did fills the plot, that a kernel ran is the line above: the gap is waiting */
+    if (worked) { /* the units' work fills the plot, and the line above shows running kernels: the gap is waiting */
         plot_values(t, c, gpu, TRAIL_WORK, width, 100, values);
         canvas_plot(c, x, y, width, height, gpu_metrics[of].tint, PLOT_AREA, values);
     }
@@ -118,7 +118,7 @@ void draw_plot_pair(struct top *t, struct canvas *c, size_t gpu, enum trail_of u
     int above = (height + 1) / 2;
     float full = up == TRAIL_RX ? 0 : 100;
     float most = plot_values(t, c, gpu, up, width, full, in), other = plot_values(t, c, gpu, down, width, full, out);
-    for (int i = 0; i < canvas_plot_slots(c, width); i++) { /* both by the same measure */
+    for (int i = 0; i < canvas_plot_slots(c, width); i++) { /* both on the same scale */
         in[i] *= most < other && other > 0 ? most / other : 1;
         out[i] *= other < most && most > 0 ? other / most : 1;
     }
@@ -144,7 +144,7 @@ void draw_axis(struct top *t, struct canvas *c, int x, int y, int width)
         int column = (int)((m->at_ms - (until - window)) * width / window);
         if (t->only != ALL_GPUS && m->gpu_index >= 0 && m->gpu_index != top_shown(t)->gpus[t->only].index)
             continue;
-        if (column >= width - end - 1) /* beside the words, not over them */
+        if (column >= width - end - 1) /* beside the text, not over it */
             column = width - end - 2;
         if (m->at_ms > until - window && m->at_ms <= until && column >= 0)
             canvas_put(c, x + column, y, m->bad ? TINT_BAD : TINT_LABEL, t->utf8 ? 0x25b2 : '^');

@@ -10,7 +10,7 @@
 
 enum { COMMAND_LEAST = 16, COMMAND_LEAST_WIDE = 30, WIDE_FROM = 110, IDLE_SHOWN_MS = 60000 };
 
-/* What the units of the GPU did is the work of the one that is busy there; of several it is not known whose it is. */
+/* The units' activity belongs to the only busy process; with several, it is unknown whose it is. */
 static struct reading work_of(const struct gpu *gpu, const struct process *p)
 {
     for (size_t i = 0; i < gpu->process_count; i++)
@@ -27,7 +27,7 @@ static bool has_idle_process(const struct top *t)
     return false;
 }
 
-/* What a column shows in some row; the others are left out. */
+/* Whether a column has content in this row; columns without any are omitted. */
 static bool is_filled(const struct process *p, const struct gpu *gpu, enum top_column column)
 {
     switch (column) {
@@ -53,7 +53,7 @@ struct process_table {
     unsigned shown;
 };
 
-/* On a wide screen what limits a process is whole. */
+/* A wide screen shows limits uncut. */
 static int limit_width(const struct top *t)
 {
     int most = top_columns[COL_LIMIT].width;
@@ -63,7 +63,7 @@ static int limit_width(const struct top *t)
     return most;
 }
 
-/* Which columns there is room for. */
+/* Chooses the columns that fit. */
 static struct process_table choose_columns(const struct top *t, int width)
 {
     struct process_table table;
@@ -82,7 +82,7 @@ static struct process_table choose_columns(const struct top *t, int width)
     return table;
 }
 
-/* The folder of a program says little, and takes the room of its arguments. */
+/* A program's directory says little, and takes room from its arguments. */
 static const char *command_of(const struct process *p)
 {
     const char *command = p->command[0] ? p->command
@@ -96,7 +96,7 @@ static const char *command_of(const struct process *p)
     return command;
 }
 
-/* What it is called everywhere, then its command line, where that says more. */
+/* The usual name, then the command line if that adds something. */
 static void name_text(char *text, size_t size, const struct process *p)
 {
     char words[PROCESS_WORDS];
@@ -203,10 +203,10 @@ static void draw_heading(struct top *t, struct canvas *c, const struct process_t
     char words[96] = "";
     if (room && t->row_count > room)
         snprintf(words, sizeof words, "%zu to %zu of %zu", t->first + 1, MIN_OF(t->first + room, t->row_count), t->row_count);
-    int left = c->width - 1, title = width_of(top_columns[COL_COMMAND].title) + 2; /* with the sign of the order */
+    int left = c->width - 1, title = width_of(top_columns[COL_COMMAND].title) + 2; /* with the mark of the sort order */
     for (int i = 0; i < COL_COMMAND; i++)
         left -= table->shown & 1U << i ? table->columns[i].width + 1 : 0;
-    if (words[0] && title + width_of(words) > left) /* the column keeps its name */
+    if (words[0] && title + width_of(words) > left) /* keep the column's title */
         snprintf(words, sizeof words, "+%zu", t->row_count - room);
     if (words[0])
         canvas_right(c, c->width / 2, y, c->width - c->width / 2 - 1, TINT_DIM, words);
@@ -237,7 +237,7 @@ static void draw_group(struct canvas *c, const struct top *t, const struct top_r
     canvas_flag(c, 0, y, c->width, CELL_BOLD);
 }
 
-/* The lines that join a process to the one that started it; returns the columns they take. */
+/* The lines that connect a process to its parent; returns their width. */
 static int draw_branch(struct canvas *c, const struct top_row *row, int x, int y)
 {
     int used = 0;
@@ -257,7 +257,7 @@ static int draw_branch(struct canvas *c, const struct top_row *row, int x, int y
 
 static void draw_row(struct top *t, struct canvas *c, const struct top_row *row, const struct process_table *table, int y)
 {
-    /* Who holds memory and does nothing is judged at once; for how long is known after a while, or by the history. */
+    /* Holding memory idle is judged at once; for how long is known only after a while, or from the history. */
     bool idle = row->process->activity == PROCESS_HOLDING || top_idle_ms(t, row->gpu, row->process) >= IDLE_SHOWN_MS;
     int x = 1;
     for (int i = 0; i < COL_COUNT; i++) {

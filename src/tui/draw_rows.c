@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Many GPUs: a row each, or a heat map where rows do not fit.
+ * Many GPUs: one row each, or a heat map if rows don't fit.
  */
 #include <stdio.h>
 
@@ -14,13 +14,13 @@ enum { CELL_WIDE = 11, CELL_MIDDLE = 8, CELL_NARROW = 5, NAMES_WHOLE_FROM = 110 
 /* ---- rows ---- */
 
 struct row_layout {
-    int width[ROW_COUNT]; /* with the blanks in front of it; 0: left out */
+    int width[ROW_COUNT]; /* including the blanks before it; 0: omitted */
 };
 
 static const struct {
     const char *title, *plain; /* plain: in ASCII; NULL: the same */
     int width;
-    int metric; /* that some GPU must have; -1: always there */
+    int metric; /* that some GPU must have; -1: none */
 } row_parts[ROW_COUNT] = {
     [ROW_NAME] = {"", NULL, 0, -1},
     [ROW_BAR] = {"", NULL, 6, METRIC_util_permille},
@@ -42,7 +42,7 @@ static const struct {
     [ROW_WHY] = {"WHY", NULL, 19, -1},
 };
 
-/* Without "80GB HBM3" where there is little room: the memory has its own column. */
+/* Drops "80GB HBM3" if there is little room: memory has its own column. */
 static int name_width(const struct gpu *gpu, bool whole)
 {
     const char *name = draw_gpu_name(gpu);
@@ -72,7 +72,7 @@ static bool any_has(const struct snapshot *s, enum row_part part)
     return found;
 }
 
-/* What was found, else what limits its main process, else how busy it is. True: it was found. */
+/* The finding, or the limit of the main process, or the load. True: it is a finding. */
 static bool reason_text(const struct top *t, size_t position, char *words, size_t size, enum tint *tint)
 {
     const struct gpu *gpu = &top_shown(t)->gpus[position];
@@ -91,7 +91,7 @@ static bool reason_text(const struct top *t, size_t position, char *words, size_
     return false;
 }
 
-/* On a wide screen reasons are whole, as far as they leave room for the readings. */
+/* A wide screen shows reasons uncut, as far as the readings leave room. */
 static int why_width(const struct top *t, int width)
 {
     int most = row_parts[ROW_WHY].width;
@@ -104,7 +104,7 @@ static int why_width(const struct top *t, int width)
     return most;
 }
 
-/* The most useful first, as far as they fit; what is left is the plot's and the reason's. */
+/* Takes the most useful columns that fit; the plot and the reason share the rest. */
 static struct row_layout draw_rows_measure(const struct top *t, int width, bool panel)
 {
     static const enum row_part order[] = {
@@ -178,7 +178,7 @@ static void part_text(char text[NUMBER_SIZE], const struct page *page, const str
     case ROW_MEMORY_TEMP: scaled_text(text, page, gpu->temp_memory_mdegc, 1e-3, 0); break;
     case ROW_POWER:
         gpu_power_text(text, page, gpu, true);
-        if (strlen(text) > 2 && strcmp(text + strlen(text) - 2, " W") == 0) /* that is in the heading */
+        if (strlen(text) > 2 && strcmp(text + strlen(text) - 2, " W") == 0) /* the heading has the unit */
             text[strlen(text) - 2] = '\0';
         break;
     case ROW_FAN: gpu_fan_text(text, page, gpu); break;
@@ -192,7 +192,7 @@ static void part_text(char text[NUMBER_SIZE], const struct page *page, const str
     }
 }
 
-/* The reason; then who that is, where there is room. */
+/* The reason, and the process if there is room. */
 static void draw_reason(struct top *t, struct canvas *c, size_t position, int x, int y, int width)
 {
     char words[GPU_ERROR_SIZE + 64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The setup screen: what can be chosen at the left, its items beside it, and below them how it looks.
+ * The setup screen: categories on the left, their items beside them, and a preview below.
  */
 #include <stdio.h>
 
@@ -30,8 +30,7 @@ static void item_text(const struct top *t, int item, char *text, size_t size)
         snprintf(text, size, "[%c] %s", setup_shows(&t->settings, part, item) ? 'x' : ' ', title);
 }
 
-/* As many below each other as there is room for, then beside them; where that is not enough, the list scrolls. Returns the lines
- * they took. */
+/* Fills columns from top to bottom, then scrolls. Returns the lines they took. */
 static int draw_items(struct top *t, struct canvas *c, int y, int room)
 {
     enum setup_part part = (enum setup_part)t->setup;
@@ -59,7 +58,7 @@ static int draw_items(struct top *t, struct canvas *c, int y, int room)
     return MAX_OF(lines, (int)SETUP_PARTS);
 }
 
-/* How it looks with the sample of now; clicks there change nothing. */
+/* A preview with the present sample; ignores clicks. */
 static void draw_preview(struct top *t, struct canvas *c, int y, int height)
 {
     const struct snapshot *s = top_shown(t);

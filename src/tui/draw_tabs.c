@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Everything but the overview: the explanation, the texts that the daemon answers with, hosts.
+ * All tabs except the overview: the explanation, the daemon's texts, hosts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 #include "model/finding.h"
 #include "tui/draw.h"
 
-/* Lines that are counted always and drawn where they are in view. */
+/* Counts all lines, and draws those in view. */
 struct sheet {
     struct top *t;
     struct canvas *c;
-    int y, height, line; /* line: the next one, from the first of the text */
+    int y, height, line; /* line: the next one, counted from the start of the text */
 };
 
 static void draw_tabs_put(struct sheet *s, int indent, enum tint tint, const char *text)
@@ -26,7 +26,7 @@ static void draw_tabs_put(struct sheet *s, int indent, enum tint tint, const cha
     int row = s->line - (int)s->t->scroll;
     if (row + lines > 0 && row < s->height) {
         struct canvas *c = s->c;
-        /* A paragraph that begins above or ends below is cut by a canvas of its own. */
+        /* A separate canvas clips a paragraph that begins above or ends below. */
         struct canvas part = {.utf8 = c->utf8};
         if (canvas_resize(&part, c->width, lines) == 0) {
             canvas_wrap(&part, indent, 0, width, 0, tint, text);
@@ -94,7 +94,7 @@ static void draw_text(struct sheet *s, const char *text)
         size_t indent = 0;
         while (indent < line.len && line.at[indent] == ' ')
             indent++;
-        /* Tables keep their columns: lines are cut, not wrapped. */
+        /* Tables keep their columns: cut lines instead of wrapping. */
         int row = s->line++ - (int)s->t->scroll;
         if (row < 0 || row >= s->height)
             continue;
@@ -103,7 +103,7 @@ static void draw_text(struct sheet *s, const char *text)
     }
 }
 
-/* The cursor stands in the past, and this view is not about it. */
+/* Warns that this view shows the present although the cursor is in the past. */
 static void put_now(struct sheet *s)
 {
     char text[128], at[MOMENT_TEXT_SIZE];
@@ -112,7 +112,7 @@ static void put_now(struct sheet *s)
     draw_tabs_put(s, 1, TINT_WARN, text);
 }
 
-/* What is said of a worker behind its state, the most important first. */
+/* Details about a worker after its state, the most important first. */
 static void worker_words(const struct top *t, const struct top_worker *w, char *text, size_t size)
 {
     char span[WORDS_SIZE];
@@ -161,7 +161,7 @@ static void draw_workers(struct sheet *s)
     draw_tabs_put(s, 1, TINT_PLAIN, "");
     draw_tabs_put(s, 1, TINT_LABEL, "e evict  H hold  x release the hold  R resume");
     draw_tabs_put(s, 1, TINT_PLAIN, "");
-    if (w->reason[0] && w->resumes_ms) /* else its row says so */
+    if (w->reason[0] && w->resumes_ms) /* otherwise its row says so */
         draw_tabs_put(s, 1, TINT_PLAIN, w->reason);
     if (w->problem[0])
         draw_tabs_put(s, 1, TINT_BAD, w->problem);
@@ -176,7 +176,7 @@ static void draw_workers(struct sheet *s)
 /* ---- hosts ---- */
 
 struct host_line {
-    size_t gpus, busy, known; /* GPUs whose utilization is */
+    size_t gpus, busy, known; /* known: those with a known utilization */
     struct reading power_mw;
     struct reading used_bytes, total_bytes; /* of VRAM */
     struct reading hottest;
@@ -215,7 +215,7 @@ static void draw_host(struct sheet *s, const struct top *host, int y)
     struct host_line line = add_up_host(host->live);
     canvas_text(s->c, 1, y, 20, TINT_STRONG, host->host ? host->host : "this host");
     if (host->trouble[0] || !host->live) {
-        size_t named = host->host ? strlen(host->host) : 0; /* in front of the reason, again */
+        size_t named = host->host ? strlen(host->host) : 0; /* the reason repeats the host's name */
         const char *trouble = host->trouble;
         if (named && strncmp(trouble, host->host, named) == 0 && strncmp(trouble + named, ": ", 2) == 0)
             trouble += named + 2;

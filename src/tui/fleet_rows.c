@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The rows of a fleet in the live view: which there are, and in which order.
+ * The rows of a fleet in the live view: their selection and order.
  */
 #include "tui/fleet_rows.h"
 
@@ -41,7 +41,7 @@ struct reading fleet_host_free(const struct fleet_host *h)
     return sum;
 }
 
-/* ---- who holds memory ---- */
+/* ---- holders of memory ---- */
 
 struct holder {
     const char *name;
@@ -93,7 +93,7 @@ static int64_t rank_of_host(const struct top_fleet *f, const struct fleet_host *
     case FLEET_SORT_FREE: return reading_or(fleet_host_free(h), -1);
     case FLEET_SORT_POWER: return reading_or(h->power_mw, -1);
     case FLEET_SORT_HOST: return 0;
-    default: return -(h - f->hosts); /* as they came: worst first */
+    default: return -(h - f->hosts); /* original order: worst first */
     }
 }
 
@@ -130,7 +130,7 @@ static int by_rank(const void *a, const void *b, void *user)
     return f->reverse ? -order : order;
 }
 
-/* Every word of the filter is in the host, the GPU's name, a holder or the note, in any case. */
+/* Every word of the filter must occur in the host, the GPU's name, a holder or the note, ignoring case. */
 static bool passes(const struct top *t, const struct fleet_row *row)
 {
     char holders[256] = "", all[1024];
@@ -189,7 +189,7 @@ static void add_gpus(struct top *t)
     sort_rows(t, 0);
 }
 
-/* Below the GPUs of a host they have a heading. */
+/* A heading separates them from the GPUs of a host. */
 static void add_processes(struct top *t)
 {
     struct top_fleet *f = t->fleet;
@@ -231,7 +231,7 @@ void top_fleet_take(struct top *t, struct fleet *answer, struct wall at)
     char host[HOST_NAME_SIZE] = "";
     if (t->selected < t->row_count)
         str_copy(host, sizeof host, str_from(fleet_row_host(&f->rows[t->selected])));
-    t->row_count = 0; /* they point into it */
+    t->row_count = 0; /* they point into the old answer */
     fleet_done(&f->fleet);
     free(f->hosts);
     f->fleet = *answer;
@@ -241,7 +241,7 @@ void top_fleet_take(struct top *t, struct fleet *answer, struct wall at)
     t->now = at;
     t->trouble[0] = '\0';
     top_fleet_rows(t);
-    /* The selection stays with the host, wherever it has gone. */
+    /* The selection follows the host. */
     for (size_t i = 0; t->fleet->part == FLEET_PART_HOSTS && !f->open[0] && t->selected && i < t->row_count; i++)
         if (strcmp(fleet_row_host(&f->rows[i]), host) == 0)
             t->selected = i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Readings of a GPU as this view writes them, and as a share of what a bar or a plot has room for.
+ * Formats readings of a GPU for this view, and as shares of a bar or plot.
  */
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ void gpu_trouble_text(const struct gpu *gpu, char *text, size_t size, enum tint 
     }
 }
 
-/* "throttling (93 °C)" of "GPU 1 is throttling (93 °C)": its row says which GPU it is. */
+/* "throttling (93 °C)" from "GPU 1 is throttling (93 °C)": the row already names the GPU. */
 static const char *without_gpu(const char *headline)
 {
     static const char *const joints[] = {": ", " is "};

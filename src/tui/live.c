@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The loop: waits for keys and news, grants requests, draws.
+ * The loop: waits for keys and news, performs requests, draws.
  */
 #include "tui/live.h"
 
@@ -21,11 +21,11 @@
 
 enum { TICK_MS = 1000, ONCE_WITHIN_MS = 10000, ONCE_SAMPLES = 2 };
 
-/* One host: this one, the one that --host names, or one of several. */
+/* One host: this one, the one of --host, or one of several. */
 struct live_host {
     struct cli cli;
     struct top top;
-    struct feed *feed; /* NULL: not asked for yet */
+    struct feed *feed; /* NULL: not started yet */
     struct feed_options feeds;
     bool chosen;
 };
@@ -33,12 +33,12 @@ struct live_host {
 struct live {
     const struct live_options *options;
     struct live_host *hosts;
-    const struct top **tops; /* of all hosts, for the view of them */
-    size_t count, at;        /* at: the one on screen. Where there is a fleet, it is the last */
+    const struct top **tops; /* all hosts, for the view of them */
+    size_t count, at;        /* at: the one on screen. A fleet is the last */
     bool has_fleet;
     struct canvas canvas;
     bool ended;
-    struct error refused; /* why it ended at once: there is no such GPU */
+    struct error refused; /* why it ended at once: no such GPU */
     char theme[16];
 };
 
@@ -83,7 +83,7 @@ static int open_host(struct live *l, size_t i, const struct cli *cli, const stru
         h->top.tab = TAB_HOSTS;
     if (fleet && !(h->top.fleet = top_fleet_new()))
         return cli_fail("out of memory");
-    /* Behind the view of all hosts, this one may have nothing to show. */
+    /* Behind the fleet view, this host may have nothing to show. */
     h->feeds = (struct feed_options){h->top.interval_ms, l->options->record, fleet ? l->options->fleet : NULL,
                                      several || (l->has_fleet && l->options->fleet_first)};
     return i == l->at || several ? start_feed(h) : EXIT_FINE;
@@ -170,7 +170,7 @@ static void switch_host(struct live *l, size_t to)
         shown_host(l)->top.tab = TAB_OVERVIEW;
 }
 
-/* A view of this host from that of all of them, or the other way around. */
+/* Switches from this host to the fleet, or back. */
 static void switch_view(struct live *l, enum top_tab tab)
 {
     struct live_host *to = &l->hosts[tab == TAB_HOSTS ? l->count - 1 : 0];
@@ -183,7 +183,7 @@ static void switch_view(struct live *l, enum top_tab tab)
     if (tab == TAB_HOSTS)
         return;
     top_open_tab(&to->top, tab);
-    if (l->hosts[l->count - 1].feed) /* a database is asked only while its hosts are on screen */
+    if (l->hosts[l->count - 1].feed) /* query a database only while its hosts are on screen */
         feed_stop(TAKE(l->hosts[l->count - 1].feed));
 }
 
@@ -214,7 +214,7 @@ static void serve_requests(struct live *l)
         serve_requests_of(l, &l->hosts[i]);
 }
 
-/* --gpu: the one that is chosen from the start. One of several hosts may do without; otherwise there is nothing to show. */
+/* --gpu: the initial selection. One of several hosts may lack it; otherwise there is nothing to show. */
 static void choose_gpu(struct live *l, struct live_host *h)
 {
     struct error err = {0};
@@ -231,7 +231,7 @@ static void choose_gpu(struct live *l, struct live_host *h)
     }
 }
 
-/* Whether what is on screen has changed. */
+/* Whether the screen needs an update. */
 static bool take_news(struct live *l)
 {
     bool any = false;
@@ -326,7 +326,7 @@ int live_run(struct cli *cli, const struct top_settings *settings, const struct 
     return status;
 }
 
-/* Rates take two samples; a daemon has them, and its past. A fleet is whole in its first answer. */
+/* Rates need two samples; a daemon has them, and its history. A fleet is complete in its first answer. */
 static void wait_once(struct live *l, struct live_host *h)
 {
     struct mono begun = clock_mono(&clock_system);

@@ -41,7 +41,7 @@ static bool bool_of(const struct toml_value *root, const char *key, bool otherwi
     return v && v->type == TOML_BOOL ? v->boolean : otherwise;
 }
 
-/* The names of a list as bits; false: there is no such list. */
+/* Parses a list of names into bits; false: there is no such list. */
 static bool read_list(const struct toml_value *root, enum setup_part part, unsigned *bits)
 {
     const struct setup_list *of = &setup_lists[part];
@@ -146,7 +146,7 @@ int prefs_save(const char *path, const struct top_settings *settings, struct err
     if (!path[0] || !slash)
         return 0;
     *slash = '\0';
-    (void)shared_dir_make(folder, 0700, NULL); /* ~/.config itself may be missing, too; what is wrong is told by the writing */
+    (void)shared_dir_make(folder, 0700, NULL); /* ~/.config may be missing, too; writing reports any error */
     prefs_write(settings, &text);
     return text.failed ? error_set(err, -ENOMEM, "out of memory") : keep_write(path, buf_view(&text), err);
 }

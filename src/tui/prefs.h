@@ -7,11 +7,11 @@
 #include "base/error.h"
 #include "tui/top.h"
 
-/* Text to settings, over what they are; what is not understood is left as it is. */
+/* Applies the text to the settings; ignores what it does not understand. */
 void prefs_read(struct str text, struct top_settings *settings);
 void prefs_write(const struct top_settings *settings, struct buf *out);
 
-/* A file that is not there is fine. */
+/* A missing file is fine. */
 void prefs_load(const char *path, struct top_settings *settings);
-/* Written beside and renamed; its folder is made. */
+/* Replaces the file atomically; creates its directory. */
 int prefs_save(const char *path, const struct top_settings *settings, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See setup.h. What is not chosen is kept as what is left out, so that what a later version adds is shown.
+ * See setup.h. Stores what is hidden instead of what is shown, so that additions of later versions appear.
  */
 #include "tui/setup.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What of the screen can be chosen: lists of things that are shown or left out, and a few settings with values.
+ * What can be customized: lists of items to show or hide, and a few settings with values.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 enum setup_part { SETUP_PROCESSES, SETUP_GPUS, SETUP_PLOTS, SETUP_HOST, SETUP_LOOK, SETUP_PARTS };
 
-/* Fields of the line about the host that can be left out. */
+/* Optional fields of the line about the host. */
 enum host_field {
     FIELD_POWER,
     FIELD_CPU,
@@ -20,7 +20,7 @@ enum host_field {
     FIELD_COUNT
 };
 
-/* Parts of a GPU's row, as they stand in it. */
+/* Parts of a GPU's row, in order. */
 enum row_part {
     ROW_NAME,
     ROW_BAR,
@@ -44,23 +44,23 @@ enum row_part {
 };
 
 struct setup_item {
-    const char *name;  /* in top.toml; NULL: nothing that can be chosen has this number */
+    const char *name;  /* in top.toml; NULL: no item has this number */
     const char *title; /* on the screen */
-    int key;           /* of SETUP_LOOK: the key that changes it; 0: none does */
+    int key;           /* for SETUP_LOOK: the key that changes it; 0: none */
 };
 
 struct setup_list {
     const char *title, *key; /* key: in top.toml; NULL: each item has its own */
     const struct setup_item *items;
     int count;
-    const char *note; /* what to know about it */
+    const char *note; /* a hint */
 };
 extern const struct setup_list setup_lists[SETUP_PARTS];
 
-/* Whether it is shown; not of SETUP_LOOK. */
+/* Whether it is shown; not for SETUP_LOOK. */
 bool setup_shows(const struct top_settings *settings, enum setup_part part, int item);
 void setup_switch(struct top_settings *settings, enum setup_part part, int item);
-/* The item before or behind it that can be chosen; itself where there is none. */
+/* The previous or next item; itself if there is none. */
 int setup_next(enum setup_part part, int item, int by);
 /* The value of an item of SETUP_LOOK. */
 const char *setup_value(const struct top_settings *settings, int item, char *text, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The themes. `blind` keeps to colors that are told apart with every kind of color vision (Okabe and Ito): orange and vermillion
- * where others have yellow and red, blue where they have green.
+ * The themes. `blind` uses colors that are distinct for every kind of color vision (Okabe and Ito): orange and vermillion instead
+ * of yellow and red, blue instead of green.
  */
 #include "tui/theme.h"
 

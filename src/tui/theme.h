@@ -8,7 +8,7 @@
 #include "tui/canvas.h"
 
 struct theme_color {
-    int8_t basic;    /* 0 to 15; -1: the terminal's own */
+    int8_t basic;    /* 0 to 15; -1: the terminal's default */
     int16_t indexed; /* 0 to 255; -1 */
     int32_t rgb;     /* 0xrrggbb; -1 */
 };
@@ -18,7 +18,7 @@ struct theme {
     struct theme_color color[TINT_COUNT];
 };
 
-const struct theme *theme_find(const char *name); /* the default for one that is not known */
+const struct theme *theme_find(const char *name); /* an unknown name gives the default */
 const char *theme_after(const char *name);
-/* Their names, NULL at the end. */
+/* All names, NULL-terminated. */
 extern const char *const theme_names[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The state of the live view: what samples and answers change, and where in time it looks.
+ * The state of the live view: how samples and answers change it, and its position in time.
  */
 #include "tui/top.h"
 
@@ -44,7 +44,7 @@ static void drop_trails(struct trail **trails, size_t count)
 
 void top_drop_past(struct top *t)
 {
-    t->row_count = 0; /* they point into it */
+    t->row_count = 0; /* they point into the old sample */
     snapshot_unref(TAKE(t->past));
     why_free(TAKE(t->past_why));
     t->missing = (struct top_missing){0};
@@ -107,7 +107,7 @@ void top_note(struct top *t, bool bad, const char *text)
 
 struct top_request *top_want(struct top *t, enum request_kind kind)
 {
-    if (t->request_count == TOP_REQUESTS) /* they are not granted: the oldest has waited too long */
+    if (t->request_count == TOP_REQUESTS) /* requests are not being performed: drop the oldest */
         memmove(t->requests, t->requests + 1, --t->request_count * sizeof *t->requests);
     struct top_request *w = &t->requests[t->request_count++];
     *w = (struct top_request){.kind = kind, .window_ms = t->settings.window_ms, .width = t->width - 2};
@@ -133,7 +133,7 @@ const struct why *top_shown_why(const struct top *t)
     return t->missing.at_ms ? NULL : t->cursor_ms && t->past ? t->past_why : t->why;
 }
 
-/* The GPU that the headline is about is the one whose own answer begins it. */
+/* The headline is about the GPU whose own answer it begins with. */
 const struct why_part *top_why_part(const struct top *t)
 {
     const struct why *why = top_shown_why(t);
@@ -147,7 +147,7 @@ const struct why_part *top_why_part(const struct top *t)
     return why->machine.cause_count || !why->gpu_count ? &why->machine : &why->gpus[0];
 }
 
-/* A command stands between backquotes, or behind a colon: then it has an option, or begins with a word that only commands have. */
+/* A command is in backquotes, or follows a colon: then it has an option, or begins with a word that only commands have. */
 static struct str command_in(const char *line)
 {
     const char *open = strchr(line, '`'), *close = open ? strchr(open + 1, '`') : NULL, *colon = strstr(line, ": ");
@@ -198,7 +198,7 @@ static bool make_trails(struct top *t, size_t count)
     return true;
 }
 
-/* While it is paused, the point that is on screen stays: it is not replaced by a later one. */
+/* While paused, keeps the point on screen instead of replacing it by a later one. */
 static void add_to_trails(struct top *t, const struct snapshot *s)
 {
     for (size_t i = 0; i < s->gpu_count; i++) {
@@ -209,7 +209,7 @@ static void add_to_trails(struct top *t, const struct snapshot *s)
     }
 }
 
-/* Without a daemon the past is what was seen since the start. */
+/* Without a daemon, the past consists of samples since the start. */
 static void keep(struct top *t, const struct snapshot *s)
 {
     size_t most = s->gpu_count ? MIN_OF(TOP_KEPT_GPUS / s->gpu_count, (size_t)TOP_KEPT) : 0;
@@ -296,7 +296,7 @@ void top_mark(struct top *t, const struct top_mark *mark)
 
 void top_moment(struct top *t, int64_t at_ms, const struct snapshot *s, struct why *why, const char *note)
 {
-    if (at_ms != t->cursor_ms) { /* the cursor has moved on meanwhile */
+    if (at_ms != t->cursor_ms) { /* the cursor has moved meanwhile */
         snapshot_unref(s);
         why_free(why);
         return;
@@ -317,8 +317,7 @@ void top_miss(struct top *t, const struct top_missing *missing)
     t->waiting = false;
     top_drop_past(t);
     t->missing = *missing;
-    if (t->mode == MODE_DETAILS || t->mode == MODE_SIGNAL ||
-        t->mode == MODE_NICE) /* about a process that is not on screen any more */
+    if (t->mode == MODE_DETAILS || t->mode == MODE_SIGNAL || t->mode == MODE_NICE) /* about a process that is no longer on screen */
         t->mode = MODE_MAIN;
     top_make_rows(t);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The live view as a state machine: keys, mouse, sizes, samples and answers go in, a state comes out, and requests for the program
- * that can reach a terminal, a daemon or a process. No clock, no I/O, no thread.
+ * The live view as a state machine: keys, mouse, sizes, samples and answers go in; a state comes out, and requests for the program,
+ * which can access the terminal, a daemon or processes. No clock, no I/O, no thread.
  *
  *   keys, mouse, resize ──┐                       ┌──▶ draw_frame() ──▶ canvas ──▶ terminal, text
  *   samples, explanations ┼──▶ struct top ────────┤
@@ -29,7 +29,7 @@ enum {
     TOP_KEY_ESCAPE,
     TOP_KEY_TAB,
     TOP_KEY_BACK_TAB,
-    TOP_KEY_F1, /* up to F10, in a row */
+    TOP_KEY_F1, /* consecutive up to F10 */
     TOP_KEY_F10 = TOP_KEY_F1 + 9,
 };
 
@@ -37,10 +37,10 @@ enum top_mouse { TOP_CLICK, TOP_DRAG, TOP_WHEEL_UP, TOP_WHEEL_DOWN };
 
 enum top_tab { TAB_OVERVIEW, TAB_WHY, TAB_ALERTS, TAB_HEALTH, TAB_FORECAST, TAB_ENERGY, TAB_GUARD, TAB_HOSTS, TAB_COUNT };
 
-/* What takes the keys. */
+/* What receives the keys. */
 enum top_mode {
     MODE_MAIN,
-    MODE_SETUP, /* the whole screen */
+    MODE_SETUP, /* fills the screen */
     MODE_FILTER,
     MODE_GOTO,
     MODE_FIT,
@@ -103,19 +103,19 @@ enum request_kind {
 struct top_request {
     enum request_kind kind;
     int64_t number;    /* a moment, a tab, a signal */
-    int64_t window_ms; /* of series */
-    int width;         /* of a tab's text */
+    int64_t window_ms; /* for series */
+    int width;         /* for a tab's text */
     int32_t pid;
-    int64_t start_key; /* with the pid, the very process */
+    int64_t start_key; /* with the PID, identifies the process */
     char text[256];
 };
 
 enum {
-    TOP_REQUESTS = 96,    /* more than there are tags: a signal for each */
-    TOP_INPUT_SIZE = 240, /* the path of a model is typed, too */
+    TOP_REQUESTS = 96,    /* more than there are tags, each of which needs a signal */
+    TOP_INPUT_SIZE = 240, /* long enough for the path of a model */
     TOP_NOTE_SIZE = 200,
-    TOP_KEPT = 240,      /* samples kept to go back to without a daemon */
-    TOP_KEPT_GPUS = 480, /* ... and GPUs in them, all together */
+    TOP_KEPT = 240,      /* past samples to keep without a daemon */
+    TOP_KEPT_GPUS = 480, /* ... and the total number of GPUs in them */
     TOP_TREE_DEPTH = 12,
     TOP_TAGS = 64,
     TOP_MARKS = 64,
@@ -127,21 +127,21 @@ enum {
 /* A line of the process table. */
 struct top_row {
     const struct gpu *gpu;
-    const struct process *process; /* NULL: the head of a group */
+    const struct process *process; /* NULL: the heading of a group */
     char name[PROCESS_MODEL_SIZE]; /* of the group */
     size_t members;
-    int32_t pid;        /* of a head that is a process without a GPU: the parent of others; 0: none */
+    int32_t pid;        /* of a heading that is a process without a GPU, the parent of others; 0: none */
     struct process sum; /* of the group */
     int depth;          /* in the tree */
-    unsigned open;      /* a bit for each depth at which the tree goes on below */
+    unsigned open;      /* a bit for each depth at which the tree continues below */
 };
 
-/* Who was busy when: to tell who only holds memory. */
+/* When a process was last busy: finds those that only hold memory. */
 struct top_busy {
     int32_t pid;
     int gpu_index;
-    int64_t start_key, since_ms; /* not busy since */
-    int64_t first_ms, last_ms;   /* seen from, to */
+    int64_t start_key, since_ms; /* idle since */
+    int64_t first_ms, last_ms;   /* first and last seen */
     double energy_mj;            /* in between */
     bool seen;
 };
@@ -153,7 +153,7 @@ struct top_mark {
     char text[96];
 };
 
-/* Where a click does what; written while a frame is drawn. */
+/* Clickable areas; recorded while a frame is drawn. */
 enum zone_kind {
     ZONE_TAB,
     ZONE_GPU,
@@ -173,31 +173,31 @@ struct zone {
     int64_t number;
 };
 
-/* What the daemon judges of a GPU. */
+/* The daemon's verdict about a GPU. */
 struct top_badge {
-    char health[16];  /* "" not known, "healthy", "degraded", ... */
+    char health[16];  /* "": unknown, "healthy", "degraded", ... */
     char reason[128]; /* why it is not healthy */
-    int64_t full_ms;  /* until its memory is full; 0: not foreseen */
+    int64_t full_ms;  /* until its memory is full; 0: not expected */
 };
 
-/* A process from close by: what is only read on request, and its run on the GPU. */
+/* Details of a process, read on request, and its run on the GPU. */
 struct top_details {
     int32_t pid;
     int64_t start_key;
     char *text; /* lines of "LABEL\tTEXT" */
     size_t slots;
-    float *vram, *util; /* slots of each, 0 to 1, NAN: not known; in one block that begins with vram */
+    float *vram, *util; /* slots of each, 0 to 1, NAN: unknown; in one block that begins with vram */
     int64_t since_ms, until_ms;
-    int64_t energy_mj; /* since `since_ms`; -1: not known */
+    int64_t energy_mj; /* since `since_ms`; -1: unknown */
     int64_t peak_bytes;
 };
 
 struct top_worker {
     char name[TOP_NAME_SIZE], state[32], method[32];
-    char gpus[32]; /* "GPU 0, 1"; "" not known */
+    char gpus[32]; /* "GPU 0, 1"; "": unknown */
     char reason[160], problem[160];
-    struct reading bytes; /* held, or to come back */
-    int64_t resumes_ms;   /* when, if nothing changes; 0: not foreseen */
+    struct reading bytes; /* held, or needed to resume */
+    int64_t resumes_ms;   /* when, if nothing changes; 0: not expected */
     int64_t evictions, since_ms;
     bool held;
 };
@@ -205,12 +205,12 @@ struct top_worker {
 /* Why the cursor's moment can't be shown. */
 struct top_missing {
     int64_t at_ms;              /* the moment; 0: nothing is missing */
-    int64_t since_ms, until_ms; /* the last stored moment before it and the first one after it; 0: none */
-    bool unanswered;            /* it may be stored: the daemon did not say */
+    int64_t since_ms, until_ms; /* the last stored moment before and the first one after; 0: none */
+    bool unanswered;            /* it may be stored: the daemon did not answer */
     char text[TOP_NOTE_SIZE];   /* what is known about it */
 };
 
-/* What is kept between runs. */
+/* What is saved between runs. */
 struct top_settings {
     char theme[16];
     char sort[16];
@@ -218,12 +218,12 @@ struct top_settings {
     int64_t window_ms;
     enum top_group group;
     unsigned columns;     /* bits of enum top_column */
-    unsigned off[5];      /* what is left out, by enum setup_part */
+    unsigned off[5];      /* hidden items, by enum setup_part */
     enum trail_of metric; /* of the heat map and the short plots */
     bool compute_only;
     bool hide_idle; /* processes that only hold memory */
-    bool blocks;    /* plots in blocks instead of dots */
-    bool act;       /* a person has said once that their processes may be signaled */
+    bool blocks;    /* draw plots in blocks instead of dots */
+    bool act;       /* the person has agreed that processes may be signaled */
 };
 
 struct top_fleet;
@@ -231,23 +231,23 @@ struct top_fleet;
 struct top {
     int width, height;
     bool utf8, allow_signals, read_only, daemon, paused;
-    const char *host;               /* another host that is shown; NULL: this one */
-    const struct top *const *hosts; /* all that are watched, this one among them; NULL: only one */
+    const char *host;               /* another host; NULL: this one */
+    const struct top *const *hosts; /* all watched hosts, including this one; NULL: only one */
     size_t host_count, host_choice;
-    struct top_fleet *fleet; /* all hosts of a database are shown; NULL: hosts that are asked themselves */
-    bool has_fleet;          /* the view of the hosts is that of a database */
-    int32_t followed;        /* the process that the selection stays with; 0: none */
+    struct top_fleet *fleet; /* shows all hosts of a database; NULL: hosts are queried directly */
+    bool has_fleet;          /* the view of hosts uses a database */
+    int32_t followed;        /* the process that the selection follows; 0: none */
     struct top_settings settings;
     enum top_tab tab;
     enum top_mode mode;
-    int only;          /* position of the GPU that was chosen, ALL_GPUS */
+    int only;          /* position of the selected GPU, or ALL_GPUS */
     struct wall now;   /* of the newest sample */
     int64_t cursor_ms; /* 0: now */
     bool waiting;      /* for the answer about the cursor's moment */
     const struct snapshot *live, *past;
     struct why *why, *past_why;
-    struct top_missing missing; /* the answer about the cursor's moment was that there is none */
-    struct trail *trails, *far; /* up to now; around a moment that is further back than the window */
+    struct top_missing missing; /* set if the cursor's moment is not stored */
+    struct trail *trails, *far; /* up to now; around a moment that lies before the window */
     size_t trail_count;
     int64_t far_until_ms; /* the end of `far` on screen; 0: the plots end now */
     int64_t interval_ms;
@@ -262,19 +262,19 @@ struct top {
 
     struct top_row *rows;
     size_t row_count, hidden;
-    size_t selected, first, page; /* in the rows; `page` is what the last frame had room for */
+    size_t selected, first, page; /* in the rows; `page` is how many fit in the last frame */
     int32_t tags[TOP_TAGS];
     size_t tag_count;
-    size_t dialog_lines, dialog_page; /* of the details, as drawn last */
+    size_t dialog_lines, dialog_page; /* of the details, as last drawn */
     char filter[TOP_INPUT_SIZE], input[TOP_INPUT_SIZE];
     size_t choice;   /* in a dialog */
-    int setup;       /* the part of the setup screen */
-    int nice;        /* by how much the niceness is to change */
-    int32_t subject; /* the process that a dialog is about; 0: none */
+    int setup;       /* category of the setup screen */
+    int nice;        /* requested change of the niceness */
+    int32_t subject; /* the process of a dialog; 0: none */
     struct top_details details;
-    int64_t details_at_ms; /* asked for */
-    char *answer;          /* to a question that was typed, in a box */
-    double price_per_kwh;  /* 0: not known */
+    int64_t details_at_ms; /* when they were requested */
+    char *answer;          /* to a typed query, in a box */
+    double price_per_kwh;  /* 0: unknown */
     const char *currency;
 
     char *panes[TAB_COUNT];
@@ -283,20 +283,20 @@ struct top {
     size_t pane_lines;
     struct top_worker workers[TOP_WORKERS];
     size_t worker_count, worker;
-    char worker_name[TOP_NAME_SIZE]; /* that a dialog is about */
+    char worker_name[TOP_NAME_SIZE]; /* of a dialog */
 
     char note[TOP_NOTE_SIZE];
     bool note_bad;
-    char trouble[TOP_NOTE_SIZE]; /* why there is no new sample; "" fine */
+    char trouble[TOP_NOTE_SIZE]; /* why there is no new sample; "": fine */
 
     struct top_request requests[TOP_REQUESTS];
     size_t request_count;
     struct zone zones[TOP_ZONES];
     size_t zone_count;
-    struct zone scrubbed; /* the plot that the mouse was pressed on: dragging moves through its time; no width: none */
+    struct zone scrubbed; /* the plot where the mouse was pressed: dragging moves through its time; no width: none */
 };
 
-/* Lines of "What     keys": what a key is about in the first eight columns, blank where it goes on. */
+/* Lines of "What     keys": the subject in the first eight columns, blank on continuation lines. */
 extern const char *const top_help[];
 extern const size_t top_help_count;
 extern const struct top_settings top_defaults;
@@ -305,75 +305,75 @@ extern const int64_t top_windows_ms[];
 extern const size_t top_window_count;
 
 struct top_column_info {
-    const char *name, *title, *sort; /* sort: of process_sort_keys; NULL: not sorted by it */
-    int width;                       /* 0: what is left */
+    const char *name, *title, *sort; /* sort: from process_sort_keys; NULL: not sortable */
+    int width;                       /* 0: the rest */
     bool right;
-    int rank; /* the higher, the sooner it goes when there is no room */
+    int rank; /* higher ones are dropped first if there is no room */
 };
 extern const struct top_column_info top_columns[COL_COUNT];
 
 int top_init(struct top *t, const struct top_settings *settings);
 void top_done(struct top *t);
 
-/* Another host is shown now: as `from` was, with its view, order and size. */
+/* Shows another host with the view, order and size of `from`. */
 void top_switch(struct top *t, const struct top *from);
-/* Views that there are: that of the hosts only where there are several. */
+/* The number of views: that of hosts exists only if there are several. */
 size_t top_tab_count(const struct top *t);
 const char *top_tab_name(size_t tab);
 
-/* That view; one that another host or all of them have is a request. */
+/* Opens that view; a request if another host or the fleet has it. */
 void top_open_tab(struct top *t, enum top_tab tab);
 void top_key(struct top *t, int key);
 void top_mouse(struct top *t, enum top_mouse what, int x, int y);
 void top_resize(struct top *t, int width, int height);
 
-/* Takes the reference and the explanation (which may be NULL: the one before stays). */
+/* Takes ownership of the reference and the explanation (NULL: keep the previous one). */
 void top_sample(struct top *t, const struct snapshot *s, struct why *why, bool daemon);
 void top_trouble(struct top *t, const char *text);
-/* The moment that was asked for. Takes both. */
+/* The requested moment. Takes ownership of both. */
 void top_moment(struct top *t, int64_t at_ms, const struct snapshot *s, struct why *why, const char *note);
 void top_drop_past(struct top *t);
-/* It can't be shown: nothing is, until another moment is chosen. */
+/* The moment can't be shown: the screen stays empty until another one is selected. */
 void top_miss(struct top *t, const struct top_missing *missing);
-/* Views that follow the cursor into the past; the others are about now. */
+/* Views that follow the cursor into the past; the others show the present. */
 bool top_tab_has_past(enum top_tab tab);
 /* Older points of a GPU: up to now, or around `until_ms`. */
 void top_series(struct top *t, size_t gpu, int64_t until_ms, const struct trail_point *points, size_t count);
 void top_mark(struct top *t, const struct top_mark *mark);
-/* The text of a tab; takes it. */
+/* The text of a tab; takes ownership. */
 void top_pane(struct top *t, enum top_tab tab, char *text, int64_t at_ms);
-/* The answer to a question that was typed; takes it. */
+/* The answer to a typed query; takes ownership. */
 void top_answer(struct top *t, char *text);
-/* Takes what it points to; of another process than the selected one it is dropped. */
+/* Takes ownership of what it points to; drops details of another process than the selected one. */
 void top_details(struct top *t, struct top_details *details);
-/* Asks for them again, now and then, while they are open. */
+/* Requests them again from time to time while they are open. */
 void top_details_again(struct top *t);
 void top_details_done(struct top_details *details);
 void top_note(struct top *t, bool bad, const char *text);
 
 struct top_request *top_want(struct top *t, enum request_kind kind);
-/* The next request, REQUEST_NOTHING when there is none. */
+/* The next request; REQUEST_NOTHING if there is none. */
 struct top_request top_next_request(struct top *t);
 
-/* What is on screen: the live sample, or the moment of the cursor. NULL before the first, and where that moment is missing. */
+/* What is on screen: the live sample, or the cursor's moment. NULL before the first sample, and if that moment is missing. */
 const struct snapshot *top_shown(const struct top *t);
 const struct why *top_shown_why(const struct top *t);
-/* The explanation of the chosen GPU, or of the one that matters most; NULL without one. */
+/* The explanation of the selected GPU, or of the most important one; NULL without one. */
 const struct why_part *top_why_part(const struct top *t);
-/* A command in the advice that can be pasted; false when there is none. */
+/* A command in the advice that can be pasted; false if there is none. */
 bool top_advice_command(const struct top *t, char *text, size_t size);
 /* The end of the plots. */
 int64_t top_until_ms(const struct top *t);
-/* What that process has drawn since it was first seen here; NULL: nothing is known. */
+/* That process's energy since it was first seen here; NULL: unknown. */
 const struct top_busy *top_seen(const struct top *t, const struct gpu *gpu, const struct process *p);
-/* How long that process has held memory without computing, 0: it has not. */
+/* How long that process has held memory without computing; 0: it has not. */
 int64_t top_idle_ms(const struct top *t, const struct gpu *gpu, const struct process *p);
 bool top_tagged(const struct top *t, int32_t pid);
 const struct top_row *top_selected(const struct top *t);
-/* From the history: that process has not computed since then. */
+/* From the history: that process has been idle since then. */
 void top_idle_since(struct top *t, int32_t pid, int gpu_index, int64_t since_ms);
-/* Who computes, from sample to sample. */
+/* Tracks which processes compute, from sample to sample. */
 void top_watch_busy(struct top *t, const struct snapshot *s);
-/* Rows anew, after a sample, a filter, another order. */
+/* Rebuilds the rows, after a sample, a filter or another order. */
 void top_make_rows(struct top *t);
 void top_zone(struct top *t, enum zone_kind kind, int x, int y, int width, int height, int64_t number);

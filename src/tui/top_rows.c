@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The lines of the process table: filtered, sorted, grouped; who is idle; who is tagged.
+ * The lines of the process table: filtered, sorted, grouped; idle holders; tags.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ void top_watch_busy(struct top *t, const struct snapshot *s)
             busy->energy_mj +=
                 (double)reading_or(p->power_mw, 0) * (double)MAX_OF(s->taken_at.ms - busy->last_ms, (int64_t)0) / MS_PER_S;
             busy->last_ms = s->taken_at.ms;
-            /* A share that is not known is no proof of idleness. */
+            /* An unknown share is no proof of idleness. */
             if (!process_is_idle(p))
                 busy->since_ms = s->taken_at.ms;
         }
@@ -102,7 +102,7 @@ void top_idle_since(struct top *t, int32_t pid, int gpu_index, int64_t since_ms)
 {
     for (size_t i = 0; i < t->busy_count; i++) {
         struct top_busy *busy = &t->busy[i];
-        /* Only of one that has been idle ever since it was seen here. */
+        /* Only for one that has been idle ever since it was seen here. */
         if (busy->pid == pid && busy->gpu_index == gpu_index && busy->since_ms == busy->first_ms && since_ms < busy->since_ms)
             busy->since_ms = since_ms;
     }
@@ -149,7 +149,7 @@ static void top_rows_add_row(struct top *t, const struct process_row *row)
     t->rows[t->row_count++] = (struct top_row){.gpu = row->gpu, .process = row->process};
 }
 
-/* Groups in the order in which their first member comes, each with its members below. */
+/* Groups in the order of their first members, each followed by its members. */
 static void add_groups(struct top *t, const struct process_rows *all, bool *done)
 {
     for (size_t i = 0; i < all->count; i++) {
@@ -180,7 +180,7 @@ static bool top_rows_is_there(const struct process_rows *all, int32_t pid)
     return false;
 }
 
-/* A process with its rows on all GPUs, then those that it started. */
+/* A process with its rows on all GPUs, then its children. */
 static void add_branch(struct top *t, const struct process_rows *all, bool *done, size_t i, int depth)
 {
     const int32_t pid = all->rows[i].process->pid;
@@ -195,7 +195,7 @@ static void add_branch(struct top *t, const struct process_rows *all, bool *done
             add_branch(t, all, done, k, depth + 1);
 }
 
-/* Several that were started by one which is on no GPU itself, like the ranks of torchrun. */
+/* Children of a process that is on no GPU itself, like the ranks of torchrun. */
 static bool add_family(struct top *t, const struct process_rows *all, bool *done, size_t i)
 {
     const struct process *first = all->rows[i].process;
@@ -211,14 +211,14 @@ static bool add_family(struct top *t, const struct process_rows *all, bool *done
         if (!done[k] && all->rows[k].process->parent == first->parent)
             add_branch(t, all, done, k, 1);
     for (size_t k = at + 1; k < t->row_count; k++) {
-        const struct process *before = t->rows[k - 1].process; /* the head has none */
+        const struct process *before = t->rows[k - 1].process; /* a heading has none */
         t->rows[at].members += !before || before->pid != t->rows[k].process->pid;
         top_rows_add_up(&t->rows[at].sum, t->rows[k].process);
     }
     return true;
 }
 
-/* Which lines go on below, from the bottom up. */
+/* Finds which lines continue below, from the bottom up. */
 static void connect(struct top *t)
 {
     unsigned open = 0;
@@ -238,13 +238,13 @@ static void add_tree(struct top *t, const struct process_rows *all, bool *done)
         if (!add_family(t, all, done, i))
             add_branch(t, all, done, i, 0);
     }
-    for (size_t i = 0; i < all->count; i++) /* what a sample caught between two states: parents of each other */
+    for (size_t i = 0; i < all->count; i++) /* a sample taken between two states: parents of each other */
         if (!done[i])
             add_branch(t, all, done, i, 0);
     connect(t);
 }
 
-/* The row of the same process as before, so that the selection stays with it. */
+/* Finds the row of the same process, so that the selection follows it. */
 static void find_again(struct top *t, int32_t pid)
 {
     for (size_t i = 0; pid && i < t->row_count; i++)
@@ -297,7 +297,7 @@ void top_make_rows(struct top *t)
     bool about = (t->mode == MODE_DETAILS || t->mode == MODE_SIGNAL || t->mode == MODE_NICE) && t->subject;
     find_again(t, about ? t->subject : t->followed);
     const struct top_row *row = top_selected(t);
-    if (about && !(row && row->process && row->process->pid == t->subject)) { /* never about the one that took its row */
+    if (about && !(row && row->process && row->process->pid == t->subject)) { /* never about another process that took its row */
         t->mode = MODE_MAIN;
         top_note(t, false, "That process has ended.");
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Points of one GPU, kept and resampled.
+ * Points of one GPU, stored and resampled.
  */
 #include "tui/trail.h"
 
@@ -15,12 +15,12 @@ void trail_done(struct trail *t)
     *t = (struct trail){0};
 }
 
-/* Room for one more: grown up to TRAIL_POINTS, then the oldest goes. */
+/* Makes room for one more: grows up to TRAIL_POINTS, then drops the oldest. */
 static bool trail_make_room(struct trail *t)
 {
     if (t->count < TRAIL_POINTS)
         return ROOM_FOR_ONE(t->points, t->count, t->capacity, 64);
-    /* An eighth at once, so that moving the rest is rare. */
+    /* Drop an eighth at once, so that moving the rest is rare. */
     size_t gone = TRAIL_POINTS / 8;
     memmove(t->points, t->points + gone, (t->count - gone) * sizeof *t->points);
     t->count -= gone;
@@ -41,7 +41,7 @@ void trail_prepend(struct trail *t, const struct trail_point *points, size_t cou
 {
     while (count && t->count && points[count - 1].at_ms >= t->points[0].at_ms)
         count--;
-    if (t->count >= TRAIL_POINTS / 2) /* room for the past is made by letting go of every second point */
+    if (t->count >= TRAIL_POINTS / 2) /* make room for the past by dropping every second point */
         for (size_t i = 0; i < t->count / 2; i++)
             t->points[i] = t->points[2 * i + 1];
     t->count = t->count >= TRAIL_POINTS / 2 ? t->count / 2 : t->count;
@@ -82,7 +82,7 @@ struct trail_point trail_point_of(const struct gpu *gpu, int64_t at_ms)
     };
 }
 
-/* The first point behind that time. */
+/* The first point after that time. */
 static size_t behind(const struct trail *t, int64_t at_ms)
 {
     size_t low = 0, high = t->count;

@@ -14,7 +14,7 @@ enum trail_of {
     TRAIL_TEMP,
     TRAIL_FAN,
     TRAIL_CLOCK,
-    TRAIL_CHOICES, /* of those before it, rows and the heat map show one */
+    TRAIL_CHOICES, /* rows and the heat map show one of those before */
     TRAIL_WORK = TRAIL_CHOICES,
     TRAIL_RX,
     TRAIL_TX,
@@ -25,7 +25,7 @@ enum trail_of {
 
 struct trail_point {
     int64_t at_ms;
-    float value[TRAIL_COUNT]; /* percent, GiB, W, °C, MHz, GB/s; NAN: not known */
+    float value[TRAIL_COUNT]; /* percent, GiB, W, °C, MHz, GB/s; NAN: unknown */
 };
 
 struct trail {
@@ -34,13 +34,12 @@ struct trail {
 };
 
 void trail_done(struct trail *t);
-/* Times go up: older than the last is ignored. Within `least_ms` of the one before the last, it takes the last one's place. */
+/* Points must be in order of time: ignores older ones. Within `least_ms` of the last but one, replaces the last. */
 void trail_add(struct trail *t, const struct trail_point *point, int64_t least_ms);
-/* Points that are older than all that is there, put in front; as many of the newest as there is room for. */
+/* Inserts older points at the front; as many of the newest as fit. */
 void trail_prepend(struct trail *t, const struct trail_point *points, size_t count);
 struct trail_point trail_point_of(const struct gpu *gpu, int64_t at_ms);
 
-/* The readings over a window as `slots` means. A slot without a point takes the one before it, if that is no older than `hold_ms`.
- */
+/* Resamples a window to `slots` means. An empty slot repeats the previous point if that is at most `hold_ms` old. */
 void trail_sample(const struct trail *t, enum trail_of of, int64_t since_ms, int64_t until_ms, int64_t hold_ms, size_t slots,
                   float *values);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads answers of the daemon. Whatever they hold, nothing is taken that is not there.
+ * Parses the daemon's answers, and tolerates missing or malformed values.
  */
 #include "tui/feed/answers.h"
 
@@ -124,7 +124,7 @@ static struct reading scaled_back(float value, double scale)
     return isnan(value) ? reading_absent(READING_UNREAD) : reading_ok((int64_t)llround((double)value * scale));
 }
 
-/* What changes from moment to moment is forgotten, what a card is stays. */
+/* Clears what changes from moment to moment, keeps what identifies a GPU. */
 static void answers_forget(struct gpu *gpu)
 {
     for (size_t m = 0; m < METRIC_COUNT; m++)
@@ -161,7 +161,7 @@ static void remember(struct gpu *gpu, const struct trail_point *point)
     gpu->decoder_permille = scaled_back(point->value[TRAIL_DECODER], 10);
 }
 
-/* The daemon answers by minutes; who came later or had ended was not there. */
+/* The daemon answers in minutes; drop processes that started later or had ended. */
 static bool was_there(const json_t *run, struct wall at)
 {
     int64_t first = json_moment(run, "first_seen").ms, last = json_moment(run, "last_seen").ms;
@@ -202,7 +202,7 @@ struct snapshot *answer_moment(const struct snapshot *live, const json_t *histor
     for (size_t g = 0; g < s->gpu_count; g++) {
         const struct news_series *series = &found.series[g];
         answers_forget(&s->gpus[g]);
-        for (size_t i = 0; i < series->count; i++) /* the last one that has a value */
+        for (size_t i = 0; i < series->count; i++) /* the last one with a value */
             if (series->points[i].at_ms <= at.ms && any_known(&series->points[i])) {
                 remember(&s->gpus[g], &series->points[i]);
                 known = true;
@@ -233,7 +233,7 @@ void answer_missing(const json_t *why, int64_t at_ms, struct top_missing *ret)
 
 void answer_process_run(const json_t *runs, int gpu_index, int64_t started_ms, struct top_details *d)
 {
-    enum { SAME_START_MS = 2000 }; /* the clock may have been set since */
+    enum { SAME_START_MS = 2000 }; /* the clock may have been set meanwhile */
     const json_t *list = json_object_get(runs, "processes");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *run = json_array_get(list, i), *index = json_object_get(run, "gpu_index");
@@ -257,7 +257,7 @@ int64_t answer_idle_since(const json_t *history, int64_t started_ms)
         const json_t *metric = json_array_get(metrics, m), *most = json_object_get(metric, "max");
         if (strcmp(json_text(metric, "name"), "utilization_percent") != 0)
             continue;
-        for (size_t i = json_array_size(times); i-- > 0;) { /* from now on back, to the last time that it did something */
+        for (size_t i = json_array_size(times); i-- > 0;) { /* backwards, to its last activity */
             int64_t at = (int64_t)(json_number_value(json_array_get(times, i)) * MS_PER_S);
             if (!json_is_number(json_array_get(most, i)) || number_at(most, i, 10) >= PROCESS_IDLE_MAX)
                 break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The daemon's JSON as what the live view shows: trails, a moment of the past, texts of tabs. Pure.
+ * Turns the daemon's JSON into data for the live view: trails, a past moment, texts of tabs. Pure.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "tui/feed/news.h"
 
-/* The metrics that trails are made of, as /api/history calls them. */
+/* The metrics of trails, by their names in /api/history. */
 #define ANSWER_METRICS                                                                                   \
     "utilization_percent,memory_used_mb,power_watts,temperature_celsius,fan_percent,clock_graphics_mhz," \
     "sm_active_percent,pcie_rx_bytes_per_second,pcie_tx_bytes_per_second,encoder_percent,decoder_percent"
@@ -16,20 +16,20 @@
 int answer_series(const json_t *history, const struct snapshot *s, struct news *n);
 /* The body of /api/history/events. */
 void answer_marks(const json_t *events, struct news *n);
-/* A snapshot of that moment: the GPUs of `live` with what the history and the processes of then say. NULL: nothing is known of it,
- * or memory is out. */
+/* A snapshot of that moment: the GPUs of `live` with readings and processes from the history. NULL: nothing is known, or out of
+ * memory. */
 struct snapshot *answer_moment(const struct snapshot *live, const json_t *history, const json_t *processes, struct wall at);
-/* The body of /api/why about a moment that there is no snapshot of; NULL: it was not answered. */
+/* The body of /api/why about a moment without a snapshot; NULL: there was no answer. */
 void answer_missing(const json_t *why, int64_t at_ms, struct top_missing *ret);
 
-/* The bodies of /api/gpu/health and /api/forecast, either may be NULL; one badge for each GPU of the snapshot. */
+/* The bodies of /api/gpu/health and /api/forecast, either of which may be NULL; one badge per GPU of the snapshot. */
 void answer_badges(const json_t *health, const json_t *forecast, const struct snapshot *s, struct top_badge *badges);
 
-/* The body of /api/history/processes about one PID: the run on that GPU of the process that was started then (0: not known). */
+/* The body of /api/history/processes about one PID: the run on that GPU of the process started then (0: unknown). */
 void answer_process_run(const json_t *runs, int gpu_index, int64_t started_ms, struct top_details *d);
-/* The body of /api/history about one process that is idle now: since when; 0: not known. Nothing before its start counts. */
+/* The body of /api/history about a process that is idle now: since when; 0: unknown. Ignores the time before its start. */
 int64_t answer_idle_since(const json_t *history, int64_t started_ms);
-/* The body of /api/history about that process: its course from d->since_ms on, as that many slots. */
+/* The body of /api/history about that process: its course from d->since_ms on, in that many slots. */
 void answer_lifeline(const json_t *history, size_t slots, struct top_details *d);
 
 void answer_alerts(const json_t *alerts, struct buf *out);

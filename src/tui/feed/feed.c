@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread that samples and asks: its start and end, and which question is answered where.
+ * The thread that samples and queries: its start and end, and dispatching requests.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum {
     SLOW_EVERY_MS = 10000,
-    AGAIN_MS = 5000, /* a host or daemon that could not be reached is tried again */
+    AGAIN_MS = 5000, /* retry interval for an unreachable host or daemon */
 };
 
 static void drop_news(void *item)
@@ -47,7 +47,7 @@ static void answer(struct feed *f, const struct top_request *w)
         answers[w->kind](f, w);
 }
 
-/* Of several questions of a kind only the last is still of interest; actions are all done. */
+/* Only the last of several requests of a kind matters, but all actions are performed. */
 static void answer_all(struct feed *f, struct top_request *first)
 {
     struct top_request last[REQUEST_SAVE + 1] = {0};
@@ -62,7 +62,7 @@ static void answer_all(struct feed *f, struct top_request *first)
         answer(f, &last[i]);
 }
 
-/* One of several hosts: a dead one must not keep the others from being shown. */
+/* For one of several hosts: a dead one must not keep the others off the screen. */
 static bool try_to_open(struct feed *f)
 {
     struct error err = {0};
@@ -74,7 +74,7 @@ static bool try_to_open(struct feed *f)
     return f->session != NULL;
 }
 
-/* A daemon that was restarted meanwhile knows the past; what is sampled here does not. */
+/* Reconnects to a restarted daemon, which knows the past, unlike our own samples. */
 static void return_to_daemon(struct feed *f)
 {
     struct error err = {0};
@@ -123,7 +123,7 @@ static void *run(void *user)
             take_next(f);
             next.ns += (first ? MIN_OF(f->interval_ms, (int64_t)300) : f->interval_ms) * NS_PER_MS;
             if (next.ns < clock_mono(&clock_system).ns)
-                next = clock_mono(&clock_system); /* too slow for this interval: no attempt to catch up */
+                next = clock_mono(&clock_system); /* too slow for this interval: don't try to catch up */
             continue;
         }
         struct top_request *w = mailbox_take(f->questions, left);
@@ -193,7 +193,7 @@ void feed_stop(struct feed *f)
         mailbox_close(f->questions);
     for (int i = 0; i < TRIES && !f->ended; i++)
         pause_ms(PAUSE_MS);
-    if (!f->ended) { /* hangs in a driver: the process ends around it */
+    if (!f->ended) { /* hangs in a driver: leave it to the end of the process */
         pthread_detach(f->thread);
         return;
     }

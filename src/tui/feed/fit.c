@@ -15,7 +15,7 @@
 #include "insight/finding/part.h"
 #include "tui/feed/internal.h"
 
-/* What `whirr fit` takes a model with unless told otherwise. */
+/* The defaults of `whirr fit` for models. */
 static const struct model_options fit_defaults = {.context = -1, .cache_type = "f16", .overhead_bytes = MODEL_OVERHEAD_DEFAULT};
 
 struct capacity *feed_capacity(struct feed *f)
@@ -27,7 +27,7 @@ struct capacity *feed_capacity(struct feed *f)
     return f->last ? fit_capacity(f->cli, f->session, f->last, reserve_bytes) : NULL;
 }
 
-/* A model's file or directory, as a user types it. */
+/* Reads a model's file or directory, as typed. */
 static bool read_model(const char *typed, struct model_facts *facts, struct model_need *need, struct placement_request *request,
                        struct error *err)
 {
@@ -66,7 +66,7 @@ static void show_fit(struct feed *f, const struct top_request *w, struct buf *ou
     if (is_model)
         subject = (struct fit_subject){
             .path = w->text, .facts = facts, .need = need, .cache_type = fit_defaults.cache_type, .context_wanted = -1};
-    /* "24": a small number does not mean bytes. */
+    /* "24": a small number hardly means bytes. */
     else if (str_to_double(str_from(w->text), &number) || !bytes_parse(str_from(w->text), &request.bytes) || request.bytes <= 0) {
         buf_printf(out, "'%s' is not a size with its unit, like 24GiB, nor the path\nof a model, like ~/models/m.gguf.\n", w->text);
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * All hosts, from the database of a fleet.
+ * All hosts, from the fleet's database.
  */
 #include "config/config.h"
 #include "tui/feed/internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Questions about the past, which the daemon's history answers: plots, a moment, the run of a process.
+ * Queries about the past, answered by the daemon's history: plots, a moment, the run of a process.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,11 +14,11 @@
 
 enum {
     SERIES_POINTS = 480,
-    SERIES_POINTS_MANY = 160, /* of each of more than 8 GPUs */
+    SERIES_POINTS_MANY = 160, /* per GPU, for more than 8 of them */
     IDLE_ASKED = 32,
     RUN_POINTS = 240,
     BEFORE_MS = 60000,  /* how far back the last sample before a moment may be */
-    SELDOM_MS = 600000, /* where samples are taken that seldom */
+    SELDOM_MS = 600000, /* if samples are rare */
 };
 
 #define PROCESS_SPAN_MAX_MS (30 * 86400 * (int64_t)MS_PER_S)
@@ -34,7 +34,7 @@ static json_t *get_history(struct feed *f, int64_t since_ms, int64_t until_ms)
     return feed_get(f, target);
 }
 
-/* Since when who holds memory now has not computed. */
+/* Finds out since when processes that hold memory have been idle. */
 static void ask_idle(struct feed *f)
 {
     size_t asked = 0;
@@ -87,7 +87,7 @@ void feed_ask_series(struct feed *f, const struct top_request *w)
     }
 }
 
-/* NULL: not known. */
+/* NULL: unknown. */
 static struct snapshot *snapshot_at(struct feed *f, int64_t at_ms, int64_t before_ms, const json_t *processes)
 {
     json_t *history = get_history(f, at_ms - before_ms, at_ms + 1);
@@ -96,7 +96,7 @@ static struct snapshot *snapshot_at(struct feed *f, int64_t at_ms, int64_t befor
     return s;
 }
 
-/* Whether the moment is stored is for the daemon's explanation to say: everything else shows what goes with it. */
+/* The daemon's explanation decides whether the moment is stored; the rest only accompanies it. */
 void feed_ask_moment(struct feed *f, const struct top_request *w)
 {
     struct news *n = f->last ? news_new(NEWS_MOMENT) : NULL;
@@ -124,7 +124,7 @@ void feed_ask_moment(struct feed *f, const struct top_request *w)
     mailbox_put(f->news, n);
 }
 
-/* What the daemon remembers of its run. */
+/* What the daemon remembers about its run. */
 static void ask_process_run(struct feed *f, const struct top_request *w, struct top_details *d)
 {
     char target[256], since[WALL_TEXT_SIZE];
@@ -151,7 +151,7 @@ void feed_ask_details(struct feed *f, const struct top_request *w)
     if (!n)
         return;
     n->details = (struct top_details){.pid = w->pid, .start_key = w->start_key, .energy_mj = -1};
-    /* Without its start it may be any process that has this number now. */
+    /* Without the start time, the PID may belong to any process by now. */
     int rc = f->cli->host || !w->start_key ? -ESRCH : process_details(&f->cli->env, w->pid, w->start_key, false, &out);
     if (rc == -ESRCH)
         buf_text(&out, "Environment\tnot known: the process is not on this host\n");

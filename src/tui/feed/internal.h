@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread's state, and the questions that it answers: one file for each kind of them.
+ * The thread's state, and the requests it answers: one file per kind.
  */
 #pragma once
 
@@ -16,18 +16,18 @@
 enum { ANSWER_MAX = 64 << 20 };
 
 struct feed {
-    struct cli own, *cli; /* its own: a thread that hangs in a driver uses it until the end of the process */
+    struct cli own, *cli; /* its own copy: a thread that hangs in a driver uses it until the process ends */
     struct session *session;
     struct recorder *recorder;
-    char *fleet; /* the URL of its database; NULL: samples are taken */
+    char *fleet; /* URL of the database; NULL: take samples */
     struct mailbox *questions, *news;
     pthread_t thread;
     _Atomic bool ended;
     int64_t interval_ms;
     const struct snapshot *last;
-    const struct snapshot *explained; /* the one that the daemon explained last */
+    const struct snapshot *explained; /* the last one that the daemon explained */
     struct cadence cadence;
-    struct forecast_memory *forecast; /* of what was seen here; NULL: a daemon knows */
+    struct forecast_memory *forecast; /* of our own samples; NULL: the daemon forecasts */
     struct mono watched_since;
     struct mono judged_at;
     struct mono tried_at;
@@ -35,7 +35,7 @@ struct feed {
 };
 
 void feed_tell(struct feed *f, enum news_kind kind, bool bad, const char *text);
-/* The daemon's answer; NULL: it has none. */
+/* The daemon's answer, or NULL. */
 json_t *feed_get(struct feed *f, const char *target);
 
 void feed_sample(struct feed *f);
@@ -47,13 +47,13 @@ void feed_ask_moment(struct feed *f, const struct top_request *w);
 void feed_ask_details(struct feed *f, const struct top_request *w);
 
 /* ---- panes.c ---- */
-/* Health and forecast of each GPU, where a daemon watches them. */
+/* Health and forecast of each GPU, if a daemon watches them. */
 void feed_ask_badges(struct feed *f);
 void feed_ask_pane(struct feed *f, const struct top_request *w);
-/* Acts on the one daemon that may be acted on, whatever is shown. */
+/* Acts on the one daemon that may be changed, whatever is on screen. */
 void feed_act_on_guard(struct feed *f, const struct top_request *w);
 
 /* ---- fit.c ---- */
-/* What is free now, and what would be if workers gave way; NULL: not known. */
+/* Free memory now, and if workers gave way; NULL: unknown. */
 struct capacity *feed_capacity(struct feed *f);
 void feed_ask_fit(struct feed *f, const struct top_request *w);

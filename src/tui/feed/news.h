@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the thread of the live view has found: one message each, and what the state makes of it.
+ * Results of the live view's thread, one message each, and how they change the state.
  */
 #pragma once
 
@@ -32,13 +32,13 @@ struct news {
     bool daemon, bad;
     int64_t number; /* the moment, the end of the series, the tab */
     size_t series_count;
-    struct news_series *series; /* one for each GPU */
+    struct news_series *series; /* one per GPU */
     size_t mark_count;
     struct top_mark marks[TOP_MARKS];
     size_t worker_count;
     struct top_worker *workers;
-    struct top_badge *badges; /* one for each GPU: series_count of them */
-    int32_t pid;              /* that has been idle since `number`, on that GPU */
+    struct top_badge *badges; /* one per GPU: series_count of them */
+    int32_t pid;              /* idle since `number`, on that GPU */
     int gpu_index;
     struct top_details details;
     struct top_missing missing; /* a moment without a snapshot */
@@ -47,5 +47,5 @@ struct news {
 };
 struct news *news_new(enum news_kind kind); /* NULL: out of memory */
 void news_free(struct news *n);             /* NULL is fine */
-/* What the state makes of it; frees it. */
+/* Applies the message to the state, and frees it. */
 void news_take(struct news *n, struct top *t);

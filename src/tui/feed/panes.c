@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The texts of the tabs, as the daemon answers them, its badges for GPUs, and what its guard is asked to do.
+ * The texts of the tabs from the daemon, its badges for GPUs, and requests to its guard.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ void feed_ask_badges(struct feed *f)
     mailbox_put(f->news, n);
 }
 
-/* Without a daemon by what was seen since top was started. */
+/* Without a daemon: based on what top has seen since its start. */
 static void show_health(struct feed *f, struct buf *out, const struct page *page)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX), texts = BUF(65536);
@@ -91,7 +91,7 @@ static void show_json(struct feed *f, struct buf *out, const struct page *page, 
     json_decref(json);
 }
 
-/* What can be known without a daemon is shown; what needs its history says so. */
+/* Shows what is known without a daemon; says what needs its history. */
 static void show_alone(struct feed *f, struct buf *out, const struct page *page, enum top_tab tab)
 {
     const struct verdict *v = f->last ? f->last->verdict : NULL;

@@ -7,11 +7,11 @@
 #include "tui/feed/internal.h"
 
 enum {
-    EXPLAINED_MS = 5000, /* an explanation is that old at most */
-    NUMBERS_MS = 1900,   /* ... and so old where its numbers have changed */
+    EXPLAINED_MS = 5000, /* maximum age of an explanation */
+    NUMBERS_MS = 1900,   /* ... if its numbers have changed */
 };
 
-/* The same things are going on: the sentence stays, its numbers may not. */
+/* Nothing new is going on: the sentence stays, although its numbers may change. */
 static bool same_story(const struct gpu *a, const struct gpu *b)
 {
     if (a->state != b->state || a->process_count != b->process_count || a->throttle_bits.state != b->throttle_bits.state ||
@@ -35,7 +35,7 @@ static bool same_numbers(const struct gpu *a, const struct gpu *b)
            near(a->mem_used_bytes, b->mem_used_bytes, reading_or(a->mem_total_bytes, 0) / 100);
 }
 
-/* A daemon's explanation stays until something changes that it speaks of: reading it again costs more than the sample. */
+/* Keeps a daemon's explanation until something relevant changes: reading it again costs more than the sample. */
 static bool still_explained(const struct feed *f, const struct snapshot *s)
 {
     const struct snapshot *before = f->explained;
@@ -48,7 +48,7 @@ static bool still_explained(const struct feed *f, const struct snapshot *s)
     return same;
 }
 
-/* NULL: the one before stays. */
+/* NULL: keep the previous one. */
 static struct why *explain(struct feed *f, const struct snapshot *s)
 {
     if (session_asks_daemon(f->session) && still_explained(f, s))
@@ -68,9 +68,9 @@ void feed_sample(struct feed *f)
     struct mono now = clock_mono(&clock_system);
     unsigned groups = cadence_due(&f->cadence, f->last && cadence_game_runs(f->last->gpus, f->last->gpu_count), now);
     if (!f->last)
-        groups &= ~(unsigned)(GROUP_SLOW | GROUP_RARE); /* they come with the next one: the first frame is soon */
+        groups &= ~(unsigned)(GROUP_SLOW | GROUP_RARE); /* the next sample has them: show the first frame soon */
     cadence_read(&f->cadence, groups, now);
-    if (!f->recorder) /* a recording has all of it */
+    if (!f->recorder) /* a recording needs all groups */
         groups |= GROUP_GLANCE;
     const struct snapshot *s = session_sample(f->session, groups, &err);
     if (!s) {

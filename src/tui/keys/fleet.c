@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys of the view of a fleet: which rows, in which order, and one host of them.
+ * Keys of the fleet view: which rows, in which order, and opening a host.
  */
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +83,6 @@ bool top_key_of_fleet(struct top *t, int key)
     case TOP_KEY_BACKSPACE: close_fleet_host(t); return true;
     case TOP_KEY_LEFT:
     case TOP_KEY_RIGHT: return true;
-    default: return key < 0x7f && !strchr("q?/TkjG12345678", key); /* the others are about one host */
+    default: return key < 0x7f && !strchr("q?/TkjG12345678", key); /* the other keys apply to a single host */
     }
 }

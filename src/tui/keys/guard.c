@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys of the guard: what its workers are asked to do, and what would fit.
+ * Keys of the guard: requests to its workers, and what would fit.
  */
 #include <stdio.h>
 #include <string.h>

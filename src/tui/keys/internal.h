@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What keys and the mouse do to the state, one file for each thing that they are about.
+ * How keys and the mouse change the state, one file per subject.
  */
 #pragma once
 
@@ -9,13 +9,13 @@
 void top_go_live(struct top *t);
 void top_go_to(struct top *t, int64_t at_ms);
 void top_step(struct top *t, int64_t steps);
-/* The event before or behind the cursor. */
+/* Moves to the previous or next event. */
 void top_go_to_event(struct top *t, int by);
 void top_change_window(struct top *t, int by);
 void top_key_goto(struct top *t, int key);
 
 /* ---- table.c ---- */
-/* The selection of the table, or whatever the tab has instead. */
+/* Moves the selection of the table, or scrolls the tab. */
 void top_move(struct top *t, int64_t by);
 void top_sort_by(struct top *t, const char *key);
 void top_sort_next(struct top *t, int by);
@@ -28,7 +28,7 @@ void top_key_filter(struct top *t, int key);
 /* ---- setup.c ---- */
 void top_open_setup(struct top *t);
 void top_setup_part(struct top *t, int part);
-/* Shows the chosen item or leaves it out, or gives it its next value. */
+/* Toggles the selected item, or switches to its next value. */
 void top_setup_change(struct top *t);
 void top_key_setup(struct top *t, int key);
 
@@ -48,9 +48,9 @@ void top_key_guard(struct top *t, int key);
 void top_key_fit(struct top *t, int key);
 
 /* ---- fleet.c ---- */
-/* False: not a key of all hosts. */
+/* False: not a key of the fleet view. */
 bool top_key_of_fleet(struct top *t, int key);
-/* The rows of that part from the first one on, of all hosts, in their own order. */
+/* Shows that list of all hosts from the top, in its default order. */
 void top_show_fleet(struct top *t, int part);
 void top_open_fleet_host(struct top *t);
 
@@ -58,7 +58,7 @@ void top_open_fleet_host(struct top *t);
 void top_key_main(struct top *t, int key);
 void top_copy(struct top *t, const char *command);
 void top_show_host(struct top *t, size_t which);
-/* The keys that move in the main view. */
+/* Keys that move in the main view. */
 void top_key_move(struct top *t, int key);
-/* A key while something is typed; false: not one that changes the text. */
+/* Edits the input line; false: not an editing key. */
 bool top_edit(char text[TOP_INPUT_SIZE], int key);

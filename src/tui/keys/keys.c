@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which key does what: in the main view, and who takes it in the others.
+ * What each key does in the main view, and dispatching it in others.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 void top_open_tab(struct top *t, enum top_tab tab)
 {
-    if ((t->fleet || t->has_fleet) && (tab == TAB_HOSTS) != (t->fleet != NULL)) { /* the other of this host and all of them */
+    if ((t->fleet || t->has_fleet) && (tab == TAB_HOSTS) != (t->fleet != NULL)) { /* switch between this host and the fleet */
         top_want(t, REQUEST_VIEW)->number = tab;
         return;
     }
@@ -134,7 +134,7 @@ static void next_host(struct top *t, int by)
             top_show_host(t, (size_t)((i + by + count) % count));
 }
 
-/* A line for a shell that gives a program this GPU alone. */
+/* Copies a shell line that restricts a program to this GPU. */
 static void copy_environment(struct top *t)
 {
     const struct snapshot *s = top_shown(t);
@@ -145,7 +145,7 @@ static void copy_environment(struct top *t)
         top_note(t, false, "No environment variable is known that chooses this GPU.");
 }
 
-/* The GPU with the worst finding, and the reason. */
+/* Selects the GPU with the worst finding, and shows the reason. */
 static void show_worst(struct top *t)
 {
     const struct why_part *part;
@@ -159,7 +159,7 @@ static void show_worst(struct top *t)
     top_open_tab(t, TAB_WHY);
 }
 
-/* Those of one user, of the selected process; again: all. */
+/* Toggles a filter by the selected process's user. */
 static void filter_user(struct top *t)
 {
     const struct top_row *row = top_selected(t);
@@ -184,7 +184,7 @@ static void open_selected(struct top *t)
         top_open_tab(t, t->tab == TAB_WHY ? TAB_OVERVIEW : TAB_WHY);
 }
 
-/* Keys that others are used to: those of htop and nvtop. */
+/* Keys of htop and nvtop. */
 static int known_as(int key)
 {
     static const int functions[] = {'?', 'o', 0, '/', 't', 's', 0, 0, 'x', 'q'};

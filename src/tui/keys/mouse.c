@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the mouse does: a click where a frame has drawn something, dragging through time, the wheel.
+ * The mouse: clicks on what a frame has drawn, dragging through time, the wheel.
  */
 #include "base/cleanup.h"
 #include "tui/keys/internal.h"
 
 static const struct zone *zone_at(const struct top *t, int x, int y)
 {
-    for (size_t i = t->zone_count; i-- > 0;) { /* what was drawn last lies on top */
+    for (size_t i = t->zone_count; i-- > 0;) { /* the topmost was drawn last */
         const struct zone *z = &t->zones[i];
         if (x >= z->x && x < z->x + z->width && y >= z->y && y < z->y + z->height)
             return z;
@@ -14,7 +14,7 @@ static const struct zone *zone_at(const struct top *t, int x, int y)
     return NULL;
 }
 
-/* To the moment of that column; the last one is now. */
+/* Moves to the time of that column; the last one is now. */
 static void scrub(struct top *t, const struct zone *z, int x)
 {
     int64_t window = t->settings.window_ms;
@@ -66,7 +66,7 @@ static void click(struct top *t, const struct zone *z, int x)
 
 void top_mouse(struct top *t, enum top_mouse what, int x, int y)
 {
-    if (what == TOP_DRAG) { /* whatever row the pointer has strayed to */
+    if (what == TOP_DRAG) { /* whichever row the pointer has strayed to */
         if (t->scrubbed.width && t->mode == MODE_MAIN)
             scrub(t, &t->scrubbed, x);
         return;
@@ -93,7 +93,7 @@ void top_mouse(struct top *t, enum top_mouse what, int x, int y)
         return;
     if (what == TOP_CLICK && z)
         click(t, z, x);
-    else if (what != TOP_CLICK && z && z->kind == ZONE_TIME) /* over a plot the wheel turns time */
+    else if (what != TOP_CLICK && z && z->kind == ZONE_TIME) /* over a plot the wheel moves through time */
         top_key_move(t, what == TOP_WHEEL_UP ? TOP_KEY_LEFT : TOP_KEY_RIGHT);
     else if (what != TOP_CLICK)
         top_move(t, what == TOP_WHEEL_UP ? -3 : 3);

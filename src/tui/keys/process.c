@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys about one process, or those that are tagged: its details, signals.
+ * Keys about the selected or tagged processes: details, signals.
  */
 #include <signal.h>
 
@@ -70,7 +70,7 @@ void top_key_details(struct top *t, int key)
     t->choice = (size_t)MAX_OF(MIN_OF((int64_t)t->choice + by, last), (int64_t)0);
 }
 
-/* Says why not, if nothing can be done to a process now. */
+/* Says why processes can't be changed now, if so. */
 static bool may_act(struct top *t)
 {
     const struct top_row *row = top_selected(t);
@@ -94,7 +94,7 @@ void top_open_signals(struct top *t)
     t->input[0] = '\0';
 }
 
-/* Asked once: a hand on the wrong key must not end a day's work. */
+/* Asks once: a wrong key must not end a day's work. */
 void top_key_consent(struct top *t, int key)
 {
     t->mode = MODE_MAIN;
@@ -140,7 +140,7 @@ static void send_signal(struct top *t)
     for (size_t i = 0; i < t->row_count; i++) {
         const struct top_row *row = &t->rows[i];
         bool meant = row->process && (t->tag_count ? top_tagged(t, row->process->pid) : row == selected);
-        bool again = false; /* one process may be on several GPUs */
+        bool again = false; /* a process may be on several GPUs */
         for (size_t w = 0; meant && w < t->request_count; w++)
             again = again || (t->requests[w].kind == REQUEST_SIGNAL && t->requests[w].pid == row->process->pid);
         if (!meant || again)

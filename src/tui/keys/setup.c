@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys of the setup screen: every change is seen below it and saved at once.
+ * Keys of the setup screen: previews and saves every change at once.
  */
 #include "tui/setup.h"
 #include "base/cleanup.h"
@@ -44,7 +44,7 @@ void top_setup_change(struct top *t)
 static void restore_defaults(struct top *t)
 {
     enum setup_part part = (enum setup_part)t->setup;
-    bool act = t->settings.act; /* what was agreed to is no matter of looks */
+    bool act = t->settings.act; /* consent is not a matter of looks */
     if (part == SETUP_PROCESSES) {
         t->settings.columns = top_defaults.columns;
     } else if (part != SETUP_LOOK) {

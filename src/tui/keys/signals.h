@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The signals that the dialog offers, in its order: what is mild first.
+ * The signals in the dialog, in order, mild ones first.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys of the process table: selection, order, groups, tags, filter, columns, and which GPU.
+ * Keys of the process table: selection, order, groups, tags, filter, columns, and the GPU.
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +50,7 @@ void top_choose_gpu(struct top *t, int by)
 {
     const struct snapshot *s = top_shown(t);
     int count = s ? (int)s->gpu_count : 0;
-    /* ALL_GPUS stands between the last and the first. */
+    /* ALL_GPUS comes between the last and the first. */
     int at = t->only == ALL_GPUS ? count : t->only;
     at = (at + by + count + 1) % (count + 1);
     t->only = at == count ? ALL_GPUS : at;

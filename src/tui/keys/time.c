@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys that move through time: the cursor, events, the span of the plots, a time that is typed.
+ * Keys that move through time: the cursor, events, the window of the plots, a typed time.
  */
 #include "base/cleanup.h"
 #include "base/moment.h"
@@ -14,7 +14,7 @@ void top_go_live(struct top *t)
     top_make_rows(t);
 }
 
-/* Plots move along when the cursor leaves them. */
+/* Moves the plots when the cursor leaves them. */
 static void move_plots(struct top *t)
 {
     int64_t window = t->settings.window_ms, until = top_until_ms(t);
@@ -31,7 +31,7 @@ static void move_plots(struct top *t)
     top_want(t, REQUEST_SERIES)->number = wanted;
 }
 
-/* Without a daemon: what was seen since the start. */
+/* Without a daemon: uses the samples since the start. */
 static void look_back(struct top *t, int64_t at_ms)
 {
     const struct snapshot *found = NULL;
@@ -75,7 +75,7 @@ void top_step(struct top *t, int64_t steps)
     top_go_to(t, (t->cursor_ms ? t->cursor_ms : t->now.ms) + steps * by);
 }
 
-/* Where the cursor's moment is not stored: the nearest one that is. */
+/* Moves from a moment that is not stored to the nearest one that is. */
 static void leave_gap(struct top *t, int by)
 {
     int64_t to = by < 0 ? t->missing.since_ms : t->missing.until_ms;

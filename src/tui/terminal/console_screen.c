@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The screen on a console of Windows: keys by their codes, sequences of vt_terminal.c or, where they mean nothing, cells in 16
- * colors. Its logic is plain C, and tested with a console that a test plays.
+ * The screen on a Windows console: keys by their codes, sequences of vt_terminal.c or, without support for them, cells in 16
+ * colors. Plain C logic, tested with a simulated console.
  */
 #include "tui/terminal/screen.h"
 
@@ -16,13 +16,13 @@
 #include "tui/top.h"
 
 enum {
-    PASTE_LEAST = 24, /* so many records at once are no typing: twelve keys, down and up */
+    PASTE_LEAST = 24, /* that many records at once are not typed: twelve keys, down and up */
     CTRL_C = 3,
     WIDTH_UNKNOWN = 80,
     HEIGHT_UNKNOWN = 24,
 };
 
-/* Virtual-key codes, as winuser.h has them. */
+/* Virtual-key codes from winuser.h. */
 enum {
     KEY_BACK = 0x08,
     KEY_TAB,
@@ -34,16 +34,16 @@ enum {
     KEY_F10 = 0x79
 };
 
-/* The other screen, no cursor; and back. */
+/* Switch to the alternate screen without cursor, and back. */
 #define TAKE_SCREEN "\033[?1049h\033[?25l"
 #define RESTORE "\033[m\033[?25h\033[?1049l"
 
 static volatile sig_atomic_t is_open, ending;
 static bool color, pasting;
 static enum console_kind kind;
-static const struct theme *theme;   /* of cells */
-static int last_width, last_height; /* a window may change without an event: its buffer then stays as large as it was */
-static unsigned high;               /* the first half of a character that takes two units */
+static const struct theme *theme;   /* for cells */
+static int last_width, last_height; /* a window may change without an event, while its buffer keeps its size */
+static unsigned high;               /* the first half of a surrogate pair */
 static struct paint paint;
 
 static void put_all(struct str text)
@@ -85,14 +85,14 @@ int screen_load(struct error *err)
 
 int screen_open(bool utf8, bool wants_color, bool direct, const char *theme_name, bool mouse)
 {
-    (void)direct; /* it has all colors */
+    (void)direct; /* the console has all colors */
     int rc = console_begin(mouse, RESTORE);
     if (rc < 0)
         return rc;
     kind = (enum console_kind)rc;
     is_open = 1;
     ending = 0;
-    signal(SIGINT, on_end); /* of a window that is closed, and of other programs: Ctrl+C itself is a key */
+    signal(SIGINT, on_end); /* from closing the window, and from other programs: Ctrl+C itself is a key */
     signal(SIGTERM, on_end);
     color = wants_color;
     paint.utf8 = utf8;
@@ -134,7 +134,7 @@ static struct screen_event resize_event(void)
 {
     int width, height;
     screen_size(&width, &height);
-    screen_redraw(); /* consoles move what they show in ways of their own */
+    screen_redraw(); /* consoles reflow their content in their own ways */
     return (struct screen_event){.kind = SCREEN_RESIZE};
 }
 
@@ -154,7 +154,7 @@ static struct console_cell console_cell_of(const struct cell *from)
         .glyph = from->flags & CELL_TAIL ? 0 : glyph, .color = basic, .reverse = from->flags & CELL_REVERSE};
 }
 
-/* The console itself knows what has changed. */
+/* The console itself detects changes. */
 static void show_cells(const struct canvas *c)
 {
     size_t count = (size_t)c->width * (size_t)c->height;
@@ -172,7 +172,7 @@ void screen_show(const struct canvas *c)
     if (kind == CONSOLE_CELLS)
         show_cells(c);
     else if (!paint_frame(&paint, c, put_all))
-        screen_redraw(); /* the next one is tried whole */
+        screen_redraw(); /* draw the next one in full */
 }
 
 void screen_copy(const char *text)
@@ -188,7 +188,7 @@ bool screen_wait(const int *news, size_t count, int timeout_ms)
     return console_wait(news, count, timeout_ms);
 }
 
-/* 0: a key that types something, or nothing. */
+/* 0: a character key, or nothing. */
 static int key_of(const struct console_event *e)
 {
     static const int moves[] = {TOP_KEY_PAGE_UP, TOP_KEY_PAGE_DOWN, TOP_KEY_END,   TOP_KEY_HOME,
@@ -205,7 +205,7 @@ static int key_of(const struct console_event *e)
     return e->key >= KEY_F1 && e->key <= KEY_F10 && !e->unit ? TOP_KEY_F1 + (int)(e->key - KEY_F1) : 0;
 }
 
-/* What a unit of UTF-16 types; 0: nothing yet. */
+/* The character of a UTF-16 unit; 0: none yet. */
 static int char_of(unsigned unit)
 {
     enum { HIGH = 0xd800, LOW = 0xdc00, END = 0xe000, BEYOND = 0x10000, BITS = 10 };
@@ -246,5 +246,5 @@ struct screen_event screen_next(void)
         ending = SIGINT;
     int key = key_of(&e);
     key = key ? key : char_of(e.unit);
-    return (struct screen_event){SCREEN_KEY, .key = pasting || key == CTRL_C ? 0 : key}; /* what is pasted is no command */
+    return (struct screen_event){SCREEN_KEY, .key = pasting || key == CTRL_C ? 0 : key}; /* don't run pasted text as commands */
 }

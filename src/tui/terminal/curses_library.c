@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finds ncurses and what is needed of it.
+ * Finds ncurses and the symbols that are needed.
  */
 #define CURSES_WITHOUT_NAMES
 #include "tui/terminal/curses_library.h"

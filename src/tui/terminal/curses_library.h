@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ncurses, loaded when `whirr top` opens its screen: the other commands start faster without it. After this header the functions
- * have their usual names; a new one is added to the list and to the names below it. term.h comes before this header. Knows nothing
- * of what is drawn.
+ * ncurses, loaded when `whirr top` opens its screen: other commands start faster without it. This header gives the functions their
+ * usual names; add new ones to the list and to the names below it. Include term.h before this header. Does not know what is drawn.
  */
 #pragma once
 
@@ -19,8 +18,8 @@ struct curses_library {
 #define DECLARE(name) typeof(name) *name;
     CURSES_FUNCTIONS(DECLARE)
 #undef DECLARE
-    int (*tputs)(const char *, int, int (*)(int)); /* term.h has it */
-    int (*set_escdelay)(int);                      /* both may be missing in ncurses 5, which macOS has: NULL */
+    int (*tputs)(const char *, int, int (*)(int)); /* declared in term.h */
+    int (*set_escdelay)(int);                      /* may both be missing in ncurses 5 (macOS): NULL */
     void (*use_tioctl)(bool);
     WINDOW **screen, **current;
     struct term **terminal;
@@ -55,7 +54,7 @@ int curses_load(struct error *err);
 #define resize_term curses.resize_term
 #define tparm curses.tparm
 #define tputs curses.tputs
-/* Data of the library; the macros of ncurses.h and term.h use them, too. */
+/* Data of the library; the macros of ncurses.h and term.h use it, too. */
 #undef stdscr
 #undef curscr
 #undef COLORS

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Curses, signals and the few sequences that curses does not know.
+ * Curses, signals, and the few sequences that curses does not know.
  */
 #include "tui/terminal/screen.h"
 
@@ -23,22 +23,22 @@
 #ifdef BUTTON5_PRESSED
 #define WHEEL_DOWN BUTTON5_PRESSED
 #else
-#define WHEEL_DOWN 0 /* the mouse of ncurses 5 has four buttons */
+#define WHEEL_DOWN 0 /* ncurses 5 knows only four mouse buttons */
 #endif
 enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25, PASTE_PAUSE_MS = 500 };
 
 #define PASTE_ON "\033[?2004h"
 #define PASTE_OFF "\033[?2004l"
-/* Where the mouse is while a button is held, too: curses asks for that only where a description has it. */
+/* Also report the mouse while a button is held: curses requests that only if terminfo has it. */
 #define DRAGS_ON "\033[?1002h"
 #define DRAGS_OFF "\033[?1002l"
-/* Mouse off, pasting as usual, plain letters, a cursor, the other screen: for a crash, when curses cannot be trusted any more. */
+/* Mouse off, normal pasting, plain letters, cursor, main screen: for a crash, when curses can't be trusted any more. */
 #define RESTORE "\033[?1000l\033[?1002l\033[?1006l" PASTE_OFF "\033[0m\033[?25h\033[?1049l\r\n"
 
 static struct termios saved;
 static volatile sig_atomic_t is_open, ending, stopping, resized;
 static bool color, pasting, drags;
-static struct mono pasted_at; /* the last piece of what is being pasted */
+static struct mono pasted_at; /* the last piece of the current paste */
 static struct paint paint;
 
 static void put_all(struct str text)
@@ -46,7 +46,7 @@ static void put_all(struct str text)
     while (text.len) {
         ssize_t written = write(STDOUT_FILENO, text.at, text.len);
         if (written < 0 && errno != EINTR)
-            return; /* the terminal has gone; the next key read says so */
+            return; /* the terminal is gone; the next key read reports it */
         if (written > 0)
             text = (struct str){text.at + written, text.len - (size_t)written};
     }
@@ -65,7 +65,7 @@ static void on_crash(int number)
         put_sequence(RESTORE);
         tcsetattr(STDIN_FILENO, TCSANOW, &saved);
     }
-    raise(number); /* the handler was reset: this ends it as it would have ended */
+    raise(number); /* the handler was reset, so this ends the process as usual */
 }
 
 static void on_end(int number)
@@ -130,7 +130,7 @@ int screen_load(struct error *err)
 
 static void define_keys(void)
 {
-    /* Terminals send what they send, whatever TERM says of them; an unknown sequence would arrive as Esc and letters. */
+    /* Terminals send these whatever TERM says; an unknown sequence would arrive as Esc and letters. */
     static const struct {
         const char *sequence;
         int key;
@@ -149,7 +149,7 @@ static void define_keys(void)
 
 static SCREEN *open_terminal(bool direct)
 {
-    SCREEN *screen = direct ? newterm("xterm-direct", stdout, stdin) : NULL; /* not everywhere installed */
+    SCREEN *screen = direct ? newterm("xterm-direct", stdout, stdin) : NULL; /* not installed everywhere */
     return screen ? screen : newterm(NULL, stdout, stdin);
 }
 
@@ -165,15 +165,15 @@ int screen_open(bool wants_utf8, bool wants_color, bool direct, const char *them
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &saved) < 0)
         return -ENOTTY;
     setlocale(LC_CTYPE, "");
-    if (wants_utf8 && MB_CUR_MAX == 1) /* the terminal's locale is not installed: the one that always is will do */
+    if (wants_utf8 && MB_CUR_MAX == 1) /* the terminal's locale is not installed: use the one that always exists */
         setlocale(LC_CTYPE, "C.UTF-8");
-    if (use_tioctl) { /* COLUMNS of a shell that was resized since is no size of the terminal */
+    if (use_tioctl) { /* COLUMNS is stale if the shell's window was resized since */
         use_env(FALSE);
         use_tioctl(TRUE);
     }
     if (!open_terminal(direct))
         return -ENOTTY;
-    catch_signals(); /* after curses, whose own would leave the mouse on */
+    catch_signals(); /* after curses, whose own handlers would leave the mouse on */
     is_open = 1;
     cbreak();
     noecho();
@@ -196,7 +196,7 @@ int screen_open(bool wants_utf8, bool wants_color, bool direct, const char *them
     return 0;
 }
 
-/* The terminal as others expect it. */
+/* Restores the terminal for other programs. */
 static void give_terminal_back(void)
 {
     AUTO_BUF struct buf out = BUF(256);
@@ -224,7 +224,7 @@ void screen_stop(void)
     give_terminal_back();
     raise(SIGSTOP);
     take_terminal();
-    resized = 1; /* the program that was in front may have changed it */
+    resized = 1; /* the program in the foreground may have changed it */
     screen_redraw();
 }
 
@@ -235,7 +235,7 @@ void screen_size(int *width, int *height)
     getmaxyx(stdscr, *height, *width);
 }
 
-/* Curses has an empty screen of its own, and takes the terminal back with it after a stop. */
+/* Curses has an empty screen of its own, with which it takes the terminal back after a stop. */
 void screen_redraw(void)
 {
     paint_forget(&paint);
@@ -246,7 +246,7 @@ void screen_redraw(void)
 void screen_show(const struct canvas *c)
 {
     if (!paint_frame(&paint, c, put_all))
-        screen_redraw(); /* the next one is tried whole */
+        screen_redraw(); /* draw the next one in full */
 }
 
 /* ---- input ---- */
@@ -300,8 +300,8 @@ static struct screen_event resize_event(void)
     struct winsize size;
     resized = 0;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col && size.ws_row)
-        resize_term(size.ws_row, size.ws_col); /* resizeterm() would announce itself as a key, for ever */
-    screen_redraw();                           /* terminals move what they show in ways of their own */
+        resize_term(size.ws_row, size.ws_col); /* resizeterm() would report itself as a key, forever */
+    screen_redraw();                           /* terminals reflow their content in their own ways */
     return (struct screen_event){.kind = SCREEN_RESIZE};
 }
 
@@ -322,7 +322,7 @@ struct screen_event screen_next(void)
     int kind = get_wch(&code);
     if (kind == ERR)
         return (struct screen_event){0};
-    /* A paste whose end got lost must not take the keys for ever. */
+    /* A paste without an end must not swallow keys forever. */
     struct mono now = clock_mono(&clock_system);
     if (pasting && mono_since_ms(now, pasted_at) >= PASTE_PAUSE_MS)
         pasting = false;
@@ -336,7 +336,7 @@ struct screen_event screen_next(void)
             return mouse_event();
         return (struct screen_event){SCREEN_KEY, .key = pasting ? 0 : key_of(code)};
     }
-    return (struct screen_event){SCREEN_KEY, .key = pasting ? 0 : char_of(code)}; /* what is pasted is no command */
+    return (struct screen_event){SCREEN_KEY, .key = pasting ? 0 : char_of(code)}; /* don't run pasted text as commands */
 }
 
 void screen_copy(const char *text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sequences of terminfo, which curses has opened.
+ * Sequences from terminfo, which curses has opened.
  */
 #include "tui/terminal/terminal.h"
 
@@ -10,7 +10,7 @@
 
 #include "tui/terminal/curses_library.h"
 
-static struct buf *sink; /* tputs() knows no user pointer */
+static struct buf *sink; /* tputs() takes no user pointer */
 
 static int put_byte(int c)
 {
@@ -18,7 +18,7 @@ static int put_byte(int c)
     return c;
 }
 
-/* With the padding that old terminals want. */
+/* With the padding that old terminals need. */
 static void put(struct buf *out, const char *capability)
 {
     sink = out;
@@ -26,7 +26,7 @@ static void put(struct buf *out, const char *capability)
         tputs(capability, 1, put_byte);
 }
 
-/* Some leave the alternate character set first, which is never entered here. */
+/* Some first leave the alternate character set, which is never entered here. */
 void terminal_plain(struct buf *out)
 {
     const char *text = exit_attribute_mode;

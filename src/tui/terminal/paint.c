@@ -38,7 +38,7 @@ void paint_theme(struct paint *p, const char *name, bool color)
     for (int i = 0; i < TINT_COUNT; i++) {
         struct paint_style *style = &p->styles[i];
         *style = (struct paint_style){.color = color ? color_of(&theme->color[i], colors) : -1};
-        /* Eight colors have no gray, and without colors the rest must do. */
+        /* Eight colors have no gray; without colors, attributes must do. */
         if (i == TINT_DIM && colors < 16)
             style->attributes |= TERMINAL_DIM;
         if (!color && (i == TINT_BAD || i == TINT_WARN))
@@ -61,7 +61,7 @@ static struct paint_style style_of(const struct paint *p, const struct cell *cel
     return style;
 }
 
-/* Letters are all that shows a color. */
+/* Only visible glyphs show a color. */
 static bool is_blank(const struct cell *cell)
 {
     return cell->glyph == ' ' && !(cell->flags & (CELL_REVERSE | CELL_TAIL));
@@ -72,7 +72,7 @@ static bool same_style(struct paint_style a, struct paint_style b)
     return a.color == b.color && a.attributes == b.attributes;
 }
 
-/* Whether the cell looks right in the style that is set. */
+/* Whether the cell looks right in the current style. */
 static bool has_style(const struct paint *p, const struct cell *cell)
 {
     if (is_blank(cell))
@@ -98,7 +98,7 @@ static void repeat(struct buf *out, const char *text, int times)
         buf_text(out, text);
 }
 
-/* To a row and a column by steps or by number; false: not from here. */
+/* Moves to a row and column by steps or by number; false: not possible from here. */
 static bool move_parts(const struct paint *p, int x, int y, struct buf *out)
 {
     int down = y - p->y, left = p->x - x;
@@ -119,7 +119,7 @@ static bool move_parts(const struct paint *p, int x, int y, struct buf *out)
 
 static void write_cell(struct paint *p, const struct canvas *c, const struct cell *cell, struct buf *out);
 
-/* Over what is there anyway: a few letters are shorter than a move. */
+/* Rewrites cells in between: a few letters are shorter than a move. */
 static bool write_over(struct paint *p, const struct canvas *c, int x, int y, struct buf *out)
 {
     if (p->x < 0 || p->y != y || x <= p->x || x - p->x > GAP_MAX)
@@ -152,7 +152,7 @@ static void write_cell(struct paint *p, const struct canvas *c, const struct cel
     bool wide = p->x + 1 < c->width && cell[1].flags & CELL_TAIL;
     canvas_glyph(out, p->utf8 || cell->glyph < 0x80 ? cell->glyph : '?');
     p->x += wide ? 2 : 1;
-    /* Terminals differ in where they are behind the last column, and in how wide some signs are. */
+    /* Terminals differ in the cursor position after the last column, and in the width of some glyphs. */
     if (p->x >= c->width || wide)
         p->x = -1;
 }
@@ -162,7 +162,7 @@ static bool looks_same(const struct cell *a, const struct cell *b)
     return (is_blank(a) && is_blank(b)) || (a->glyph == b->glyph && a->tint == b->tint && a->flags == b->flags);
 }
 
-/* The corner where a terminal without the usual kindness would scroll. */
+/* The corner where some terminals would scroll. */
 static bool is_corner(const struct canvas *c, int x, int y)
 {
     return terminal_scrolls_at_corner() && x == c->width - 1 && y == c->height - 1;
@@ -207,7 +207,7 @@ static void append_frame(struct paint *p, const struct canvas *c, struct buf *ou
         paint_forget(p);
     if (!p->shown && !begin_anew(p, c, out))
         return;
-    /* From where the cursor is: what changed last is likely to change now. */
+    /* Start at the cursor: what changed last is likely to change again. */
     int first = p->x >= 0 ? p->y : 0;
     for (int i = 0; i < c->height; i++)
         paint_row(p, c, (first + i) % c->height, out);

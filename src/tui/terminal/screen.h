@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The terminal: a canvas in, keys, mouse and sizes out. On curses (curses_screen.c), or on a console of Windows
+ * The terminal: a canvas in, keys, mouse and sizes out. Based on curses (curses_screen.c), or on a Windows console
  * (console_screen.c).
  */
 #pragma once
@@ -18,29 +18,29 @@ struct screen_event {
     int x, y;
 };
 
-/* Before all others: ncurses is loaded when a screen is wanted. */
+/* Call first: loads ncurses only if a screen is needed. */
 int screen_load(struct error *err);
-/* -ENOTTY: stdin or stdout is no terminal that can be drawn on. `direct`: it is an
- * xterm with 16 million colors, whatever its description knows. After this the terminal is restored whatever ends the program. */
+/* -ENOTTY: stdin or stdout is not a suitable terminal. `direct`: an xterm with 16 million colors, whatever terminfo says. From
+ * then on the terminal is restored however the program ends. */
 int screen_open(bool utf8, bool color, bool direct, const char *theme, bool mouse);
 void screen_close(void);
 void screen_theme(const char *name);
 void screen_size(int *width, int *height);
-/* Writes what differs from the last time. */
+/* Draws the differences to the last frame. */
 void screen_show(const struct canvas *c);
-/* Everything anew: after Ctrl-L, or when another program wrote over it. */
+/* Draws everything again: after Ctrl-L, or if another program wrote over it. */
 void screen_redraw(void);
-/* Waits until something is typed, the terminal changes or one of these descriptors (-1: none) is readable. false: the terminal has
+/* Waits for input, a change of the terminal, or until one of these descriptors (-1: none) is readable. false: the terminal is
  * gone. */
 enum { SCREEN_NEWS_MAX = 65 };
 bool screen_wait(const int *news, size_t count, int timeout_ms);
-/* The next one that is there; never waits. */
+/* The next available event; never blocks. */
 struct screen_event screen_next(void);
-/* Into the clipboard of the terminal (OSC 52), also over ssh and in tmux. */
+/* Copies to the terminal's clipboard (OSC 52), also over ssh and in tmux. */
 void screen_copy(const char *text);
-/* Ctrl-Z: gives the terminal back, stops, and takes it again. */
+/* Ctrl-Z: restores the terminal, stops, and takes it again. */
 void screen_stop(void);
 
-/* SIGINT, SIGTERM, SIGHUP, SIGQUIT came: time to end. */
+/* SIGINT, SIGTERM, SIGHUP or SIGQUIT arrived: time to end. */
 int screen_signal(void);
-bool screen_wants_stop(void); /* SIGTSTP came */
+bool screen_wants_stop(void); /* SIGTSTP arrived */

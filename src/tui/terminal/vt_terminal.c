@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sequences of the VT family (ECMA-48), as the console of Windows 10 and later takes them, with 16 million colors.
+ * VT sequences (ECMA-48) for the console of Windows 10 and later, with 16 million colors.
  */
 #include "tui/terminal/terminal.h"
 
