@@ -9,6 +9,8 @@ gpu 0 NVIDIA GeForce RTX 3090 like rtx3090
   temperature_celsius 55
   fan_percent 40
   throttle_reasons none
+  # Corrected: at these clocks the link is not in its state of rest.
+  pcie_generation 4
   was 600s..5s every 5s utilization_percent 92~95~0~0~0~0 power_watts 310~318~110~108~107~108
   process 1000 llama-server compute
     command llama-server -m llama3.1-8b.gguf
