@@ -368,11 +368,16 @@ static void utilization_without_work_is_found(void **state)
     (void)state;
     struct look l = busy();
     l.gpu->sm_active_permille = reading_ok(10);
+    l.gpu->power_mw = reading_ok(122000); /* as a kernel that waits draws on this GPU */
     FINDS(&l, detect_trust, FINDING_NO_WORK_DONE, "waiting inside a kernel");
     l = busy();
     l.gpu->sm_active_permille = reading_ok(10);
     l.gpu->graphics_active_permille = reading_ok(5);
+    l.gpu->power_mw = reading_ok(130000);
     FINDS(&l, detect_trust, FINDING_NO_WORK_DONE, "only with copies");
+    l = busy(); /* 400 W are work: the counters are of a moment before it began */
+    l.gpu->sm_active_permille = reading_ok(10);
+    assert_null(found(&l, detect_trust, FINDING_NO_WORK_DONE));
     l = busy();
     l.gpu->sm_active_permille = reading_ok(600);
     assert_null(found(&l, detect_trust, FINDING_NO_WORK_DONE));
