@@ -84,8 +84,8 @@ bool power_is_unexplained(const struct gpu *gpu);
 bool power_contradicts_load(const struct gpu *gpu);
 /* Counters of the units that show nothing while the GPU draws what only work draws: they are of the time before. */
 bool counters_lag(const struct gpu *gpu);
-/* Busy all the time by the GPU's own word, while the engine time of every program on it stands still and the power is not that of work:
- * AMD GPUs say so after some ROCm programs. */
+/* Busy all the time by the GPU's own word, while the engine time of every program on it stands still and the power is not that of
+ * work: AMD GPUs say so after some ROCm programs. */
 bool busy_without_engines(const struct gpu *gpu);
 /* Draw against the limit; absent without one. */
 struct reading power_share_permille(const struct gpu *gpu);

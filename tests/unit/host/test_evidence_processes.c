@@ -163,7 +163,7 @@ static void a_thread_in_poll_waits_in_poll(void **state)
     SEEN(&s, most_of(&s, s.e.main_poll_permille));
 }
 
-/* As time.sleep() of older Pythons. */
+/* As older Pythons wait for a time. */
 static void a_poll_of_no_file_is_sleep(void **state)
 {
     (void)state;
