@@ -370,6 +370,16 @@ static int serving_row(struct db_statement *q, const struct walked_rows *rows)
     return rows->each.serving(rows->user, &row);
 }
 
+/* Nearly always there are none: that is seen from the minutes alone, before they are joined and sorted. */
+static int any_served(struct store *s, int64_t from_minute, int64_t to_minute, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    AUTO_BUF struct buf sql = BUF(256);
+    buf_text(&sql, "SELECT 1 FROM process_minutes WHERE minute >= $1 AND minute < $2 AND running_sum IS NOT NULL LIMIT 1");
+    int rc = db_prepare_between(s->db, &sql, from_minute, to_minute, &q, err);
+    return rc < 0 ? rc : db_step(q, err);
+}
+
 /* Servers of one model on different GPUs cannot be told apart in the sum: such minutes are left out. */
 int store_serving_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_serving_minute_fn *each,
                           void *user, struct error *err)
@@ -377,6 +387,9 @@ int store_serving_minutes(struct store *s, const char *host, int64_t from_minute
     static const char end[] = " GROUP BY m.minute, p.model HAVING COUNT(m.running_sum) > 0 AND COUNT(m.generated_tokens) = "
                               "COUNT(m.running_sum) AND MIN(g.name) = MAX(g.name) ORDER BY m.minute";
     AUTO_BUF struct buf sql = BUF(1 << 14);
+    int rc = any_served(s, from_minute, to_minute, err);
+    if (rc != 1)
+        return rc;
     write_columns(&sql, serving_columns, ARRAY_LEN(serving_columns));
     buf_text(&sql, ", p.model, MAX(g.name) FROM process_minutes m JOIN processes p ON p.id = m.process_id JOIN gpus g ON "
                    "g.id = p.gpu_id WHERE m.minute >= $1 AND m.minute < $2 AND p.model <> ''");
