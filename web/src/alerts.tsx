@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was found: what needs attention first, information folded, what is silenced, and who is notified.
+// Findings and alerts: those that need attention first, information folded, silences, and notifiers.
 import { useState } from "preact/hooks";
 import { Missing } from "./asked";
 import { now } from "./clock";
@@ -46,7 +46,7 @@ function Line({ i, silence, seconds }: { i: Item; silence: ((a: Alert) => void) 
   );
 }
 
-/** Who is told, and when not. */
+/** Notifiers, and their quiet hours. */
 function Told({ of }: { of: Asked<Notifier[]> }) {
   const list = of.answer;
   if (!list) return <Missing of={of} />;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer: why, in a sentence, with what it rests on and what to do; of the host, or of the GPU that was picked.
+// The answer: why, in a sentence, with its evidence and what to do; about the host, or the selected GPU.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { now as hostNow } from "./clock";
@@ -18,7 +18,7 @@ function spoken(why: Why, level: Level): string {
   return `${level === "bad" ? "Act now: " : level === "warn" ? "Look soon: " : ""}${index == null ? "no GPU" : `GPU ${index}`}${process ? `, ${process}` : ""}`;
 }
 
-/** One line, with as much of its evidence as fits; the rest opens. `said`: evidence that stands above already. */
+/** One line with as much evidence as fits; the rest expands. `said`: evidence that is shown above already. */
 export function Because({ cause, name, said = [] }: { cause: Cause; name: string; said?: string[] }) {
   const [open, setOpen] = useState(false);
   const evidence = cause.evidence.filter((e) => !said.includes(e));
@@ -116,7 +116,7 @@ function Gauges({ g, why, s }: { g: Gpu; why: WhyGpu | undefined; s: State }) {
 
 const TABS = 5;
 
-/** One for each GPU with what it is in a few words; of many GPUs, what was found, the same of several as one. */
+/** One tab per GPU with a few words; with many GPUs, one per finding, merging identical ones. */
 function Tabs({ s, why, gpus }: { s: State; why: Why; gpus: Gpu[] }) {
   const picked = s.view.gpu ?? why.gpu_index;
   const then = s.place.at != null;
@@ -261,7 +261,7 @@ function Span({ s }: { s: State }) {
   );
 }
 
-/** What is below stays where it is when the next answer is shorter: its height is kept until the window is another. */
+/** Keeps its height until the window is resized: a shorter answer must not move what is below. */
 function Kept({ children, of }: { children: ComponentChildren; of: string }) {
   const room = useRef<HTMLDivElement>(null),
     filled = useRef<HTMLDivElement>(null);
@@ -288,7 +288,7 @@ function Kept({ children, of }: { children: ComponentChildren; of: string }) {
   );
 }
 
-/** A moment without samples: nothing is claimed, and the nearest ones are offered. */
+/** A moment without samples: claims nothing, and offers the nearest ones. */
 function Unrecorded({ s, why }: { s: State; why: Why }) {
   const gap = why.gap!,
     at = s.place.at!;
@@ -324,14 +324,14 @@ function Told({ s, why, gpus, level }: { s: State; why: Why; gpus: Gpu[]; level:
   const answer = plainly(
       (index !== why.gpu_index && own ? own.answer : why.answer) || "Nothing is known about this moment.",
     ),
-    // What is worst leads, also where the answer is about what is usual.
+    // The worst finding leads, even if the answer is about something usual.
     whole =
       !then && first && first.gpu_index === index && own?.brief?.trouble === false
         ? `${plainly(first.headline)}. ${answer}`
         : picked != null && own
           ? plainly(own.answer)
           : answer;
-  // The daemon's short form, where the answer begins with it; then the rest says who.
+  // Use the daemon's short form if the answer begins with it; the rest names the process.
   const brief = plainly(own?.brief?.headline ?? ""),
     cut = brief.length > 24 && whole.startsWith(`${brief}:`);
   const [next, rest] = cut ? [`${brief}.`, whole.slice(brief.length + 2)] : firstSentence(whole),
@@ -346,7 +346,7 @@ function Told({ s, why, gpus, level }: { s: State; why: Why; gpus: Gpu[]; level:
           <Mark level={shown} /> {tied(headline)}
         </p>
         {rest && <p class="rest dim">{tied(rest)}</p>}
-        {/* Figures change every second; screen readers are told when the matter does. */}
+        {/* Figures change every second; announce only changes of the subject to screen readers. */}
         {!then && (
           <p class="sr" role="status">
             {spoken(why, level)}

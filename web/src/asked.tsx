@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a panel asks for itself. Not there yet, not there at all and not to be had are different things, with different words.
+// Queries of a single panel. "Not there yet", "nothing there" and "failed" differ, and have different words.
 import { useEffect, useState } from "preact/hooks";
 import { get, words } from "./live";
 import { type Asked, UNANSWERED } from "./store";
 
-/** The answer to a question, asked again when `tick` is another. That of another question is never shown for it; of the same one, the last
- *  answer stays where the next does not come. */
+/** The answer to a query, repeated when `tick` changes. Never shows the answer to another query; keeps the last answer if the
+ * next one fails. */
 export function useAsked<T>(
   question: string,
   on: boolean,
@@ -27,7 +27,7 @@ export function useAsked<T>(
   return got.question === question ? got : UNANSWERED;
 }
 
-/** What stands in the place of an answer, or beside one that is old. */
+/** Shown instead of an answer, or beside an old one. */
 export function Missing({ of }: { of: Asked<unknown> }) {
   if (of.problem)
     return (

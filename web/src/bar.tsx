@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the heads of both pages have in common: the name, findings by severity, light and dark.
+// Shared by the headers of both pages: the name, findings by severity, light and dark.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { favicon } from "./favicon";
@@ -37,7 +37,7 @@ export function ThemeButton() {
 const SHAPES: Partial<Record<Level, string>> = { silent: "✕", bad: "▲", warn: "◆", note: "■" };
 const NAMES: Partial<Record<Level, string>> = { silent: "silent", bad: "critical", warn: "warning", note: "notice" };
 
-/** How many there are of each level, and the first in a few words; in the tab's title and icon, too. */
+/** The number of findings per level, and the first one in a few words; also in the tab's title and icon. */
 export function Verdict({
   numbers,
   level,
@@ -50,8 +50,8 @@ export function Verdict({
   level: Level; // without any
   text: ComponentChildren;
   host: string;
-  quiet: boolean; // not of now: the tab says nothing
-  lost?: string | null; // why it is no longer of now
+  quiet: boolean; // not current: leave the tab alone
+  lost?: string | null; // why it is no longer current
 }) {
   useEffect(() => {
     const marks = lost ? `✕ ${lost} ·` : quiet ? "" : numbers.map(([l, n]) => `${SHAPES[l]}${n}`).join(" ");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes after the first paint, in a file of its own.
+// Everything after the first paint, in a file of its own.
 import { type ComponentChildren, type FunctionComponent } from "preact";
 import { AlertsPanel } from "./alerts";
 import { CapacityPanel } from "./capacity";
@@ -16,7 +16,7 @@ import { Rail as RailParts } from "./strip";
 import { Timeline as TimelineParts } from "./timeline";
 import type { Gpu } from "./types";
 
-/** Not drawn with every sample: only when what it looks at is another thing. */
+/** Redraws a part only when the state that it uses changes, not with every sample. */
 function when<P extends { s: State }>(
   part: (props: P) => ComponentChildren,
   looksAt: (keyof State)[],
@@ -35,7 +35,7 @@ const EVERY = 10e3,
   APART = 1.7e3; // ms
 let slow = 0;
 
-/** What shows how much time has passed is drawn every 10 seconds as well; each part with another sample, so that none takes long. */
+/** Parts that show elapsed time also redraw every 10 seconds; each with another sample, so that none takes long. */
 function slowly<P extends { s: State }>(part: (props: P) => ComponentChildren, ...looksAt: (keyof State)[]) {
   const phase = APART * slow++;
   return when(part, looksAt, (s) => Math.floor(((s.sampleAt ?? 0) + phase) / EVERY));

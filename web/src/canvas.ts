@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tools for drawing on a canvas, and for doing so seldom.
+// Tools for drawing on a canvas, as rarely as possible.
 import type { Level } from "./level";
 
-let family = ""; // asked for once: every question makes the browser look at all styles
+let family = ""; // cached: every query makes the browser compute all styles
 export const font = (bold: boolean) =>
   `${bold ? "600 " : ""}11px ${(family ||= getComputedStyle(document.body).fontFamily)}`;
 
-/** A canvas of this size with nothing on it. */
+/** Clears the canvas and sets its size. */
 export function blank(c: HTMLCanvasElement, w: number, h: number): CanvasRenderingContext2D {
   const dpr = devicePixelRatio || 1;
   if (c.width !== Math.round(w * dpr) || c.height !== Math.round(h * dpr)) {
@@ -21,9 +21,9 @@ export function blank(c: HTMLCanvasElement, w: number, h: number): CanvasRenderi
   return ctx;
 }
 
-const widths = [new Map<string, number>(), new Map<string, number>()]; // of texts: the same ones stand there every second
+const widths = [new Map<string, number>(), new Map<string, number>()]; // cached widths of texts: the same ones appear every second
 
-/** As wide as a text is in one of the two fonts; the canvas must have that one. */
+/** The width of a text in one of the two fonts, which the canvas must have selected. */
 export function widthOf(ctx: CanvasRenderingContext2D, text: string, bold = false): number {
   const known = widths[Number(bold)]!;
   let wide = known.get(text);
@@ -36,7 +36,7 @@ export function widthOf(ctx: CanvasRenderingContext2D, text: string, bold = fals
 
 const waiting = new Set<{ draw(): void }>();
 
-/** All charts are drawn in one frame, each once. */
+/** Draws all charts in one frame, each once. */
 export function soon(plot: { draw(): void }): void {
   if (!waiting.size)
     requestAnimationFrame(() => {
@@ -47,7 +47,7 @@ export function soon(plot: { draw(): void }): void {
   waiting.add(plot);
 }
 
-/** Severity by shape and color: either is enough. */
+/** Severity by shape and color: either suffices. */
 export function shape(ctx: CanvasRenderingContext2D, level: Level, x: number, y: number, r: number): void {
   ctx.beginPath();
   if (level === "bad") {

@@ -10,7 +10,7 @@ import type { CapacityGpu, Placement } from "./types";
 
 const SHOWN_MAX = 16;
 
-/** What was free at the least, where that says more than what is free now. */
+/** The minimum of free memory, if it differs from the present value. */
 const low = (g: CapacityGpu) =>
   g.free_least_24h_mb != null && memory(g.free_least_24h_mb) !== memory(g.available_mb)
     ? `24h low: ${memory(g.free_least_24h_mb)}`

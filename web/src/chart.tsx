@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One chart: hover shows values in all of them, a click marks a moment, dragging zooms, a double click zooms out. It is a slider for the
-// keyboard and for screen readers.
+// One chart: hovering shows values in all of them, a click marks a moment, dragging zooms, a double click zooms out. For the
+// keyboard and for screen readers it is a slider.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { now } from "./clock";
 import { clock, longClock, zone } from "./format";
@@ -15,7 +15,7 @@ import { SPANS } from "./place";
 
 const DRAG = 6; // px
 
-/** Marks a moment in all charts; where there is a history, the page shows it. */
+/** Marks a moment in all charts; with a history, the page shows it. */
 function mark(at: number, p: Picture): void {
   const { history, sampleAt } = current();
   if (!history || at >= p.to - 0.5 * (p.live ? 2 : 0)) return void point(at);
@@ -23,7 +23,7 @@ function mark(at: number, p: Picture): void {
   go({ at: at * 1000, from: p.from * 1000, to: p.to * 1000 });
 }
 
-/** To the next longer span, or back to what was shown before. */
+/** To the next longer span, or back to the previous view. */
 function zoomOut(): void {
   const { place, view, history } = current();
   if (place.from != null) return goBack();
@@ -46,7 +46,7 @@ function save(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(a.href), 1000);
 }
 
-/** What is seen, with what it is, of which host and when. */
+/** Saves the chart with its title, host and time. */
 function png(plot: Plot, metric: Metric, p: Picture): void {
   const { base, over } = plot,
     dpr = devicePixelRatio || 1,
@@ -73,7 +73,7 @@ function png(plot: Plot, metric: Metric, p: Picture): void {
   to.toBlob((blob) => blob && save(blob, fileName(metric, p, "png")));
 }
 
-/** What the page has seen, where no history has it. */
+/** What the page itself has seen, without a history. */
 function csv(metric: Metric, p: Picture): void {
   const list = p.parts ?? p.lines,
     cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
@@ -102,7 +102,7 @@ export function Chart({
   big: boolean;
   note: string;
   query: string | null;
-  missing: string; // what is said without a picture
+  missing: string; // shown instead of a chart
   full?: boolean; // fills the page
 }) {
   const [saving, setSaving] = useState(false);
@@ -140,7 +140,7 @@ export function Chart({
       p = (plot.current = new Plot(base!, over!));
     const size = new ResizeObserver(() => p.size(place.clientWidth, place.clientHeight));
     size.observe(place);
-    // What is not seen is not drawn; it is when it comes into view.
+    // Draw only visible charts; others when they come into view.
     const sight = new IntersectionObserver(
       ([e]) => {
         seen.current = e!.isIntersecting;

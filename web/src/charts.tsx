@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The charts: the last minutes as the page sees them, moving with every sample, and anything longer from the history.
+// The charts: the last minutes from live samples, and anything longer from the history.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "./chart";
 import { now as hostNow } from "./clock";
@@ -20,17 +20,17 @@ import type { Gpu, History, Life, LimitStretch, PastEvent } from "./types";
 const LAYERS = 7,
   POINTS = 600,
   LANES = 4,
-  LIMITED = 7 * 86400; // seconds: beyond that, stretches are too short to be seen
+  LIMITED = 7 * 86400; // seconds: beyond that, stretches are too short to see
 const NAMES = [...METRICS.map((m) => m.name), "throttle_reasons", "throttle_thermal_seconds"].join();
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** The programs that used most energy on a GPU, each with its course. */
+/** The programs with the most energy on a GPU, and their courses. */
 async function processes(gpu: number, query: string, signal: AbortSignal): Promise<Layer[]> {
   const lives = await get<{ processes: Life[] }>(
     `/api/history/processes?${query}&gpu=${gpu}&sort=energy&limit=300`,
     signal,
   );
-  const names = new Map<string, string>(); // as the history knows it: as people do
+  const names = new Map<string, string>(); // from the history's name to the one for people
   for (const l of lives.processes) if (l.name && !names.has(l.name)) names.set(l.name, l.short_name ?? l.name);
   const list = [...names].slice(0, LAYERS);
   const found = await Promise.all(
@@ -53,7 +53,7 @@ interface Stored {
   limits: LimitStretch[];
 }
 
-/** What the history has of the window, asked for again as it moves. */
+/** The history of the window, queried again as it moves. */
 function useStored(s: State, wanted: boolean, one: number | null): { stored: Stored | null; problem: string | null } {
   const [stored, setStored] = useState<Stored | null>(null),
     [failed, setFailed] = useState<{ key: string; why: string } | null>(null);
@@ -69,7 +69,7 @@ function useStored(s: State, wanted: boolean, one: number | null): { stored: Sto
     on = wanted && s.link !== "connecting" && s.history;
   const key = `${query}/${view.compare}/${by ? one : ""}`;
   const layers = useRef<{ key: string; layers: Layer[] | null }>({ key: "", layers: null });
-  // One question at a time: a slow answer is waited for, unless something else is wanted by then.
+  // One query at a time: wait for a slow answer, unless something else is needed by then.
   const running = useRef<AbortController | null>(null);
   useEffect(
     () => () => {
@@ -132,14 +132,14 @@ function useStored(s: State, wanted: boolean, one: number | null): { stored: Sto
         if (running.current === stop) running.current = null;
       });
   }, [on, key, tick, by && slow, many]);
-  // The same time in another way: until the answer comes, the last one is as true.
+  // For the same period in another form, the last answer remains valid until the next one arrives.
   return {
     stored: stored?.key.startsWith(`${query}/`) ? stored : null,
     problem: failed?.key === key ? failed.why : null,
   };
 }
 
-/** A moment of heat or noise is read from temperature and fan; a stack from what can be shared. */
+/** Heat and noise show in temperature and fan; a stack needs metrics that can be divided. */
 function ordered(s: State, by: boolean): Metric[] {
   const area =
     s.place.at == null
@@ -155,7 +155,7 @@ function ordered(s: State, by: boolean): Metric[] {
   return [...METRICS].sort((a, b) => Number(first.includes(b.name)) - Number(first.includes(a.name)));
 }
 
-/** What limited each GPU: as the page saw it, before that as the history has it; heat that throttled stands above the rest. */
+/** What limited each GPU: from the page's own samples, before that from the history; thermal throttling goes above the rest. */
 function lanesOf(
   live: boolean,
   history: History,
@@ -187,7 +187,7 @@ function lanesOf(
   return lanes.some((l) => l.parts.some((p) => p.text !== "idle")) ? lanes : [];
 }
 
-/** What the processes of a GPU did before the page saw them. */
+/** The processes of a GPU before the page saw them. */
 function useEarlier(s: State, gpu: number | null): Layer[] {
   const [earlier, setEarlier] = useState<{ gpu: number; layers: Layer[] } | null>(null);
   const on = gpu != null && s.history && s.link === "live";
@@ -230,13 +230,13 @@ export function Charts({ s }: { s: State }) {
   const { stored, problem } = useStored(s, !fromRing, one),
     earlier = useEarlier(s, by && fromRing ? one : null);
   const then = place.at != null ? (s.past?.why.gpu_index ?? null) : (s.why?.gpu_index ?? null);
-  const live = fromRing ? s.sampleAt : 0; // draws with every sample
+  const live = fromRing ? s.sampleAt : 0; // redraw with every sample
   const pictures = useMemo(() => {
     const history = fromRing ? ring.recent(window.from / 1000) : stored?.history;
     if (!history) return null;
     let { from, to } = { from: window.from / 1000, to: window.to / 1000 };
     if (!fromRing && window.live) {
-      // A span that is longer than what is stored shrinks to that.
+      // Shrink a span that is longer than the stored history.
       const first = Math.min(...history.series.map((x) => x.times[0] ?? Infinity));
       to = Date.parse(history.until) / 1000;
       from = to - view.span;
@@ -293,7 +293,7 @@ export function Charts({ s }: { s: State }) {
     gpus.length,
   ]);
   useEffect(() => {
-    // How long drawing took, for those who look (the bench does): the charts asked for this frame before.
+    // Measures the drawing time (for the benchmark): the charts requested this frame before.
     requestAnimationFrame(() => {
       if (!performance.getEntriesByName("charts", "mark").length) return;
       performance.measure("charts", "charts");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What time it is on the host. The browser's clock may be hours off; samples tell by how much.
-let ahead: number | null = null; // ms that the browser's clock is ahead
+// The host's time. The browser's clock may be hours off; samples show by how much.
+let ahead: number | null = null; // ms by which the browser's clock is ahead
 
-/** A sample has just arrived. The one with the least delay is the nearest to the truth. */
+/** A sample has just arrived. The one with the least delay is the most accurate. */
 export function sampled(at: number): void {
   const apart = Date.now() - at;
   ahead = ahead == null ? apart : Math.min(ahead, apart);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the pointer is in time: one for all charts. Not part of the state, for it moves with the hand and redraws no text but the charts' own.
+// The pointer's position in time, shared by all charts. Not part of the state: it moves constantly, and only charts redraw.
 let time: number | null = null; // seconds
 const watchers = new Set<() => void>();
 let waiting = 0;
@@ -21,7 +21,7 @@ export function onPoint(f: () => void): () => void {
   return () => void watchers.delete(f);
 }
 
-/** The chart that is meant: the one with the focus, under the pointer, or the first. */
+/** The chart that a key applies to: the one with the focus, under the pointer, or the first. */
 export const chartMeant = (): string | undefined =>
   (
     document.activeElement?.closest<HTMLElement>(".chart") ??

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kWh and cost by user: of today, or of the time that the page shows.
+// kWh and cost by user: of today, or of the period on screen.
 import { useState } from "preact/hooks";
 import { Missing, useAsked } from "./asked";
 import { now } from "./clock";

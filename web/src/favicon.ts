@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tab's icon says how it stands: the mark of the worst finding beside the icon.
+// The tab's icon shows the mark of the worst finding.
 import type { Level } from "./level";
 
 const SHAPES: Partial<Record<Level, string>> = {

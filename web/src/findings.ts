@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was found, with the alerts that it became, as one list.
+// Findings and their alerts as one list.
 import { clock, duration, plainly } from "./format";
 import { levelOf, RANK } from "./level";
 import type { Alert, Finding } from "./types";
@@ -17,7 +17,7 @@ export interface Item {
 const span = (since: string | null | undefined, now: number) =>
   since ? `since ${clock(Date.parse(since))}, ${duration(Math.max(0, (now - Date.parse(since)) / 1000))}` : "";
 
-/** Findings with the alerts that they became; alerts that are over, or of rules of a person's own, after them. */
+/** Findings with their alerts, followed by resolved alerts and those of custom rules. */
 export function items(findings: Finding[], alerts: Alert[], now: number): Item[] {
   const same = (f: Finding, a: Alert) =>
     (a.code ?? a.alert) === f.code && a.gpu_index === f.gpu_index && a.state !== "resolved";

@@ -25,12 +25,12 @@ function useFleet(): { answer: FleetAnswer | null; problem: string | null } {
       asking = false;
     const look = async () => {
       clearTimeout(timer);
-      if (document.visibilityState === "hidden" || asking) return; // the next look is when it is seen again
+      if (document.visibilityState === "hidden" || asking) return; // refreshes when it becomes visible again
       asking = true;
       let wait = EVERY;
       try {
         const next = await get<FleetAnswer>("/api/fleet");
-        // What came is of the last visit: the new one is on its way.
+        // The answer is from the last visit: a new one is on its way.
         if (next.loading) wait = SOON;
         setAnswer(next);
         setProblem(null);
@@ -64,7 +64,7 @@ const SECTIONS = [
 
 const said = (h: FleetHost) => h.note ?? h.trouble.replace("_", " ");
 
-/** Where the hosts have their own pages; without a table of them in the configuration, no host is a link. */
+/** The pages of the hosts; without a configured table, no host is a link. */
 function usePages(): Map<string, string> {
   const [pages, setPages] = useState(new Map<string, string>());
   useEffect(() => {
@@ -90,7 +90,7 @@ function App() {
     [],
   );
   const known = fleet != null,
-    dead = known && wrong != null; // what was known stays, and looks so
+    dead = known && wrong != null; // known data stays, but looks outdated
   useEffect(() => void document.body.classList.toggle("dead", dead), [dead]);
   useEffect(() => {
     if (known) toSection();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of all hosts: worst first, a square for each GPU, so that hundreds fit on a screen.
+// The table of all hosts: worst first, one square per GPU, so that hundreds fit on a screen.
 import { useState } from "preact/hooks";
 import { celsius, DASH, memoryOf, percent, shortName, tied, watts } from "./format";
 import {
@@ -38,7 +38,7 @@ function Square({ g }: { g: FleetGpu }) {
   return <i class={`square ${step} ${troubleLevel(g)}`} title={gpuTitle(g)} />;
 }
 
-/** Its name, with a link where it is known where its own page is. */
+/** Its name, linked to its own page if that is known. */
 function Name({ host, page, ...more }: { host: string; page?: string; class?: string; tabIndex?: number }) {
   return page ? (
     <a href={page} title="Its own page" {...more}>
@@ -80,7 +80,7 @@ const Host = memo(function Host({ h, page }: { h: FleetHost; page?: string }) {
   );
 });
 
-/** A fine host: its name and a square for each GPU. */
+/** A host without problems: its name and one square per GPU. */
 const Small = memo(function Small({ h, page }: { h: FleetHost; page?: string }) {
   const text = `${h.host}: ${percent(h.utilization_percent)}, ${memoryOf(h.memory_used_mb, h.memory_total_mb)}, ${celsius(h.temperature_celsius)}, ${watts(h.power_watts)}`;
   return (
@@ -98,14 +98,14 @@ const Small = memo(function Small({ h, page }: { h: FleetHost; page?: string }) 
   );
 });
 
-/** A column has room for the longest name and the most GPUs. */
+/** Makes columns wide enough for the longest name and the most GPUs. */
 function roomFor(hosts: FleetHost[]): Record<string, string> {
   const most = (of: (h: FleetHost) => number, limit: number) =>
     hosts.reduce((n, h) => Math.max(n, Math.min(of(h), limit)), 1);
   return { "--name": `${most((h) => h.host.length, 24)}ch`, "--gpus": String(most((h) => h.gpus.length, 16)) };
 }
 
-const FEW = 60, // hosts: more are squares unless something is unusual
+const FEW = 60, // hosts: beyond that, those without problems become squares
   VIRTUAL = 80;
 
 const COLUMNS: [HostOrder, string][] = [

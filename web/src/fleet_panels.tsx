@@ -148,7 +148,7 @@ export function Who({ fleet }: { fleet: Fleet }) {
 }
 
 export function Energy({ bill }: { bill: Bill | null }) {
-  if (!bill?.energy_joules) return null; // nothing counted
+  if (!bill?.energy_joules) return null; // nothing measured
   const cost = bill.price_per_kwh > 0 ? (bill.energy_joules / 3.6e6) * bill.price_per_kwh : null;
   return (
     <Section id="spent" title="Energy, last 24 h" fold>

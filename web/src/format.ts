@@ -24,12 +24,12 @@ export function memory(mb: Num): string {
   return Math.abs(mb) < 2 ** 20 ? `${(mb / 1024).toFixed(1)} GiB` : `${(mb / 2 ** 20).toFixed(1)} TiB`;
 }
 
-/** A sentence of the daemon in which no line ends between a number and its unit. */
+/** Prevents line breaks between a number and its unit. */
 export function tied(text: string): string {
   return text.replace(/(\d) (?=(?:k?W|kWh|k?J|[KMGT]iB|MHz|rpm)\b|°C)/g, "$1\u00a0");
 }
 
-/** "6.1/24.0 GiB": the unit stands once, and is the one of the whole. */
+/** "6.1/24.0 GiB": the unit of the total, written once. */
 export function memoryOf(used: Num, total: Num): string {
   if (total == null) return memory(used);
   const [scale, unit, digits] = total < 1024 ? [1, "MiB", 0] : [1024, "GiB", 1];
@@ -68,7 +68,7 @@ export function brief(seconds: number): string {
   return `${seconds < 9.95 ? seconds.toFixed(1) : Math.round(seconds)} s`;
 }
 
-/** Local time, with the date only where it is not today's. */
+/** Local time, with the date unless it is today. */
 export function clock(ms: number, now = hostNow(), seconds = false): string {
   const t = new Date(ms);
   const time = `${two(t.getHours())}:${two(t.getMinutes())}${seconds ? `:${two(t.getSeconds())}` : ""}`;
@@ -77,10 +77,10 @@ export function clock(ms: number, now = hostNow(), seconds = false): string {
     : `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${time}`;
 }
 
-/** " until 18:00"; nothing where the end is open. */
+/** " until 18:00"; empty if the end is open. */
 export const until = (time: string | null): string => (time ? ` until ${clock(Date.parse(time))}` : "");
 
-/** "Monday, Nov 16, 03:10:00": a moment that is looked at. */
+/** "Monday, Nov 16, 03:10:00": the moment on screen. */
 export function longClock(ms: number): string {
   const day = new Date(ms).toLocaleDateString("en-US", { weekday: "long", month: "short", day: "numeric" });
   return `${day}, ${new Date(ms).toTimeString().slice(0, 8)}`;
@@ -88,8 +88,8 @@ export function longClock(ms: number): string {
 
 const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 
-/** "03:10", "yesterday 22:00", "mon 9:30", "2h ago", "2026-11-15 03:10": a moment that a person typed, in local time; null when it says
- *  nothing. A time of day is the last one that has been. */
+/** "03:10", "yesterday 22:00", "mon 9:30", "2h ago", "2026-11-15 03:10": a typed moment in local time; null if invalid. A time
+ * of day is the most recent one. */
 export function parseMoment(text: string, now = hostNow()): number | null {
   const said = text.trim().toLowerCase().replace(/,/g, " ").replace(/\s+/g, " ");
   const ago = /^-?\s*(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|hours?|d|days?|w|weeks?)( ago)?$/.exec(said);
@@ -117,13 +117,13 @@ export function parseMoment(text: string, now = hostNow()): number | null {
   return Number.isNaN(t.getTime()) ? null : t.getTime();
 }
 
-/** As a field for a local time wants it. */
+/** The format of a datetime-local field. */
 export const localTime = (ms: number) =>
   new Date(ms - new Date(ms).getTimezoneOffset() * 60e3).toISOString().slice(0, 16);
 
 const DAY = new Intl.DateTimeFormat("en-US", { month: "short", day: "numeric" });
 
-/** As short as a tick under an axis has to be. */
+/** A short label for a tick on the time axis. */
 export function tickText(ms: number, spanSeconds: number): string {
   const t = new Date(ms),
     time = `${two(t.getHours())}:${two(t.getMinutes())}`;
@@ -131,14 +131,14 @@ export function tickText(ms: number, spanSeconds: number): string {
   return spanSeconds > 40 * 86400 ? DAY.format(t) : `${DAY.format(t)}, ${time}`;
 }
 
-/** Where a daemon simulates all of its GPUs, the page says that once, and not in every sentence. */
+/** If all GPUs are simulated, the page says so once, not in every sentence. */
 export const plainly = (text: string) => text.replace(/\bsimulated (?=GPU)/gi, "");
 
 export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 const FIGURE = /\d+(?:\.\d+)?/g;
 
-/** The sentence that is shown already, where the next one differs by noise alone: the same words, and no figure that moved by a twentieth. */
+/** Keeps the present sentence if the next one differs only by noise: same words, and no figure changed by more than a twentieth. */
 export function steady(shown: string, next: string): string {
   if (shown.replace(FIGURE, "#") !== next.replace(FIGURE, "#")) return next;
   const before = shown.match(FIGURE) ?? [],
@@ -146,13 +146,13 @@ export function steady(shown: string, next: string): string {
   return before.every((f, i) => Math.abs(Number(f) - after[i]!) <= Math.abs(Number(f)) / 20) ? shown : next;
 }
 
-/** A sentence and what follows it. */
+/** The first sentence, and the rest. */
 export function firstSentence(text: string): [string, string] {
   const end = /[.!?] (?=[A-Z0-9"“])/.exec(text);
   return end ? [text.slice(0, end.index + 1), text.slice(end.index + 2)] : [text, ""];
 }
 
-/** Without the vendor and the brand that stand before "RTX" or "RX": what its owner calls it. */
+/** Drops the vendor, and the brand before "RTX" or "RX": what owners call it. */
 export function shortName(name: string | null, vendor: string): string {
   if (!name) return "unknown";
   const rest = name.toLowerCase().startsWith(`${vendor.toLowerCase()} `) ? name.slice(vendor.length + 1) : name;
@@ -163,7 +163,7 @@ export function zone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone || "local time";
 }
 
-/** "UTC", "UTC+5:30": a zone by its distance in minutes. */
+/** "UTC", "UTC+5:30": a zone by its offset in minutes. */
 export function utcZone(minutes: number): string {
   const m = Math.abs(minutes);
   return minutes === 0
@@ -171,7 +171,7 @@ export function utcZone(minutes: number): string {
     : `UTC${minutes < 0 ? "\u2212" : "+"}${Math.floor(m / 60)}${m % 60 ? `:${two(m % 60)}` : ""}`;
 }
 
-/** "12GiB", "12 gb", "7.5": a model's size in bytes; null when it says nothing. Without a unit: GiB. */
+/** "12GiB", "12 gb", "7.5": a model's size in bytes; null if invalid. The default unit is GiB. */
 export function parseSize(text: string): number | null {
   const found = /^\s*(\d+(?:[.,]\d+)?)\s*(b|bytes|[kmgt]i?b?)?\s*$/i.exec(text);
   if (!found) return null;
@@ -181,7 +181,7 @@ export function parseSize(text: string): number | null {
   return Math.round(Number(found[1]!.replace(",", ".")) * base ** power);
 }
 
-/** What stands behind "–": the reason that the API gives, in a sentence. */
+/** The explanation of "–": the API's reason as a sentence. */
 export function absence(reason: string | undefined): string {
   switch (reason) {
     case "unsupported":

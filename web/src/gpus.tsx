@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPUs: one in full width, up to four as cards, up to fifteen as small ones, more as a heat map with the worst first.
+// The GPUs: one in full width, up to four as cards, up to fifteen as small cards, more as a heat map with the worst first.
 import { useCallback, useMemo } from "preact/hooks";
 import { celsius, duration, memory, memoryOf, percent, shortName, until, watts, wattsOf } from "./format";
 import { HeatMap, toggle } from "./heatmap";
@@ -20,7 +20,7 @@ function doing(g: Gpu, then: boolean): string {
   return `${top.short_name ?? top.display_name ?? top.name ?? top.pid}${who ? ` (${who})` : ""}`;
 }
 
-/** "44% 1420 rpm", "off", and "stopped" only where the finding says so. */
+/** "44% 1420 rpm", "off", and "stopped" only if there is such a finding. */
 function Fan({ g }: { g: Gpu }) {
   const level = areaLevel(g, "fan"),
     stopped = g.finding?.code === "fan_stopped";
@@ -43,7 +43,7 @@ function Fan({ g }: { g: Gpu }) {
   );
 }
 
-/** What it is in a word or two: the state that the answer gives it, or its health. */
+/** Its state in a word or two, from the answer or its health. */
 function Chip({ g, why, health, level }: { g: Gpu; why?: WhyGpu; health?: HealthVerdict; level: Level }) {
   const sick =
     health && health.state !== "healthy" && health.state !== "asleep" && health.state !== "unknown"
@@ -203,7 +203,7 @@ function Card({ g, why, health, soon, picked, then }: Of) {
   );
 }
 
-/** One GPU has the whole width: its readings in a row. */
+/** A single GPU gets the full width, with its readings in a row. */
 function Alone({ g, why, health, soon, then }: Of) {
   const level = gpuLevel(g, health);
   return (
@@ -278,7 +278,7 @@ export function Gpus({
   picked: number | null;
   then: boolean;
 }) {
-  // GPUs that are there come first in the list; one that is gone may have had the same index.
+  // Present GPUs come first in the list; a lost one may have had the same index.
   const verdicts = useMemo(() => new Map([...health].reverse().map((h) => [h.gpu_index, h])), [health]);
   const levels = useMemo(() => new Map(gpus.map((g) => [g, gpuLevel(g, verdicts.get(g.index))])), [gpus, verdicts]);
   const of = useCallback(

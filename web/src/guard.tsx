@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workers under guard: their state, how long still, and what a person may do.
+// Guarded workers: their state, the time left, and actions.
 import { useEffect, useState } from "preact/hooks";
 import { Missing } from "./asked";
 import { now as hostNow } from "./clock";
@@ -12,7 +12,7 @@ import type { Worker } from "./types";
 
 const STEPS = ["draining", "evicting", "verifying", "reserving", "resuming"];
 
-/** Counts down by itself, and only while there is something to count. */
+/** Counts down, but only while there is something to count. */
 function Left({ w }: { w: Worker }) {
   const [now, setNow] = useState(hostNow());
   const text = timeLeft(w, now),

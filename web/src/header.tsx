@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What never leaves the screen: host, verdict, time, and the way to each section.
+// The permanent header: host, verdict, time, and links to the sections.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Brand, ThemeButton, Verdict as VerdictMark } from "./bar";
 import { clockAhead, now as hostNow } from "./clock";
@@ -27,7 +27,7 @@ import { go, goNow, look, nowIsNext, set, type State } from "./store";
 import { LogOut } from "./token";
 import type { Finding, Severity } from "./types";
 
-/** What time it is, again every second. */
+/** The current time, updated every second. */
 function useSeconds(): number {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
@@ -39,7 +39,7 @@ function useSeconds(): number {
   return now;
 }
 
-/** How old the figures are. */
+/** The age of the figures. */
 function Age({ s }: { s: State }) {
   const now = useSeconds();
   if (s.receivedAt == null) return <span class="state">{s.error ?? "connecting"}</span>;
@@ -66,7 +66,7 @@ function Age({ s }: { s: State }) {
   );
 }
 
-/** Data that is dead says so across the page: until when it was true, and what is done about it. */
+/** Marks outdated data across the page: until when it was valid, and what happens next. */
 function DeadBar({ s }: { s: State }) {
   const now = useSeconds();
   return (
@@ -90,18 +90,18 @@ function DeadBar({ s }: { s: State }) {
   );
 }
 
-/** Findings by severity, and the first of them in a few words. */
+/** Findings by severity, and the first one in a few words. */
 function Verdict({ s }: { s: State }) {
   const range = s.place.from != null && s.place.at == null,
     then = s.place.at != null || range,
     why = range ? null : then ? (s.past?.why ?? null) : s.why;
-  // Of a range, what was worth explaining in it.
+  // For a range: what was worth explaining.
   const found: Finding[] = range ? [] : then ? (why?.gpus.flatMap((g) => g.findings ?? []) ?? []) : s.findings,
     list: { severity: Severity; muted?: boolean }[] = range ? (s.span?.why.episodes ?? []) : found;
   const numbers = counts(list),
     level = answerLevel(why),
     first = worst(found, why),
-    none = s.gpus?.length === 0 && why ? firstSentence(why.answer)[0] : null; // nothing can be usual or not
+    none = s.gpus?.length === 0 && why ? firstSentence(why.answer)[0] : null; // without GPUs, nothing is usual or unusual
   const shown = useRef("");
   const text = range
     ? "in this time"
@@ -139,7 +139,7 @@ function Spans({ s }: { s: State }) {
   );
 }
 
-/** A field for a time as people say it; `take` is given nothing where it was left empty. */
+/** A field for a time in natural language; passes null to `take` if left empty. */
 function Moment({
   id,
   label,
@@ -371,7 +371,7 @@ function PastBar({ s }: { s: State }) {
 
 const APART = 5e3; // ms
 
-/** Times are the reader's; said where the host's are others. */
+/** Times are in the reader's zone; says so if the host's differs. */
 function Zones({ s }: { s: State }) {
   const at = s.place.at ?? s.place.from,
     apart = clockAhead();
@@ -395,7 +395,7 @@ export function Header({ s }: { s: State }) {
   const then = s.place.at != null,
     gpus = then ? s.past?.gpus : s.place.from == null ? s.gpus : null;
   const power = sum(gpus?.map((g) => g.power_watts) ?? []);
-  // Nothing that an address leads to lies under it, however many lines it has.
+  // Anchors must not end up below the header, however many lines it has.
   const bar = useRef<HTMLElement>(null);
   useEffect(() => {
     const size = new ResizeObserver(() =>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many GPUs on one screen, the worst first: what is wrong has its own color, mark and figure; the others are shaded by what they do.
+// Many GPUs on one screen, the worst first: problems have their own color, mark and figure; the others are shaded by their load.
 import { useState } from "preact/hooks";
 import { absence, celsius, memory, percent, watts } from "./format";
 import { type Level, RANK } from "./level";
@@ -34,7 +34,7 @@ const ABOUT: Record<string, Heat> = {
 
 const MARKS: Partial<Record<GpuState, "wait" | "lock">> = { waits: "wait", held: "lock" };
 
-/** One of many: drawn again only when what it says changes. Its title has nothing that changes with a sample. */
+/** One of many: redrawn only when its text changes. The title contains nothing that changes with a sample. */
 const Cell = memo(function Cell({
   index,
   step,
@@ -75,7 +75,7 @@ const Cell = memo(function Cell({
 
 const AFTER: Record<GpuState, number> = { waits: 2, held: 1, works: 0, idle: 0, unreadable: 0 };
 
-/** What is wrong first, then what waits and is held; all others by index. A place never depends on a figure: it would change all the time. */
+/** Problems first, then waiting and held GPUs; the rest by index. Figures don't affect the order, or it would change constantly. */
 function worstFirst(gpus: Gpu[], levels: Map<Gpu, Level>, states: Map<Gpu, GpuState>): Gpu[] {
   const rank = (g: Gpu) => Math.max(1, RANK[levels.get(g)!]);
   return [...gpus].sort(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page of all hosts shows, worked out of what /api/fleet answers. Nothing here touches the document.
+// Derives the page of all hosts from the answer of /api/fleet. Does not touch the document.
 import type { Level } from "./level";
 import type { Num } from "./types";
 
@@ -73,7 +73,7 @@ export interface FleetAnswer {
 export type TroubleFilter = "" | "trouble" | "room";
 export type HostOrder = "" | "host" | "utilization_percent" | "memory_used_mb" | "temperature_celsius" | "power_watts";
 
-/** As `whirr status --fleet` colors it: by the severity that the host gave it. Of a silent host, and of a GPU that an older whirr calls lost, nothing else is known. */
+/** Like `whirr status --fleet`: by the reported severity. Nothing else is known about silent hosts and lost GPUs. */
 export function troubleLevel({ trouble, severity }: { trouble: string; severity: string | null }): Level {
   if (trouble === "fine") return "good";
   if (trouble === "silent") return "silent";
@@ -81,12 +81,12 @@ export function troubleLevel({ trouble, severity }: { trouble: string; severity:
   return severity === "warning" ? "warn" : severity === "notice" ? "note" : "idle";
 }
 
-const ROOM = 8192; // MiB: worth a look
+const ROOM = 8192; // MiB: worth showing
 
-/** Has one of its GPUs room for work? */
+/** Whether one of its GPUs has room for work. */
 export const hasRoom = (h: FleetHost) => h.gpus.some((g) => g.work_may_go_there && (g.memory_room_mb ?? 0) >= ROOM);
 
-/** In the order of the daemon, which is worst first, or by a column. */
+/** In the daemon's order, worst first, or by a column. */
 export function hostsShown(hosts: FleetHost[], only: TroubleFilter, query: string, order: HostOrder = ""): FleetHost[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const list = hosts.filter(
@@ -103,17 +103,17 @@ export function hostsShown(hosts: FleetHost[], only: TroubleFilter, query: strin
   return order ? list.sort((a, b) => (b[order] ?? -1) - (a[order] ?? -1)) : list;
 }
 
-/** As /api/targets lists the hosts of the configuration. */
+/** Configured hosts, as listed by /api/targets. */
 export interface Target {
   targets: string[];
   labels: { host: string; __scheme__: string };
 }
 
-/** Where hosts have their own pages, as far as that is configured: a guess would lead nowhere. */
+/** The hosts' own pages, as far as configured: a guess would lead nowhere. */
 export const pagesOf = (targets: Target[]) =>
   new Map(targets.map((t) => [t.labels.host, `${t.labels.__scheme__}://${t.targets[0]}/`]));
 
-/** How many hosts there are of each level that asks for attention. */
+/** The number of hosts per level that needs attention. */
 export function hostCounts(hosts: FleetHost[]): [Level, number][] {
   const levels = hosts.map(troubleLevel);
   return (["silent", "bad", "warn", "note"] as Level[])
@@ -121,12 +121,12 @@ export function hostCounts(hosts: FleetHost[]): [Level, number][] {
     .filter(([, n]) => n > 0);
 }
 
-/** Those that work and whose room is known. */
+/** Working GPUs whose free memory is known. */
 function withRoom(hosts: FleetHost[]): FleetGpu[] {
   return hosts.flatMap((h) => h.gpus).filter((g) => g.work_may_go_there && g.memory_room_mb != null);
 }
 
-/** GPUs with so much free, idle ones first, then the tightest fit: as `whirr fit --fleet`. */
+/** GPUs with that much free memory, idle ones first, then the tightest fit: like `whirr fit --fleet`. */
 export function fitting(hosts: FleetHost[], mb: number): FleetGpu[] {
   const busy = (g: FleetGpu) => Number(g.working);
   return withRoom(hosts)
@@ -141,7 +141,7 @@ export function freest(hosts: FleetHost[]): FleetGpu | null {
   );
 }
 
-/** What the host said about it, where that is more than that all is well. */
+/** The host's finding about it, if there is a problem. */
 export function troubleText(g: FleetGpu): string | null {
   if (g.trouble === "fine") return null;
   return g.trouble === "held" ? "held but idle" : (g.headline ?? g.trouble.replace("_", " "));

@@ -6,7 +6,7 @@ import { current, go, goBack, goNow, look, set } from "./store";
 
 const STEP = 60e3; // ms
 
-/** A minute back or on; from now on, back. */
+/** Moves a minute back or forward; from the present, only back. */
 export function step(by: number): void {
   const { place, sampleAt } = current(),
     now = sampleAt ?? hostNow(),

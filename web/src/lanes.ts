@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A long time as lines: who was on the GPUs, and what limited each program. Nothing here touches the document.
+// A long period as lanes: who was on the GPUs, and what limited each program. Does not touch the document.
 import { limitWords } from "./limit";
 import type { Lane as Band } from "./scale";
 import type { Life, LimitStretch, Num } from "./types";
@@ -39,7 +39,7 @@ const laneOf = <T extends Span>(l: Life): Lane<T> => ({
   spans: [],
 });
 
-/** Users with most energy first, and each one's programs together. */
+/** Users by energy, largest first, with their programs together. */
 function byUser<T extends Span>(list: Lane<T>[]): Lane<T>[] {
   const of = new Map<string | null, number>();
   for (const l of list) of.set(l.user, (of.get(l.user) ?? 0) + l.energy);
@@ -49,7 +49,7 @@ function byUser<T extends Span>(list: Lane<T>[]): Lane<T>[] {
   return sorted.map((l, i) => ({ ...l, first: l.user !== sorted[i - 1]?.user }));
 }
 
-/** Lives of processes as lines: one for each program of a user on a GPU; of many, those that used most energy. */
+/** Turns runs of processes into lanes: one per program of a user on a GPU; limited to those with the most energy. */
 export function lanes(lives: Life[], from: number, to: number, most = Infinity): Lane[] {
   const found = new Map<string, Lane>();
   for (const l of lives) {
@@ -71,7 +71,7 @@ const KINDS: Record<string, Limited["kind"]> = {
   none: "none",
 };
 
-/** What limited each program, as the daemon judged it: those first that waited longest for something else than their GPU. */
+/** What limited each program, according to the daemon: first those that waited longest for something other than their GPU. */
 export function limitLanes(list: LimitStretch[], lives: Life[], most = Infinity): Lane<Limited>[] {
   const known = new Map(lives.map((l) => [l.life, l])),
     found = new Map<string, Lane<Limited>>(),
@@ -93,10 +93,10 @@ export function limitLanes(list: LimitStretch[], lives: Life[], most = Infinity)
     .map((l) => ({ ...l, first: true }));
 }
 
-/** The same under a chart: of each GPU, of the program that was judged for longest. */
+/** The same below a chart: for each GPU, the program that was judged longest. */
 export function limitBands(list: LimitStretch[], until = Infinity): Map<number, Band["parts"]> {
   const length = new Map<number, number>(),
-    first = new Map<number, number>(); // of a GPU: a run
+    first = new Map<number, number>(); // by GPU: a run
   const seconds = (text: string) => Date.parse(text) / 1000;
   for (const s of list) length.set(s.life, (length.get(s.life) ?? 0) + seconds(s.until) - seconds(s.since));
   for (const s of list)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who has which GPU, who waits, and what was changed, from when to when. Nothing where there is no lease.
+// Who has which GPU, who waits, and changed settings, with their times. Nothing without leases.
 import { useAsked } from "./asked";
 import { now as hostNow } from "./clock";
 import { clock, until } from "./format";
@@ -11,7 +11,7 @@ import type { Lease } from "./types";
 
 const HOUR = 3600e3,
   BEFORE = 6 * HOUR,
-  AFTER = 24 * HOUR; // what is shown of long ones
+  AFTER = 24 * HOUR; // visible part of long ones
 
 const KINDS: Record<Lease["kind"], string> = {
   run: "running",

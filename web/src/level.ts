@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How bad it is, as the daemon judges it: six levels, and what has which. Nothing here touches the document.
+// Severity as the daemon judges it: six levels, and what they apply to. Does not touch the document.
 import type { Finding, Gpu, HealthVerdict, Severity, Why } from "./types";
 
 export type Level = "bad" | "warn" | "note" | "good" | "idle" | "silent";
@@ -11,7 +11,7 @@ const SEVERITIES: Record<Severity, Level> = { critical: "bad", warning: "warn", 
 
 export const levelOf = (severity: string | null | undefined): Level => SEVERITIES[severity as Severity] ?? "good";
 
-/** How many findings there are of each level that asks for attention; what is muted asks for none. */
+/** The number of findings per level that needs attention, without muted ones. */
 export function counts(findings: { severity: Severity; muted?: boolean }[]): [Level, number][] {
   const all: [Level, number][] = (["bad", "warn", "note"] as Level[]).map((level) => [
     level,
@@ -20,7 +20,7 @@ export function counts(findings: { severity: Severity; muted?: boolean }[]): [Le
   return all.filter(([, n]) => n > 0);
 }
 
-/** As the daemon judges it. Of the past, where findings are not kept with a moment, the health that was stored counts. */
+/** The daemon's verdict. For a past moment without findings, the stored health counts. */
 export function gpuLevel(gpu: Gpu, health?: HealthVerdict): Level {
   const found = levelOf(gpu.finding?.severity);
   if (found !== "good") return found;
@@ -33,25 +33,25 @@ export function gpuLevel(gpu: Gpu, health?: HealthVerdict): Level {
 
 const HEALTH: Record<string, Level> = { degraded: "warn", failing: "bad", lost: "bad" };
 
-/** How a figure of an area is colored: as its GPU's finding says, where it is about that. */
+/** The color of a figure: that of its GPU's finding, if it is about the same area. */
 export const areaLevel = (gpu: Gpu, area: string): Level =>
   gpu.finding?.area === area ? levelOf(gpu.finding.severity) : "good";
 
-/** The first finding of each GPU, from all that were found. */
+/** Adds the first finding of each GPU. */
 export function withFindings(gpus: Gpu[], findings: Finding[]): Gpu[] {
   const first = new Map<number | null, Finding>();
   for (const f of findings) if (!first.has(f.gpu_index)) first.set(f.gpu_index, f);
   return gpus.map((g) => ({ ...g, finding: first.get(g.index) ?? null }));
 }
 
-/** What is worst: header and answer are about the same. Of several that are as bad, what the answer is about comes first. */
+/** The worst finding, so that header and answer agree. Ties go to the GPU that the answer is about. */
 export function worst(findings: Finding[], why: Why | null): Finding | null {
   const loud = findings.filter((f) => !f.muted && levelOf(f.severity) !== "good"),
     rank = (f: Finding) => RANK[levelOf(f.severity)] + (f.gpu_index === why?.gpu_index ? 0.5 : 0);
   return loud.reduce<Finding | null>((most, f) => (most && rank(most) >= rank(f) ? most : f), null);
 }
 
-/** Of the whole answer, as the daemon judges it; an answer that asks for nothing is idle where all the GPUs are. */
+/** The level of the whole answer; "idle" if nothing needs attention and all GPUs are idle. */
 export function answerLevel(why: Why | null): Level {
   const level = why ? levelOf(why.severity) : "idle";
   return level === "good" && why!.gpus.every((g) => g.activity?.code === "idle" || g.activity?.code === "asleep")

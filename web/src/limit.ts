@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keeps a GPU or a process from being faster, in words. Nothing here touches the document.
+// What limits a GPU or a process, in words. Does not touch the document.
 import type { Level } from "./level";
 import type { Gpu, Limit, Process } from "./types";
 
-/** Throttling in words; how bad it is, the finding says. */
+/** Throttling in words; the finding has the severity. */
 export function throttling(reasons: string[] | null | undefined): string | null {
   const words: Record<string, string | null> = {
     idle: null,
@@ -25,7 +25,7 @@ export function throttling(reasons: string[] | null | undefined): string | null 
   return said.length ? [...new Set(said)].join(", ") : null;
 }
 
-/** What the daemon judges to slow it down. A power limit that was reached is none of that, but worth a dim word. */
+/** What slows it down, according to the daemon. A power limit that was reached doesn't count, but gets a dim word. */
 export function slowedBy(gpu: Gpu): string[] | null {
   const judged = gpu.activity?.throttled_by;
   if (!judged) return gpu.throttle_reasons;
@@ -34,7 +34,7 @@ export function slowedBy(gpu: Gpu): string[] | null {
     : judged;
 }
 
-/** What keeps a GPU from doing more, in two or three words; null where nothing is known to. */
+/** What limits a GPU, in two or three words; null if unknown. */
 export function limitOf(gpu: Gpu): string | null {
   if (gpu.state !== "ok") return gpu.state;
   const slow = throttling(slowedBy(gpu));
@@ -50,13 +50,13 @@ const busiest = (gpu: Gpu) =>
     undefined,
   );
 
-/** In words, where something is known to limit it. */
+/** The limit in words, if one is known. */
 export function limitWords(limit: Pick<Limit, "code" | "side" | "words"> | null | undefined): string | null {
   if (!limit || limit.code === "none" || limit.code === "cannot_tell") return null;
   return limit.side === "host" || limit.code === "no_requests" ? `waits: ${limit.words}` : limit.words;
 }
 
-/** What a GPU does, as a tile among many shows it. */
+/** The activity of a GPU, as shown on a tile among many. */
 export type GpuState = "works" | "waits" | "held" | "idle" | "unreadable";
 export const STATES: Record<GpuState, string> = {
   works: "at work",
@@ -68,7 +68,7 @@ export const STATES: Record<GpuState, string> = {
 
 const HELD = ["context_held", "vram_held"];
 
-/** As the daemon judges it: what the busiest process waits for is no work, however busy the GPU calls itself. */
+/** As the daemon judges it: a busiest process that waits is not working, however busy the GPU claims to be. */
 export function shownState(gpu: Gpu, level: Level): GpuState {
   if (gpu.state !== "ok" && gpu.state !== "asleep") return "unreadable";
   if (gpu.finding && HELD.includes(gpu.finding.code)) return "held";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection to the daemon: requests, and the socket that says when there is something new. Nothing runs while the page is hidden.
+// The connection to the daemon: requests, and the socket that announces new data. Nothing runs while the page is hidden.
 import { forgetClock } from "./clock";
 import { backoff } from "./model";
 import type { Summary } from "./types";
@@ -13,10 +13,10 @@ export class Refused extends Error {
   }
 }
 
-const PATIENCE = 30e3; // ms: what takes longer gets no answer
-let link = new AbortController(); // all questions end with the link that they were asked over
+const PATIENCE = 30e3; // ms: timeout of requests
+let link = new AbortController(); // cancels all requests of a lost link
 
-/** In words for people, whatever a browser calls it. */
+/** Errors in words for people, whatever the browser calls them. */
 async function ask<T>(path: string, how: RequestInit, signal?: AbortSignal): Promise<T> {
   const ends = [link.signal, AbortSignal.timeout(PATIENCE), ...(signal ? [signal] : [])];
   try {
@@ -49,12 +49,12 @@ async function answer<T>(reply: Response): Promise<T> {
   try {
     text = ((await reply.json()) as { error: { message: string } }).error.message;
   } catch {
-    /* not from us: a proxy in between */
+    /* not from us: from a proxy in between */
   }
   throw new Refused(reply.status, text);
 }
 
-/** A token for a cookie that scripts cannot read. */
+/** Exchanges a token for a cookie that scripts can't read. */
 export async function login(token: string): Promise<"ok" | "wrong" | "wait"> {
   const reply = await fetch("/login", {
     method: "POST",
@@ -73,13 +73,13 @@ export interface Listener {
   event(type: string): void;
 }
 
-const LATE = 5000; // ms beyond three samples: then nobody is there, whatever the transport says
+const LATE = 5000; // ms beyond three samples: then the daemon is gone, whatever the transport says
 
 /** Connects at once instead of after the pause. */
 export let connectNow = (): void => undefined;
 
-/** Keeps one socket open while the page is visible, with back-off; tells the listener of every sample. A link is as alive as its samples:
- *  one that brings none is dropped, for a laptop that slept or a network that is gone says nothing. */
+/** Keeps one socket open while the page is visible, with back-off; notifies the listener of every sample. Drops a link without
+ * samples: a laptop that slept or a lost network reports no error. */
 export function connect(listener: Listener): void {
   let socket: WebSocket | null = null,
     timer = 0,
@@ -100,7 +100,7 @@ export function connect(listener: Listener): void {
     timer = window.setTimeout(open, wait);
   };
   const sample = (summary: Summary) => {
-    if (summary.timestamp === last) return; // nothing new: it was sampled before the link was lost
+    if (summary.timestamp === last) return; // not new: sampled before the link was lost
     last = summary.timestamp;
     heardAt = Date.now();
     attempt = 0;
@@ -139,9 +139,9 @@ export function connect(listener: Listener): void {
     listener.link("paused", null);
   };
   setInterval(() => {
-    // Before and after: a clock may be set back, too.
+    // Absolute: a clock may be set back, too.
     if (!socket || Math.abs(Date.now() - heardAt) <= 3000 * interval + LATE) return;
-    link.abort(); // what was asked over it hangs as well
+    link.abort(); // its pending requests hang as well
     link = new AbortController();
     lost();
   }, 1000);

@@ -16,7 +16,7 @@ import type { HealthVerdict } from "./types";
 
 const NONE: HealthVerdict[] = [];
 
-/** What comes after the first paint; a connection that fails just then costs a moment, not half of the page. */
+/** Loads what comes after the first paint; a failed connection delays it, but must not lose half of the page. */
 async function loadBelow(attempt = 0): Promise<typeof BelowParts> {
   try {
     return await import("./below");
@@ -67,7 +67,7 @@ function App() {
   const past = then || s.place.from != null;
   useEffect(() => {
     document.body.classList.toggle("past", past);
-    document.body.classList.toggle("dead", s.dead && !past); // what was, was
+    document.body.classList.toggle("dead", s.dead && !past); // the past does not expire
     document.body.classList.toggle("busy", s.busy);
   }, [past, s.dead, s.busy]);
   const failed = s.sources.filter(
@@ -110,5 +110,5 @@ function App() {
   );
 }
 
-await start(); // with what the page brought along: the first paint has data
+await start(); // uses embedded data: the first paint is complete
 render(<App />, document.getElementById("app")!);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part that is drawn again only when what it is given is another thing. (preact/compat has one, too, but slows every element down.)
+// Redraws a part only when its properties change. (preact/compat has one, too, but slows down every element.)
 import { Component, type ComponentChildren, createElement, type FunctionComponent } from "preact";
 
 function shallow<P extends object>(a: P, b: P): boolean {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several parts of the page work out of what the API answers. Nothing here touches the document.
+// Values that several parts of the page derive from the API. Does not touch the document.
 import { duration } from "./format";
 import type { Gpu, Num, Summary, Worker } from "./types";
 
-/** Of those that are known; null where none is. */
+/** The sum of known values; null if none is known. */
 export const sum = (list: Num[]): Num => list.reduce((all: Num, v) => (v == null ? all : (all ?? 0) + v), null);
 
 const PROGRAM = /^(?:sudo |whirr |kill |ps |systemctl |docker |podman |[a-z]+-smi )/;
 
-/** A suggestion, apart from the command that can be pasted. */
+/** Splits a suggestion into text and a command to paste. */
 export function advice(text: string): { text: string; command: string | null } {
   const quoted = /`([^`]+)`/.exec(text);
   if (quoted) return { text: text.replaceAll("`", ""), command: PROGRAM.test(quoted[1]!) ? quoted[1]! : null };
@@ -23,7 +23,7 @@ export function advice(text: string): { text: string; command: string | null } {
   return { text, command: null };
 }
 
-/** The newest sample over the last full answer: the socket brings the first, every second. */
+/** Merges the newest sample, which the socket brings every second, into the last full answer. */
 export function merge(gpus: Gpu[], summary: Summary): Gpu[] {
   const by = new Map(summary.gpus.map((g) => [g.index, g]));
   return gpus.map((g) => {
@@ -47,7 +47,7 @@ export function merge(gpus: Gpu[], summary: Summary): Gpu[] {
   });
 }
 
-/** How long a worker stays as it is, as far as that can be known; "" where it can't. */
+/** How long a worker stays in its state; "" if unknown. */
 export function timeLeft(w: Worker, now: number): string {
   const inTime = (ms: number) => (ms > 0 ? `in ${duration(ms / 1000)}` : "soon");
   if (w.held) return "until you resume it";
@@ -62,11 +62,11 @@ export function timeLeft(w: Worker, now: number): string {
     : "";
 }
 
-/** Energy that no process accounts for has no user. */
+/** Energy without a process has no user. */
 export const userName = (u: { name: string | null; kind?: string }) =>
   u.name || (u.kind && u.kind !== "used" && u.kind !== "unattributed" ? u.kind.replaceAll("_", " ") : "not attributed");
 
-/** The place of the last time that is not behind `at`; the first one where all are. */
+/** The index of the last time that is not after `at`; 0 if all are. */
 export function nearest(times: number[], at: number): number | null {
   if (!times.length) return null;
   let low = 0,
@@ -79,12 +79,12 @@ export function nearest(times: number[], at: number): number | null {
   return low;
 }
 
-/** Seconds until the next attempt: doubled each time, at most half a minute, and not all pages at once. */
+/** Seconds until the next attempt: doubled each time, at most half a minute, with jitter between pages. */
 export function backoff(attempt: number, random = Math.random()): number {
   return Math.min(30, 2 ** Math.min(attempt, 5)) * (0.75 + random / 2);
 }
 
-/** A line through the values, as an SVG path over width x height; gaps where nothing was stored. */
+/** A line through the values, as an SVG path of width x height; with gaps where nothing was stored. */
 export function sparkline(
   times: number[],
   values: Num[],

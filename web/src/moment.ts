@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How it was at a moment, out of what the history has. Nothing here touches the document.
+// Reconstructs a moment from the history. Does not touch the document.
 import { nearest } from "./model";
 import type { Gpu, HealthVerdict, History, Num, PastEvent, Series, Why } from "./types";
 
@@ -23,13 +23,13 @@ const EMPTY = {
   power_limit_watts: null,
 };
 
-/** Values of all GPUs at a moment, over what is known of the GPUs now (names, limits). Null: nothing was stored near it. */
+/** Values of all GPUs at a moment, combined with their present names and limits. Null: nothing was stored near it. */
 export function gpusAt(now: Gpu[], history: History, why: Why, atSeconds: number): Gpu[] {
   const apart = (s: Series) => {
     const index = nearest(s.times, atSeconds);
     return index == null ? Infinity : Math.abs(s.times[index]! - atSeconds);
   };
-  // An index may have belonged to another GPU before: the one that was there then counts.
+  // An index may have belonged to another GPU before: the one of that time counts.
   const there = new Map<number, Series>();
   for (const s of history.series) {
     const other = there.get(s.gpu_index);
@@ -75,8 +75,8 @@ export function gpusAt(now: Gpu[], history: History, why: Why, atSeconds: number
     });
 }
 
-/** The health at a moment: what the last change before it says, or what the first one after it says was before; without any, as now, if
- * that has been so since then. */
+/** The health at a moment: from the last change before it, or the previous state in the first change after it; otherwise as now,
+ * if unchanged since. */
 export function healthAt(now: HealthVerdict[], events: PastEvent[], at: number): HealthVerdict[] {
   const changes = events
     .filter((e) => e.kind === "health" && e.gpu_index != null && e.data)
@@ -99,7 +99,7 @@ export function healthAt(now: HealthVerdict[], events: PastEvent[], at: number):
     });
 }
 
-/** What is shown of a moment: nothing of now, where nothing was stored then. */
+/** The data of a moment; nothing from the present if nothing was stored then. */
 export function pastAt(
   now: { gpus: Gpu[] | null; health: HealthVerdict[] },
   history: History,

@@ -23,7 +23,7 @@ const NAMES: Record<Level, string> = {
   silent: "Silent",
 };
 
-/** A mark by shape and by color: either is enough. */
+/** A mark with its own shape and color: either suffices. */
 export function Mark({ level, label }: { level: Level; label?: string }) {
   const name = label ?? NAMES[level];
   return (
@@ -61,7 +61,7 @@ export function Icon({ name, label }: { name: keyof typeof ICONS; label?: string
   );
 }
 
-/* Called, not mounted: there are hundreds of them, and a component each would cost as much as what it draws. */
+/* Called, not mounted: there are hundreds, and a component each would cost as much as its content. */
 
 /** A value, or "–" with the reason on hover and focus. */
 export function value(of: Num, text: string, reason?: string) {
@@ -76,7 +76,7 @@ export function value(of: Num, text: string, reason?: string) {
 
 const share = (value: number, limit: number) => Math.max(0, Math.min(100, (100 * value) / limit));
 
-/** A bar; `mark`: its limit, `usual`: where it usually is, `soon`: where it will be. */
+/** A bar; `mark`: its limit, `usual`: its usual range, `soon`: its forecast. */
 export function Bar({
   value,
   limit,
@@ -118,7 +118,7 @@ export function Bar({
   );
 }
 
-/** A command to paste, with a button that copies it. */
+/** A command to paste, with a copy button. */
 export function Command({ text }: { text: string }) {
   const [done, setDone] = useState("");
   const copy = async () => {
@@ -146,7 +146,7 @@ export function Command({ text }: { text: string }) {
   );
 }
 
-/** Something wide; the keyboard can scroll it, too. */
+/** A wide element that the keyboard can scroll, too. */
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
   return (
     <div class="scroll" role="region" aria-label={label} tabIndex={0}>
@@ -155,7 +155,7 @@ export function Scroll({ label, children }: { label: string; children: Component
   );
 }
 
-/** What covers the page: above everything, with the focus inside, and three ways out that hand it back: the button, Esc, and a click beside. */
+/** A modal dialog that keeps the focus inside. The button, Esc and a click beside it close it and return the focus. */
 export function Dialog({
   label,
   kind,
@@ -208,7 +208,7 @@ export function useNarrow(): boolean {
   return is;
 }
 
-/** On a phone a section is its title until it is wanted: by a tap, or by an address that names it. */
+/** On a phone a section shows only its title until a tap, or an address that names it, opens it. */
 function useFold(id: string, fold: boolean): { folds: boolean; open: boolean; toggle: () => void } {
   const folds = useNarrow() && fold;
   const [open, setOpen] = useState(location.hash === `#${id}`);
@@ -258,7 +258,7 @@ export function Section({
   );
 }
 
-/** A field that filters while it is typed in. */
+/** A field that filters while typing. */
 export function Search({
   id,
   value,
@@ -287,7 +287,7 @@ export function Search({
   );
 }
 
-/** The head of a column that sorts. */
+/** The heading of a sortable column. */
 export function SortHead({
   name,
   sorted,
@@ -309,7 +309,7 @@ export function SortHead({
   );
 }
 
-/** One of a few. */
+/** A choice among a few values. */
 export function Choice<T extends string>({
   label,
   of,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what the history answers, or the page has seen, to what a chart draws. Nothing here touches the document.
+// Turns the history, or what the page has seen, into pictures for charts. Does not touch the document.
 import { DASH } from "./format";
 import { type Level, levelOf } from "./level";
 import type { Lane, Line, Part, Picture } from "./scale";
 import { axis, type Column, type Layer, type Metric, onto, pace, portions, spread, throttled } from "./plots";
 import type { Gpu, History, PastEvent, Series } from "./types";
 
-export const MANY = 8; // GPUs: more are bands
+export const MANY = 8; // GPUs: more are shown as bands
 const COLORS = 8;
 const DASHES = [[6, 3], [], [2, 2], [1, 3], [8, 3, 2, 3], [4, 2], [10, 4], [1, 2]];
 
@@ -59,7 +59,7 @@ export function bands(columns: Column[], count: number): { mid: Column; bands: [
 
 const seconds = (text: string) => Date.parse(text) / 1000;
 
-/** Findings of the history as marks on the axis of time. */
+/** Findings of the history as marks on the time axis. */
 export function findingMarks(events: PastEvent[], picked: number | null): Picture["marks"] {
   return events
     .filter(
@@ -74,7 +74,7 @@ export function findingMarks(events: PastEvent[], picked: number | null): Pictur
     }));
 }
 
-/** From a list of words over times to stretches of the same word. */
+/** Turns a list of words over time into stretches of the same word. */
 export function stretches(times: number[], words: (string | null)[], gap: number): Lane["parts"] {
   const parts: Lane["parts"] = [];
   times.forEach((t, i) => {
@@ -90,7 +90,7 @@ export function stretches(times: number[], words: (string | null)[], gap: number
   return parts;
 }
 
-/** Heat that throttled, of a stored time. */
+/** Thermal throttling in a stored period. */
 export function heatLanes(history: History, gpus: Gpu[]): Lane[] {
   return history.series.map((s) => ({
     label: String(s.gpu_index),
@@ -121,7 +121,7 @@ function references(w: Wanted, shown: Series[]): Picture["refs"] {
 
 const UNFINISHED = 180; // seconds
 
-/** The minute that is not over is not stored yet: until then the last one counts, where it was just now. */
+/** The current minute isn't stored yet: repeat the last one if it is recent. */
 export function continued(column: Column, times: number[], s: Series, to: number): Column {
   if ((s.times.at(-1) ?? -Infinity) < to - UNFINISHED) return column;
   let last = column.length - 1;
@@ -204,7 +204,7 @@ export function pictureOf(w: Wanted): Picture {
     }
     return picture;
   }
-  // Where one is picked its line is heavy, and the others stay to compare with; of a time before, only those that are compared.
+  // The selected GPU gets a heavy line, the others stay for comparison; of an earlier period, show only those compared.
   const heavy = picked ?? (have.length > 1 ? w.worst[0] : have[0]?.gpu_index);
   const shown = only && (w.other || w.compare != null) ? have.filter((s) => only.includes(s.gpu_index)) : have;
   picture.lines = shown.map((s) => line(s, s.gpu_index === heavy));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which time is looked at, and how: all of it is in the address. Nothing here touches the document.
+// Which time is on screen, and how: the address contains all of it. Does not touch the document.
 import { clock } from "./format";
 import type { GroupKey } from "./rows";
 
@@ -7,12 +7,12 @@ export interface Place {
   at: number | null;
   from: number | null;
   to: number | null;
-  refused?: string; // why it is now instead
+  refused?: string; // why it shows the present instead
 }
 
 const UNITS = { s: 1, m: 60, h: 3600, d: 86400, y: 31536000 };
 
-/** What a permalink asks for; milliseconds, null for now. A moment may have a window of its own around it. */
+/** Parses a permalink; milliseconds, null for now. A moment may have its own window around it. */
 export function readPlace(search: string, now = Date.now()): Place {
   const query = new URLSearchParams(search);
   const time = (name: string) => {
@@ -41,7 +41,7 @@ export function readPlace(search: string, now = Date.now()): Place {
 
 export const NOW: Place = { at: null, from: null, to: null };
 
-/** Nothing is known of what is still to come: a moment there is refused, a range that reaches there ends now. */
+/** Nothing is known about the future: refuses a moment there, and ends a range now. */
 export function checked(place: Place, now: number): Place {
   const first =
     place.at != null && place.at > now ? place.at : place.from != null && place.from >= now ? place.from : null;
@@ -49,14 +49,14 @@ export function checked(place: Place, now: number): Place {
   return place.to != null && place.to > now ? { ...place, to: now } : place;
 }
 
-/** How it is looked at. All of it is in the address: a reload or a link shows the same. */
+/** How data is shown. The address contains all of it: a reload or a link shows the same. */
 export interface View {
   span: number; // seconds
   gpu: number | null;
-  pid: number | null; // whose why is open
+  pid: number | null; // whose explanation is open
   by: "gpu" | "process";
   compare: string; // "", "gpu:1", "ago:86400" or "at:2026-11-15T03:10"
-  q: string; // which processes
+  q: string; // filter of processes
   group: GroupKey;
   lanes: "who" | "loud" | "slow";
 }
@@ -72,7 +72,7 @@ export const SPANS: [string, number][] = [
   ["1y", 31536000],
 ];
 
-export const LIVE_SPAN = 900; // seconds: what the page itself remembers
+export const LIVE_SPAN = 900; // seconds that the page itself remembers
 
 const USUAL: View = { span: 300, gpu: null, pid: null, by: "gpu", compare: "", q: "", group: "", lanes: "who" };
 
@@ -94,7 +94,7 @@ export function readView(search: string): View {
   return view;
 }
 
-/** The address of what is shown; what is as usual is left out. */
+/** The address of the present view, without defaults. */
 export function writePlace(place: Place, view: View = USUAL): string {
   const iso = (ms: number) => new Date(Math.round(ms / 1000) * 1000).toISOString().replace(".000", "");
   const parts: [string, string][] = [];
@@ -110,10 +110,10 @@ export function writePlace(place: Place, view: View = USUAL): string {
 export interface Window {
   from: number; // milliseconds
   to: number;
-  live: boolean; // moves on
+  live: boolean; // moves with time
 }
 
-/** From when to when charts show. Around a moment, at least an hour, so that its surroundings are seen. */
+/** The period that charts show. Around a moment, at least an hour, to show its surroundings. */
 export function windowOf(place: Place, span: number, now: number): Window {
   if (place.from != null && place.to != null) return { from: place.from, to: place.to, live: false };
   if (place.at == null) return { from: now - span * 1000, to: now, live: true };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws one chart on two canvases: the picture, which changes with the data, and above it what follows the pointer. Labels stand at the ends of
-// their lines; there is no legend to look up.
+// Draws one chart on two canvases: the picture, which changes with the data, and above it what follows the pointer. Labels are at
+// the ends of their lines, so there is no legend to look up.
 import { pointed } from "./cursor";
 import { clock, tickText } from "./format";
 import type { Level } from "./level";
@@ -10,7 +10,7 @@ import type { Column } from "./plots";
 import { gaps, isEmpty, type Picture, range, spreadLabels, ticks, timeTicks } from "./scale";
 import { ink } from "./theme";
 
-const LABEL = 12, // px: least distance of labels
+const LABEL = 12, // px: minimum distance of labels
   LANE = 12,
   LEFT = 38,
   BOTTOM = 20,
@@ -32,7 +32,7 @@ export class Plot {
   private low = 0;
   private high = 1;
   private sums: Column[] = [];
-  private covered = false; // something is on the second canvas
+  private covered = false; // the second canvas is not empty
   constructor(
     public readonly base: HTMLCanvasElement,
     public readonly over: HTMLCanvasElement,
@@ -73,7 +73,7 @@ export class Plot {
     return TOP + this.plotH * (1 - (v - this.low) / (this.high - this.low || 1));
   }
 
-  /** The time at a place of the pointer, in seconds; null beside the plot. */
+  /** The time at the pointer, in seconds; null beside the plot. */
   timeAt(x: number): number | null {
     if (!this.p || x < LEFT - 8 || x > LEFT + this.plotW + 8) return null;
     const share = Math.max(0, Math.min(1, (x - LEFT) / this.plotW));
@@ -97,13 +97,13 @@ export class Plot {
         y = this.y(v);
       if (pen && t - last <= gap) ctx.lineTo(x, y);
       else ctx.moveTo(x, y);
-      if (!pen && (values[i + 1] == null || times[i + 1]! - t > gap)) ctx.lineTo(x + 1.5, y); // alone, and still seen
+      if (!pen && (values[i + 1] == null || times[i + 1]! - t > gap)) ctx.lineTo(x + 1.5, y); // a single point must be visible, too
       pen = true;
       last = t;
     }
   }
 
-  /** Between two courses, in pieces that end at gaps. */
+  /** The area between two curves, in pieces that end at gaps. */
   private area(ctx: CanvasRenderingContext2D, low: Column | null, high: Column): void {
     const { times, gap } = this.p!;
     ctx.beginPath();
@@ -172,7 +172,7 @@ export class Plot {
       ctx.setLineDash([2, 3]);
       ctx.strokeRect(x + 0.5, TOP + 0.5, Math.max(1, w - 1), this.plotH - 1);
       ctx.setLineDash([]);
-      if (w < 84 || (p.live && isEmpty(p))) continue; // the chart says so itself
+      if (w < 84 || (p.live && isEmpty(p))) continue; // the chart itself says so
       ctx.fillStyle = ink("dim");
       ctx.textAlign = "center";
       ctx.fillText(a === p.from && p.older ? p.older : "Not recorded", x + w / 2, TOP + this.plotH / 2, w - 8);
@@ -293,7 +293,7 @@ export class Plot {
     this.point(pointed());
   }
 
-  /** The place of the last value that is not after a time and not on the other side of a gap. */
+  /** The index of the last value that is not after a time, nor beyond a gap. */
   index(at: number | null): number | null {
     const p = this.p!;
     const i = nearest(p.times, at ?? p.to);
@@ -301,11 +301,11 @@ export class Plot {
     return (at ?? p.to) - p.times[i]! > (at == null && p.live ? Infinity : p.gap) ? null : i;
   }
 
-  /** What is said at a time, or at the end. */
+  /** The values at a time, or at the end. */
   values(at: number | null): { label: string; color: string; value: number | null; y: number }[] {
     const p = this.p!,
       i = this.index(at);
-    // At the end the last value that is known of each: GPUs are not all read at the same time.
+    // At the end, use the last known value of each: GPUs aren't all read at the same time.
     const of = (c: Column): number | null => {
       if (i == null) return null;
       for (let k = i; k >= 0 && k > i - 4; k--) if (c[k] != null) return c[k]!;
@@ -343,7 +343,7 @@ export class Plot {
     return x;
   }
 
-  /** The moment that is marked, and the values at the pointer, there, or at the end. */
+  /** Draws the marked moment, and the values at the pointer, there, or at the end. */
   private said(ctx: CanvasRenderingContext2D, inside: number | null): void {
     const p = this.p!,
       bottom = TOP + this.plotH,
@@ -381,7 +381,7 @@ export class Plot {
     });
   }
 
-  /** Only while there is a pointer is there anything on the second canvas: it covers the values at the end with those of its moment. */
+  /** The second canvas is used only while there is a pointer: it covers the values at the end with those of its moment. */
   point(at: number | null): void {
     const p = this.p;
     if (!p || !this.w) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what the history answers to columns that a plot draws. Nothing here touches the document.
+// Turns the history into columns for a plot. Does not touch the document.
 import { celsius, percent, watts } from "./format";
 import { nearest } from "./model";
 import type { History, Num, Series } from "./types";
@@ -11,7 +11,7 @@ export interface Metric {
   top: number | null;
   scale: number;
   process?: string;
-  always?: boolean; // shown even where it is not known
+  always?: boolean; // shown even if unknown
   text: (v: number) => string; // at the end of a line
 }
 export type Column = (number | null)[];
@@ -22,7 +22,7 @@ export interface Layer {
 
 const rounded = (v: number) => String(Math.round(v));
 
-/** The first two are large. Numbers at the lines are those of the cards. */
+/** The first two are large. The numbers at the lines are those of the cards. */
 export const METRICS: Metric[] = [
   {
     name: "utilization_percent",
@@ -71,7 +71,7 @@ export const METRICS: Metric[] = [
 const scaled = (v: Num, scale: number) => (v == null ? null : v * scale);
 const values = (s: Series, metric: string) => s.metrics.find((m) => m.name === metric);
 
-/** All times of some series in order. Most have the same ones: then nothing is merged. */
+/** All times of some series, in order. Most series have the same ones, so nothing needs merging. */
 export function axis(series: Series[]): number[] {
   const [first, ...rest] = series;
   if (!first) return [];
@@ -85,7 +85,7 @@ export function axis(series: Series[]): number[] {
   return [...new Set(series.flatMap((s) => s.times))].sort((a, b) => a - b);
 }
 
-/** A series on an axis that has its times among others. */
+/** A series on an axis that contains its times. */
 export function onto(times: number[], s: Series, metric: string, kind: "mean" | "min" | "max", scale: number): Column {
   const m = values(s, metric)?.[kind];
   if (!m) return times.map(() => null);
@@ -98,13 +98,13 @@ export function onto(times: number[], s: Series, metric: string, kind: "mean" | 
   return column;
 }
 
-/** The ends of whole steps from one time to another. */
+/** The ends of whole steps between two times. */
 export function grid(from: number, to: number, step: number): number[] {
   const first = Math.ceil(from / step);
   return Array.from({ length: Math.max(0, Math.floor(to / step) - first + 1) }, (_, i) => (first + i) * step);
 }
 
-/** How long a value of a series counts: until the next one usually comes, and at least a step. */
+/** How long a value of a series is valid: until the next usually follows, and at least a step. */
 export function pace(s: Series, step: number): number {
   const apart = s.times
     .slice(1)
@@ -113,7 +113,7 @@ export function pace(s: Series, step: number): number {
   return Math.max(step, 1.5 * (apart[apart.length >> 1] ?? 0));
 }
 
-/** A series of longer steps, or of others, on an axis: each time has the value of the step it lies in. */
+/** A series with longer or other steps on an axis: each time gets the value of its step. */
 export function spread(
   times: number[],
   s: Series | undefined,
@@ -130,10 +130,10 @@ export function spread(
   });
 }
 
-/** The parts of a whole, and what none of them accounts for. Together they are never more than the whole: a process's mean may be of the
- *  minutes in which it lived, and then all shrink alike. Where nothing is known of the whole, nothing was stored: there is a gap. */
+/** The parts of a whole, and the rest that none of them accounts for. Never exceeds the whole: a process's mean may cover only
+ * its lifetime, so all parts are scaled down. Where the whole is unknown, nothing was stored: there is a gap. */
 export function portions(layers: Column[], whole: Column): { layers: Column[]; others: Column } {
-  const reported = whole.some((v) => v != null); // a GPU that does not report the metric hides nothing of its processes
+  const reported = whole.some((v) => v != null); // a GPU that lacks the metric must not hide its processes
   const known = whole.map((stored, i) => {
     const sum = layers.reduce((n, layer) => n + (layer[i] ?? 0), 0),
       all = reported || layers.every((layer) => layer[i] == null) ? stored : sum;
@@ -145,13 +145,13 @@ export function portions(layers: Column[], whole: Column): { layers: Column[]; o
   };
 }
 
-/** Sums from below: the first layer is the lowest. */
+/** Cumulative sums: the first layer is the lowest. */
 export function stacked(layers: Column[]): Column[] {
   const sum = new Array<number>(layers[0]?.length ?? 0).fill(0);
   return layers.map((layer) => layer.map((v, i) => (v == null ? null : (sum[i] = sum[i]! + v))));
 }
 
-/** Layers as the page sees them, and before that as the history has them, by name. */
+/** Joins layers by name: from the page's samples, before that from the history. */
 export function joined(live: Layer[], stored: Layer[], before: number): Layer[] {
   const names = [...new Set([...live, ...stored].map((l) => l.name))];
   return names.map((name) => {
@@ -171,14 +171,14 @@ export function joined(live: Layer[], stored: Layer[], before: number): Layer[] 
   });
 }
 
-/** The same, that much later: to lie over what came after it. */
+/** The same, shifted in time to overlay a later period. */
 export const shifted = (h: History, seconds: number): History => ({
   ...h,
   series: h.series.map((s) => ({ ...s, times: s.times.map((t) => t + seconds) })),
 });
 
-/** From when to when heat throttled the GPU. The driver's count of such seconds says it best; without one, a GPU that was slowed
- *  within 5 degrees of its limit was slowed by that. */
+/** When heat throttled the GPU. The driver's counter of such seconds is most precise; without one, throttling within 5 degrees
+ * of the limit counts. */
 export function throttled(s: Series | undefined, stepSeconds: number, limit: Num): [number, number][] {
   const slowed = s && values(s, "throttle_reasons")?.mean,
     heat = s && values(s, "temperature_celsius"),

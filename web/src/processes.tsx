@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is on the GPUs: the twelve that matter, all on demand, in groups, filtered; a row opens its why below itself.
+// Processes on the GPUs: the twelve most important, all on demand, grouped, filtered; a row expands to its explanation.
 import { useMemo, useState } from "preact/hooks";
 import { Because, Do } from "./answer";
 import { DASH, duration, memory, percent, plainly, tied, watts } from "./format";
@@ -26,7 +26,7 @@ const FEW = 12,
   FEW_NARROW = 4,
   VIRTUAL = 80;
 
-/** Held VRAM and did nothing for long, as the daemon judges it: for how many seconds. */
+/** For how many seconds it has held VRAM idle, as the daemon judges it. */
 function idleFor(life: Life | undefined): number | null {
   return life?.held_idle ? (Date.parse(life.last_seen) - Date.parse(life.first_seen)) / 1000 : null;
 }
@@ -46,7 +46,7 @@ const WORDS: Record<string, string> = {
 const limitTitle = (r: Row) =>
   `Limited by ${r.limit!.words}, ${percent(r.limit!.share_percent)} of the time${r.limit!.second && r.limit!.second_percent ? `; then by ${r.limit!.second.replaceAll("_", " ")}, ${percent(r.limit!.second_percent)}` : ""}`;
 
-/** What keeps it from being faster, or what was found about it. */
+/** What limits it, or the finding about it. */
 function Limiting({ r, life, finding }: { r: Row; life?: Life; finding?: Finding }) {
   const idle = idleFor(life);
   if (finding && finding.severity !== "info") {
@@ -82,7 +82,7 @@ function Spark({ gpu, pid, now }: { gpu: number; pid: number; now: number }) {
   );
 }
 
-/** Of a model server, below its row: the model, and what it says of itself. */
+/** A row below a model server: the model, and its own figures. */
 function Serving({ r, told, columns }: { r: Row; told: [string, string][]; columns: number }) {
   return (
     <tr class="serving">
@@ -432,7 +432,7 @@ function List({
   );
 }
 
-/** Samples bring no processes: the table is drawn again when the list is another one, and every five seconds for the courses. */
+/** Samples contain no processes: redraws the table when the list changes, and every five seconds for the courses. */
 export const Processes = memo(
   List,
   (a, b) =>

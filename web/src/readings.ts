@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The six readings of a GPU that people look at, each against its limit and against what is usual here.
+// The six most important readings of a GPU, each against its limit and its usual range.
 import { celsius, DASH, memory, percent, watts } from "./format";
 import { areaLevel, type Level } from "./level";
 import type { Gpu, Num, Usual } from "./types";
@@ -103,7 +103,7 @@ const FIRST: Record<string, string[]> = {
   idle: ["VRAM", "Utilization", "Power", "Clock"],
 };
 
-/** The four that matter for what was found. */
+/** The four that matter for the finding. */
 export function mattering(all: Reading[], area: string): Reading[] {
   const order = FIRST[area] ?? ["Utilization", "Temperature", "Power", "VRAM"],
     rank = (x: Reading) => (order.indexOf(x.name) + all.length + 1) % (all.length + 1);

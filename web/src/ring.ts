@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page has seen itself: the last quarter of an hour of every GPU and process, in the shape that the history answers with. It works
-// without a history, and with one it is filled with what was before the page was opened.
+// What the page itself has seen: the last quarter of an hour of every GPU and process, in the shape of a history answer. Works
+// without a history, which otherwise fills in the time before the page was opened.
 import { limitOf } from "./limit";
 import { type Column, type Layer, pace } from "./plots";
 import type { Gpu, History, Num, Series } from "./types";
@@ -23,7 +23,7 @@ interface Track {
   limits?: (string | null)[];
 }
 
-/** Columns over one list of times. Something new has nothing before it. */
+/** Columns over a common list of times. A new column is empty before its first value. */
 class Book {
   times: number[] = [];
   tracks = new Map<string, Track>();
@@ -52,7 +52,7 @@ class Book {
     if (this.times[0]! < at - 1.2 * KEPT) this.trim(at - KEPT);
   }
 
-  /** Not with every sample: moving all of it is the expensive part. */
+  /** Not with every sample: moving everything is expensive. */
   private trim(from: number) {
     const gone = this.times.findIndex((t) => t >= from);
     this.times.splice(0, gone);
@@ -72,8 +72,8 @@ class Book {
 const gpus = new Book(),
   processes = new Book();
 let step = 1, // seconds between samples
-  coarse = 0, // the same of what was filled in
-  filledTo = 0; // until when that was
+  coarse = 0, // the same for the filled-in part
+  filledTo = 0; // end of the filled-in part
 export let opened = 0; // seconds: when the page saw its first sample
 
 const gpuRows = (list: Gpu[]) =>
@@ -105,7 +105,7 @@ export function pushProcesses(ms: number, list: Gpu[]): void {
   );
 }
 
-/** What was stored before the first sample that the page saw, and while it saw none. */
+/** Fills in what was stored before the page's first sample, and while it saw none. */
 export function fill(h: History): void {
   const seen = gpus.times,
     kept = [...gpus.tracks.values()],
@@ -160,7 +160,7 @@ export function fill(h: History): void {
   for (const { t, rows } of all) gpus.add(t, rows);
 }
 
-/** A pause that is longer was a gap, in what is seen from a time on. */
+/** The pause that counts as a gap, from a time on. */
 export const apart = (from = -Infinity) => Math.max(3.5 * step + 1, filledTo > from ? 2.5 * coarse : 0);
 
 const history = (book: Book, of: Track[], from?: number): History => ({
@@ -176,7 +176,7 @@ const history = (book: Book, of: Track[], from?: number): History => ({
   })),
 });
 
-/** Everything of the GPUs. Its columns grow: what draws it draws it again with each sample. */
+/** Everything about the GPUs. Its columns grow, so users redraw with each sample. */
 export const recent = (from?: number): History =>
   history(
     gpus,
@@ -184,10 +184,10 @@ export const recent = (from?: number): History =>
     from,
   );
 
-/** What limited a GPU, over the times of `recent`. */
+/** What limited a GPU, at the times of `recent`. */
 export const limits = (gpu: number): (string | null)[] => gpus.tracks.get(String(gpu))?.limits ?? [];
 
-/** The processes of a GPU, those with most first. */
+/** The processes of a GPU, largest first. */
 export function layers(gpu: number, most: number): Layer[] {
   const weight = (t: Track) =>
     OF_PROCESS.reduce(

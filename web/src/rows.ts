@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes as rows of a table: sorted, filtered, in groups. Nothing here touches the document.
+// Processes as rows of a table: sorted, filtered, grouped. Does not touch the document.
 import { brief, percent } from "./format";
 import { levelOf, RANK } from "./level";
 import { sum } from "./model";
@@ -27,13 +27,13 @@ export function sorted(list: Row[], key: SortKey, down: boolean): Row[] {
   return [...list].sort((a, b) => {
     const x = value(a),
       y = value(b);
-    if (x === null || y === null) return x === y ? a.pid - b.pid : x === null ? 1 : -1; // unknown ones stay below either way
+    if (x === null || y === null) return x === y ? a.pid - b.pid : x === null ? 1 : -1; // unknown ones stay last either way
     const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
     return (down ? -order : order) || a.gpu - b.gpu || a.pid - b.pid;
   });
 }
 
-/** What matters first: what a finding is about, then what works, then what holds most. */
+/** Most important first: with a finding, then by work, then by memory. */
 export function byWeight(list: Row[], findings: Finding[]): Row[] {
   const level = new Map<number, number>();
   for (const f of findings)
@@ -49,7 +49,7 @@ export function byWeight(list: Row[], findings: Finding[]): Row[] {
   );
 }
 
-/** Every word must occur; "user:alice" and the like look at one field only. */
+/** Every word must occur; "user:alice" and the like match only one field. */
 export function filtered(list: Row[], query: string): Row[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return list;
@@ -110,7 +110,7 @@ export function grouped(list: Row[], key: Exclude<GroupKey, "">): Group[] {
     .sort((a, b) => (b.memory_mb ?? -1) - (a.memory_mb ?? -1));
 }
 
-/** Tokens for each joule of all processes of the model; null where a power or every rate is not known. */
+/** Tokens per joule over all processes of the model; null if a power or every rate is unknown. */
 export function tokensPerJoule(r: Row, list: Row[]): Num {
   if (r.tokens_per_second == null) return null;
   const same = r.model ? list.filter((other) => other.model === r.model) : [r];
@@ -120,7 +120,7 @@ export function tokensPerJoule(r: Row, list: Row[]): Num {
   return watts > 0 ? tokens / watts : null;
 }
 
-/** What a model server says of itself, as names and words; empty for all others. What it does not say is left out. */
+/** A model server's own figures, as names and words; empty for other processes. Omits unknown ones. */
 export function serving(r: Row, list: Row[]): [string, string][] {
   const perJoule = tokensPerJoule(r, list),
     requests = [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a chart draws, and where: steps of axes, gaps, places of labels. Nothing here touches the document.
+// What a chart draws, and where: steps of axes, gaps, positions of labels. Does not touch the document.
 import type { Level } from "./level";
 import type { Column } from "./plots";
 
@@ -25,29 +25,29 @@ export interface Picture {
   from: number;
   to: number;
   live: boolean;
-  end: string; // what the end of a live one is
-  at: number | null; // a moment that is marked
+  end: string; // the label at the end of a live chart
+  at: number | null; // the marked moment
   lines: Line[];
   parts: Part[] | null; // a stack, from below
-  rest: { label: string; values: Column } | null; // what is left of the whole, blank
-  bands: [Column, Column][]; // the widest first
+  rest: { label: string; values: Column } | null; // the rest of the whole, left blank
+  bands: [Column, Column][]; // widest first
   refs: { value: number; label: string; level: Level }[];
   marks: { from: number; to: number; level: Level; text: string }[];
   lanes: Lane[];
-  gap: number; // seconds: what is further apart was not recorded
+  gap: number; // seconds: a longer distance means that nothing was recorded
   top: number | null;
   bottom: number;
   digits: number;
   text: (v: number) => string;
-  older: string; // what is said of the time before the first value
+  older: string; // text for the time before the first value
 }
 
-/** There is nothing to draw at any time: what the picture is of is not reported. */
+/** There is nothing to draw: the metric is not reported. */
 export function isEmpty(p: Picture): boolean {
   return !p.parts?.length && p.lines.every((l) => l.values.every((v) => v == null));
 }
 
-/** Steps that people count in, at most `most` of them. */
+/** Round steps, at most `most` of them. */
 export function ticks(low: number, high: number, most: number): number[] {
   const raw = (high - low) / Math.max(1, most);
   if (!(raw > 0) || !Number.isFinite(raw)) return [];
@@ -62,7 +62,7 @@ const STEPS = [
   2592000, 5184000,
 ];
 
-/** Whole minutes, hours and days of the reader's clock. */
+/** Whole minutes, hours and days in the reader's time zone. */
 export function timeTicks(from: number, to: number, most: number): number[] {
   const least = (to - from) / Math.max(1, most),
     step = STEPS.find((n) => least <= n) ?? 7776000 * Math.ceil(least / 7776000),
@@ -74,7 +74,7 @@ export function timeTicks(from: number, to: number, most: number): number[] {
   );
 }
 
-/** Highest and lowest of what is drawn, with what limits it. */
+/** The range of everything drawn, including limits. */
 export function range(p: Picture): [number, number] {
   let low = Infinity,
     high = -Infinity;
@@ -107,7 +107,7 @@ export function range(p: Picture): [number, number] {
   return [floor, Math.ceil((high * 1.01) / step) * step];
 }
 
-/** Moves labels apart, as little as needed: places from above, each at least `apart` below the last, none below `end`. */
+/** Moves labels apart as little as needed: from the top, each at least `apart` below the previous one, none below `end`. */
 export function spreadLabels(places: number[], apart: number, begin: number, end: number): number[] {
   const order = places.map((y, i) => ({ y, i })).sort((a, b) => a.y - b.y);
   order.forEach((o, k) => (o.y = Math.max(o.y, k ? order[k - 1]!.y + apart : begin)));
@@ -121,7 +121,7 @@ export function spreadLabels(places: number[], apart: number, begin: number, end
   return out;
 }
 
-/** Where nothing was recorded between two times. */
+/** Periods without data between two times. */
 export function gaps(p: Pick<Picture, "times" | "from" | "to" | "gap" | "live">): [number, number][] {
   const inside = p.times.filter((t) => t >= p.from && t <= p.to),
     found: [number, number][] = [];

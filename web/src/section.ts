@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which section is looked at: the address has it, so that a reload or a link shows the same.
-const SETTLE = 3000, // ms: what comes late (charts, tables) must not push a section away again
+// The current section: the address contains it, so that a reload or a link shows the same.
+const SETTLE = 3000, // ms: what loads late (charts, tables) must not push a section away again
   GESTURES = ["wheel", "touchmove", "pointerdown", "keydown"];
-let led = location.hash !== ""; // the address leads, until a hand moves the page
+let led = location.hash !== ""; // the address decides until the reader scrolls
 
 addEventListener("hashchange", () => (led = true));
 for (const type of GESTURES) addEventListener(type, () => (led = false), { passive: true, capture: true });
 
-/** Goes where the address points, as soon and as long as that is needed. */
+/** Scrolls to the section in the address, for as long as late content moves it. */
 export function toSection(): void {
   const end = performance.now() + SETTLE;
   const look = () => {
@@ -19,7 +19,7 @@ export function toSection(): void {
   look();
 }
 
-/** Says which of some sections is at the top, or was asked for, and keeps the address so. */
+/** Reports which section is at the top, or was requested, and updates the address. */
 export function onSection(ids: readonly string[], say: (id: string) => void): () => void {
   let waiting = 0,
     here = "";

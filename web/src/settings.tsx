@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings in force and where each comes from. Read only: they live in files that people keep.
+// The active settings and their origins. Read-only: they live in files that people edit.
 import { useState } from "preact/hooks";
 import { Missing, useAsked } from "./asked";
 import { Scroll, Section } from "./parts";

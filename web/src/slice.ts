@@ -2,9 +2,9 @@
 // Long tables.
 import { useEffect, useRef, useState } from "preact/hooks";
 
-const MARGIN = 12; // rows beyond the window
+const MARGIN = 12; // rows beyond the visible part
 
-/** Hundreds of rows: only those in view are in the document. */
+/** For hundreds of rows: only those in view are in the document. */
 export function useSlice(on: boolean, count: number, height: number) {
   const box = useRef<HTMLTableSectionElement>(null);
   const [first, setFirst] = useState(0);

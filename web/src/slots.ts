@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A long time in a narrow strip: values in slots, drawn as an area that breaks where nothing was recorded.
+// A long period in a narrow strip: values in slots, drawn as an area that breaks where nothing was recorded.
 import type { History, Num } from "./types";
 
-/** The sum of all GPUs in slots; null where nothing was stored. */
+/** The sum of all GPUs per slot; null if nothing was stored. */
 export function sums(
   h: History,
   from: number,
@@ -20,7 +20,7 @@ export function sums(
         v = values[i];
       if (v != null && slot >= 0 && slot < slots) own[slot] = Math.max(own[slot] ?? 0, v);
     });
-    // Values may be further apart than slots: one stands for the slots up to the next.
+    // Values may be further apart than slots: one fills the slots up to the next.
     const reach = Math.ceil((Math.max(h.step_seconds, 60) / (to - from)) * slots) + 1;
     for (let i = slots - 1; i > 0; i--)
       for (let k = 1; own[i] == null && k <= reach && k <= i; k++) if (own[i - k] != null) own[i] = own[i - k]!;
@@ -31,7 +31,7 @@ export function sums(
   return all;
 }
 
-/** An area over slots of a box of 1000 x 100, in pieces that end at gaps. */
+/** An area over slots in a box of 1000 x 100, in pieces that end at gaps. */
 export function areaPath(values: (number | null)[], top: number): { area: string; line: string } {
   let area = "",
     line = "";
@@ -54,7 +54,7 @@ export function areaPath(values: (number | null)[], top: number): { area: string
   return { area, line };
 }
 
-/** Stretches without a value, as shares of the whole. */
+/** Stretches without a value, as fractions of the whole. */
 export function holes(values: (number | null)[]): [number, number][] {
   const found: [number, number][] = [];
   values.forEach((v, i) => {

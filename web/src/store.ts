@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the page and everything that changes it. Parts of the page look at it and are drawn again when it changes.
+// The state of the page and everything that changes it. Parts of the page read it and redraw when it changes.
 import { useEffect, useState } from "preact/hooks";
 import { now, sampled } from "./clock";
 import { connect, get, type Link, Refused, words } from "./live";
@@ -34,11 +34,11 @@ export interface State {
   view: View;
   link: Link;
   retryAt: number | null;
-  dead: boolean; // what is shown as now is no longer
-  notice: string | null; // why something is not as it was asked for
+  dead: boolean; // the data shown as current no longer is
+  notice: string | null; // why a request was not fulfilled as asked
   host: string;
-  sampleAt: number | null; // of the host's clock
-  receivedAt: number | null; // of this browser's
+  sampleAt: number | null; // by the host's clock
+  receivedAt: number | null; // by this browser's clock
   interval: number;
   gpus: Gpu[] | null; // now
   findings: Finding[]; // now, the worst first
@@ -50,21 +50,21 @@ export interface State {
   workers: Asked<Worker[]>;
   forecast: Forecast | null;
   lives: Life[]; // of the last hour
-  limits: LimitStretch[]; // of the last minutes, as the history has them
-  filled: number; // how often the last minutes were taken from the history
-  unfilled: string | null; // why they could not be
+  limits: LimitStretch[]; // of the last minutes, from the history
+  filled: number; // how often the last minutes were loaded from the history
+  unfilled: string | null; // why they could not be loaded
   past: { gpus: Gpu[]; why: Why; health: HealthVerdict[] } | null; // the moment of place.at
   span: { why: WhySpan; report: Report | null; events: PastEvent[] } | null; // the range of place
   busy: boolean;
   failed: string | null; // why there is neither `past` nor `span`
-  error: string | null; // why there is nothing of now
+  error: string | null; // why there is no current data
   history: boolean; // is there a history database?
   fleet: boolean; // is there a page of all hosts?
-  utcOffset: number | null; // minutes: of the times in the daemon's sentences
-  session: Session | null; // not known yet
+  utcOffset: number | null; // minutes: the zone of times in the daemon's sentences
+  session: Session | null; // null: unknown so far
 }
 
-/** What was asked for: an answer, why there is none, or neither yet. */
+/** A query: an answer, why there is none, or neither yet. */
 export interface Asked<T> {
   answer: T | null;
   problem: string | null;
@@ -116,7 +116,7 @@ function draw(): void {
   for (const w of watchers) w(state);
 }
 
-/** A sample, its answer and its processes arrive a few milliseconds apart and are drawn together; what a person did is drawn at once. */
+/** A sample, its answer and its processes arrive a few milliseconds apart and are drawn together; user actions at once. */
 export function set(change: Partial<State>, now = false): void {
   state = { ...state, ...change };
   if (now) draw();
@@ -143,7 +143,7 @@ const quiet = async (work: Promise<unknown>) => {
   }
 };
 
-/** Takes an answer; where none comes, the last one stays, with the reason. */
+/** Takes an answer; if there is none, keeps the last one, with the reason. */
 async function note<T>(key: "alerts" | "notifiers" | "workers", work: Promise<T>): Promise<void> {
   try {
     set({ [key]: { answer: await work, problem: null } });
@@ -152,7 +152,7 @@ async function note<T>(key: "alerts" | "notifiers" | "workers", work: Promise<T>
   }
 }
 
-/** A GPU that cannot be read has no list of processes. */
+/** A GPU that can't be read has no list of processes. */
 function whole(g: Gpu): Gpu {
   g.processes ??= [];
   g.absent ??= {};
@@ -167,7 +167,7 @@ const known = (m: Metrics): Partial<State> => ({
   error: null,
 });
 
-/** When a sample was taken, and came: the same one, asked for again, is as old as before. */
+/** When a sample was taken and arrived: the same one, received again, is not newer. */
 function arrived(timestamp: string): Partial<State> {
   const sampleAt = Date.parse(timestamp);
   if (sampleAt === state.sampleAt) return {};
@@ -175,17 +175,17 @@ function arrived(timestamp: string): Partial<State> {
   return { sampleAt, receivedAt: Date.now(), dead: false };
 }
 
-/** Three samples are late, or one of a link that is gone. */
+/** Three samples are late, or one on a lost link. */
 const isDead = () =>
   state.receivedAt != null &&
   Math.abs(Date.now() - state.receivedAt) / 1000 > (state.link === "live" ? 3 : 1) * state.interval + 2;
 
-/* The socket brings the figures of every sample. The answer with its evidence is asked for beside that, and the processes: with every
- * sample on a desktop, less often where there is much to send. */
+/* The socket brings the figures of every sample. The answer with its evidence and the processes are requested separately: with
+ * every sample on a desktop, less often if there is much to send. */
 let detailAt = 0;
 const asking = new Set<string>();
 
-/** One question at a time. */
+/** One query at a time. */
 async function ask<T>(path: string, take: (answer: T) => void): Promise<void> {
   if (asking.has(path)) return;
   asking.add(path);
@@ -216,7 +216,7 @@ function sample(summary: Summary, interval: number): void {
   if (same) ring.push(Date.parse(summary.timestamp), change.gpus!, interval);
   set(change);
   void explain();
-  if (state.workers.answer?.some((w) => w.state !== "running" && w.state !== "absent")) void guarded(); // the time left is worth a look
+  if (state.workers.answer?.some((w) => w.state !== "running" && w.state !== "absent")) void guarded(); // the time left changes
   const pause = summary.gpus.length > 32 ? 10000 : summary.gpus.length > 8 ? 5000 : 1500;
   if (!same || Date.now() - detailAt >= pause) void detail();
 }
@@ -227,7 +227,7 @@ const guarded = () =>
     get<{ workers: Worker[] }>("/api/guard").then((g) => g.workers),
   );
 
-/** What the tiles show beside the figures. */
+/** What the tiles show besides the figures. */
 const judged = () =>
   Promise.all([
     quiet(get<{ gpus: HealthVerdict[] }>("/api/gpu/health").then((h) => set({ health: h.gpus }))),
@@ -236,7 +236,7 @@ const judged = () =>
 
 const alerted = () => note("alerts", get<Alerts>("/api/alerts"));
 
-/** Whether it may act, and whether it can log out. */
+/** Whether the reader may act, and can log out. */
 export const signedIn = () => quiet(get<Session>("/api/session").then((session) => set({ session })));
 
 const told = () =>
@@ -258,7 +258,7 @@ const AFTER = 1000; // ms
 const CONCERNED: Record<string, () => Promise<unknown>> = { gpu_health: judged, alert: alerted, guard: guarded };
 const due = new Set<string>();
 
-/** Events come in bursts, one for each GPU: what they concern is asked for once, a moment later. */
+/** Events come in bursts, one per GPU: reload what they affect once, a moment later. */
 function happened(type: string): void {
   if (!(type in CONCERNED)) return;
   if (!due.size)
@@ -277,14 +277,14 @@ const lives = () =>
     ),
   );
 
-/** What was before the page was opened, or while it saw nothing. */
+/** Loads what happened before the page was opened, or while it saw nothing. */
 async function backfill(): Promise<void> {
   try {
     const many = (state.gpus?.length ?? 0) > 8;
     const recent = await get<History>(
       `/api/history?metric=${ring.LIVE.join()}&since=-${ring.KEPT}s&points=${many ? 90 : 450}`,
     );
-    // Nothing at all: is there a database that has nothing yet, or none?
+    // Nothing at all: is the database empty, or is there none?
     if (!recent.series.length && (await get<{ store: { state: string } }>("/api/health")).store.state === "off")
       return set({ history: false });
     ring.fill(recent);
@@ -292,7 +292,7 @@ async function backfill(): Promise<void> {
     if (!many)
       set({ limits: (await get<{ stretches: LimitStretch[] }>(`/api/history/limits?since=-${ring.KEPT}s`)).stretches });
   } catch (e) {
-    // A database that doesn't answer now is still there; the next one may work.
+    // A database that doesn't answer now still exists; the next query may work.
     set({ unfilled: words(e) });
   }
 }
@@ -300,7 +300,7 @@ async function backfill(): Promise<void> {
 let asked: AbortController | null = null;
 const LONG = 500; // ms
 
-/** Shows what `place` asks for; the last wish wins. */
+/** Loads what `place` names; the last request wins. */
 async function load(): Promise<void> {
   asked?.abort();
   const { place } = state;
@@ -310,7 +310,7 @@ async function load(): Promise<void> {
   }
   const mine = (asked = new AbortController());
   set({ busy: true, failed: null });
-  // For a moment what was shown before stays, paler; longer, it would pass for what was asked for.
+  // Keep the previous content for a moment, paler; longer, it would pass for the requested one.
   setTimeout(() => mine === asked && state.busy && set({ past: null, span: null }), LONG);
   try {
     if (place.at != null) {
@@ -354,9 +354,9 @@ const address = (how: "push" | "replace") =>
     location.pathname + writePlace(state.place, state.view) + location.hash,
   );
 
-let trail: Place[] = []; // where the page was before, one step after the other
+let trail: Place[] = []; // previous places, step by step
 
-/** Goes to a moment or a range; `settle` waits for a hand that still moves. What is still to come is refused. */
+/** Goes to a moment or a range; `settle` waits until a movement has ended. Refuses the future. */
 export function go(wanted: Place, how: "push" | "replace" = "push", settle = 0): void {
   const { refused, ...place } = checked(wanted, now()),
     before = state.place;
@@ -374,7 +374,7 @@ function move(place: Place, how: "push" | "replace", settle = 0): void {
   wish = window.setTimeout(() => void load(), settle);
 }
 
-/** One step back: out of a moment into the range around it, out of a range into the one before it. */
+/** One step back: from a moment to the range around it, from a range to the previous one. */
 export function goBack(): void {
   move(
     trail.pop() ?? (state.place.at != null && state.place.from != null ? { ...state.place, at: null } : NOW),
@@ -390,7 +390,7 @@ export const nowIsNext = () => {
 
 export const goNow = () => go(NOW);
 
-/** What the address asks for. */
+/** Goes to the place in the address. */
 function arrive(): void {
   const { refused, ...place } = readPlace(location.search, now());
   set({ place, view: readView(location.search), notice: refused ?? null }, true);
@@ -398,19 +398,19 @@ function arrive(): void {
   if (refused) address("replace");
 }
 
-/** Looks at the same in another way. */
+/** Shows the same data in another way. */
 export function look(view: Partial<View>): void {
   set({ view: { ...state.view, ...view } }, true);
   address("replace");
 }
 
-/** What the server wrote into the page. */
+/** Data that the server embedded in the page. */
 function embedded<T>(id: string): T | null {
   const element = document.getElementById(id);
   return element ? (JSON.parse(element.textContent!) as T) : null;
 }
 
-/** Done when something was on the screen, or should have been: nothing else comes in between. */
+/** Resolves when something was painted, or should have been: nothing else gets in between. */
 export const painted = () =>
   new Promise<void>((done) => {
     setTimeout(done, 500);
@@ -422,7 +422,7 @@ export const painted = () =>
     }).observe({ type: "paint", buffered: true });
   });
 
-/** Done when the first paint is worth it: all is there, or the wait for it has been long enough. */
+/** Resolves when the first paint is worthwhile: everything is loaded, or the wait was long enough. */
 export async function start(): Promise<void> {
   window.addEventListener("popstate", () => {
     arrive();
@@ -445,7 +445,7 @@ export async function start(): Promise<void> {
   if (!stored) set({ history: false });
   if (embedded<boolean>("first-fleet")) set({ fleet: true });
   set({ utcOffset: embedded<number>("first-utc-offset") });
-  if (metrics) arrive(); // with the clock of the host
+  if (metrics) arrive(); // with the host's clock
   const first = Promise.all([health && forecast ? null : judged(), metrics ? null : detail(), why ? null : explain()]);
   void first.then(() => {
     if (!metrics) arrive();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A day in one strip: power and findings, a click goes to a moment, dragging to a range. Above the answer, and in the timeline.
+// A day in one strip: power and findings; a click goes to a moment, dragging to a range. Above the answer, and in the timeline.
 import { useMemo, useRef, useState } from "preact/hooks";
 import { useAsked } from "./asked";
 import { now as hostNow } from "./clock";
@@ -17,7 +17,7 @@ export const DAY = 86400,
 
 export const iso = (ms: number) => new Date(ms).toISOString();
 
-/** The day that the strip shows: the last one, or the one around a moment that is longer ago. */
+/** The day of the strip: the last one, or the one around an earlier moment. */
 export function dayOf(s: State): { from: number; to: number; now: boolean } {
   const now = s.sampleAt ?? hostNow(),
     at = s.place.at ?? s.place.to;
@@ -82,7 +82,7 @@ export function Ticks({ from, to, most }: { from: number; to: number; most: numb
     <div class="ticks" aria-hidden="true">
       {timeTicks(from / 1000, to / 1000, most)
         .map((t) => [t, (100 * (t * 1000 - from)) / (to - from)] as const)
-        .filter(([, left]) => left > 2 && left < 98) // whole
+        .filter(([, left]) => left > 2 && left < 98) // entirely visible
         .map(([t, left]) => (
           <span key={t} style={{ left: `${left}%` }}>
             {tickText(t * 1000, (to - from) / 1000)}
@@ -92,7 +92,7 @@ export function Ticks({ from, to, most }: { from: number; to: number; most: numb
   );
 }
 
-/** A click goes to a moment, dragging to a range; the arrow keys of the slider go on from there. */
+/** A click goes to a moment, dragging to a range; the slider's arrow keys continue from there. */
 export function Strip({
   s,
   from,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Light, dark, or as the system is. Colors are in the style sheet; what draws on a canvas asks for them here.
+// Light, dark, or like the system. The style sheet has the colors; code that draws on a canvas gets them here.
 type Theme = "light" | "dark";
 const changed = new Set<() => void>();
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -11,7 +11,7 @@ function chosen(): Theme | null {
     const t = localStorage.getItem("theme");
     return t === "light" || t === "dark" ? t : null;
   } catch {
-    return null; // a browser that stores nothing
+    return null; // the browser stores nothing
   }
 }
 
@@ -36,7 +36,7 @@ export function toggleTheme(): void {
   turn();
 }
 
-/** A color of the style sheet as a canvas understands it. */
+/** A color of the style sheet in a form for the canvas. */
 export function ink(name: string): string {
   if (cache[name]) return cache[name];
   if (!probe) {

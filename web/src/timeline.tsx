@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Below the charts: who used the GPUs, when they were loud, and what made programs slow.
+// Below the charts: who used the GPUs, when they were loud, and what slowed programs down.
 import { Missing, useAsked } from "./asked";
 import { celsius, clock, duration, memory, percent } from "./format";
 import { type Lane, lanes, type Limited, limitLanes, type Stay } from "./lanes";
@@ -12,7 +12,7 @@ import { DAY, dayOf, iso, Marks, SLOTS, Strip, Ticks } from "./strip";
 import type { Gpu, History, Life, LimitStretch, PastEvent } from "./types";
 
 const MOST = 10,
-  LEAST = 0.4; // %: what has just begun is seen, too
+  LEAST = 0.4; // %: keeps short ones visible
 
 interface Window {
   from: number;
@@ -59,7 +59,7 @@ function LaneRow({ lane, w }: { lane: Lane; w: Window }) {
   );
 }
 
-/** What limited a program, from when to when. */
+/** What limited a program, and when. */
 function LimitRow({ lane, w }: { lane: Lane<Limited>; w: Window }) {
   return (
     <li>
@@ -116,7 +116,7 @@ function LoudRow({ h, gpu, w }: { h: History; gpu: History["series"][number]; w:
   );
 }
 
-/** When heat throttled a GPU; nothing where it did not. */
+/** When heat throttled a GPU; nothing if it did not. */
 function HotRow({ h, gpu, gpus, w }: { h: History; gpu: History["series"][number]; gpus: Gpu[]; w: Window }) {
   const limit = gpus.find((g) => g.index === gpu.gpu_index)?.temperature_limit_celsius,
     hot = throttled(gpu, h.step_seconds, limit);
@@ -141,7 +141,7 @@ function HotRow({ h, gpu, gpus, w }: { h: History; gpu: History["series"][number
 }
 
 interface Stored {
-  lanes: string; // which of them it is for
+  lanes: string; // the lanes that it is for
   lives: Life[];
   limits: LimitStretch[];
   complete: boolean;
@@ -155,7 +155,7 @@ const METRICS = {
   slow: "temperature_celsius,throttle_reasons,throttle_thermal_seconds",
 };
 
-/** What the history has for the lanes that are wanted. */
+/** The history for the selected lanes. */
 function useStored(s: State, span: string, tick: number): Asked<Stored> {
   const { lanes, gpu } = s.view,
     query = `${span}${gpu == null ? "" : `&gpu=${gpu}`}`;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs a token asks for it first, and acts then.
+// Actions that need a token ask for it first, then run.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { login, post, Refused, words } from "./live";
@@ -42,7 +42,7 @@ export function TokenForm({ done }: { done: () => void }) {
   );
 }
 
-/** Ends the session; where the page itself needs a token, it asks for one then. */
+/** Ends the session; if the page itself needs a token, it then asks for one. */
 export function LogOut() {
   const end = async () => {
     await fetch("/logout", { method: "POST", redirect: "manual" });
@@ -55,11 +55,11 @@ export function LogOut() {
   );
 }
 
-/** May there be buttons for this role? Who is signed in without it would be refused; who is not signed in is asked for a token. */
+/** Whether to show buttons for this role: a signed-in user without it would be refused; others are asked for a token. */
 export const mayTry = (session: Session | null, role: "silence" | "guard"): boolean =>
   session != null && (!session.signed_in || /\badmin\b/.test(session.roles) || session.roles.split(",").includes(role));
 
-/** What to know before a button is pressed, or why there is none. */
+/** What to know before pressing a button, or why there is none. */
 export function ActNote({ session, role }: { session: Session | null; role: "silence" | "guard" }) {
   if (!session || session.may_act) return null;
   return (
@@ -69,7 +69,7 @@ export function ActNote({ session, role }: { session: Session | null; role: "sil
   );
 }
 
-/** Runs what needs the token; asks for it first where it is missing. */
+/** Runs an action that needs the token; asks for it first if it is missing. */
 export function useAction(): { run: (path: string, body: unknown) => void; form: ComponentChildren; note: string } {
   const [wanted, setWanted] = useState<{ path: string; body: unknown } | null>(null);
   const [note, setNote] = useState("");

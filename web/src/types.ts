@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the API that the page uses; /openapi.json describes the whole.
+// The parts of the API that the page uses; /openapi.json describes all of it.
 export type Num = number | null | undefined;
 
 export interface Process {
@@ -20,7 +20,7 @@ export interface Process {
   world_size?: number | null;
   model?: string | null;
   started_at?: string | null;
-  tokens_per_second?: Num; // from here on what a model server says of itself
+  tokens_per_second?: Num; // from here on: a model server's own figures
   prompt_tokens_per_second?: Num;
   time_to_first_token_seconds?: Num;
   time_per_token_seconds?: Num;
@@ -34,10 +34,10 @@ export interface Process {
   absent?: Record<string, string>;
 }
 
-/** What keeps a process from being faster. */
+/** What limits a process. */
 export interface Limit {
   code: string;
-  words: string; // behind "limited by"
+  words: string; // follows "limited by"
   side: string; // gpu, link, host, others, none
   share_percent: number;
   second?: string | null;
@@ -205,8 +205,8 @@ export interface Why {
   timestamp: string;
   simulated: boolean;
   severity: Severity;
-  gpu_index: number | null; // which GPU the answer is about first
-  calm?: string | null; // what may be said where nothing was found
+  gpu_index: number | null; // the main GPU of the answer
+  calm?: string | null; // what to say if nothing was found
   gpus: WhyGpu[];
   machine: WhyPart;
   at?: string;
@@ -264,7 +264,7 @@ export interface PastEvent {
 
 export interface ReportRow {
   kind?: string;
-  name: string | null; // of what nobody used, or nothing accounts for
+  name: string | null; // null: idle, or not attributed
   hours: Num;
   busy_hours: Num;
   energy_joules: number;
@@ -274,7 +274,7 @@ export interface ReportRow {
 }
 
 export interface Life {
-  life: number; // a run has one
+  life: number; // identifies a run
   pid: number;
   gpu_index: number;
   name: string | null;
@@ -290,14 +290,14 @@ export interface Life {
   held_idle: boolean; // as the daemon judges it
 }
 
-/** Minutes in a row in which the same thing limited a process. */
+/** Consecutive minutes in which the same thing limited a process. */
 export interface LimitStretch {
   life: number;
   gpu_index: number;
   since: string;
   until: string;
   code: string;
-  words: string; // behind "limited by"
+  words: string; // follows "limited by"
   doing: string;
   side: string;
 }
@@ -389,7 +389,7 @@ export interface Worker {
   method?: string | null;
   dry_run?: boolean;
   claim?: string;
-  idle?: boolean; // paused for want of requests
+  idle?: boolean; // paused for lack of requests
   idle_after_seconds?: Num;
   last_asked_at?: string | null;
   last_evict_seconds?: Num;
