@@ -256,7 +256,10 @@ int address_sampler_new(struct address_sampler **ret, const struct env *env, int
 static bool maps_are_due(const struct address_sampler *s)
 {
     enum { AGAIN_MS = 30 * 1000 };
-    return !s->maps_at.ns || mono_since_ms(clock_mono(s->env->clock), s->maps_at) >= AGAIN_MS;
+    int64_t unknown = 0;
+    for (size_t i = 0; i < s->object_count; i++)
+        unknown += s->objects[i].path.len ? 0 : s->objects[i].samples;
+    return unknown * 4 > s->samples && mono_since_ms(clock_mono(s->env->clock), s->maps_at) >= AGAIN_MS;
 }
 
 void address_sampler_restart(struct address_sampler *s)
@@ -266,11 +269,11 @@ void address_sampler_restart(struct address_sampler *s)
         __atomic_store_n(&head->data_tail, __atomic_load_n(&head->data_head, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
         s->threads[i].run_ns = run_ns_of(s->env, s->pid, s->threads[i].tid);
     }
+    if (maps_are_due(s))
+        s->maps_at.ns = 0;
     s->since = clock_mono(s->env->clock);
     s->object_count = 0;
     s->samples = 0;
-    if (maps_are_due(s))
-        s->maps_at.ns = 0;
 }
 
 void address_sampler_read(struct address_sampler *s, struct address_samples *ret)

@@ -12,9 +12,9 @@ enum {
     QUICK_FREQUENCY = 997, /* a person waits: milliseconds must suffice */
     SAMPLES_LEAST = 8,
     PROCESSES_MAX = 4,
-    RUNS_PERMILLE = 300, /* of a core: less needs no explanation */
-    MAPS_AGAIN_MS = 60 * 1000,
-    MAPS_SOON_MS = 10 * 1000, /* without a model yet: a starting program is about to map it */
+    RUNS_PERMILLE = 300,      /* of a core: less needs no explanation */
+    MAPS_SOON_MS = 10 * 1000, /* a starting program is about to map its model; then twice as long each time */
+    MAPS_LATE_MS = 320 * 1000,
     MAPS_BYTES_MAX = 4 << 20,
     MODEL_FILES_MAX = 64,
 };
@@ -156,9 +156,9 @@ void code_look(struct evidence_reader *r, struct evidence_memory *w, bool full)
     }
     if (!m->sampler ? !m->is_refused : full)
         start(r, w);
-    int64_t again_ms = reading_or(m->model_bytes, 0) > 0 ? MAPS_AGAIN_MS : MAPS_SOON_MS;
-    if (full && runs && (!m->maps_at.ns || mono_since_ms(r->now, m->maps_at) >= again_ms) && budget_take(r)) {
+    if (full && runs && (!m->maps_at.ns || mono_since_ms(r->now, m->maps_at) >= m->maps_again_ms) && budget_take(r)) {
         find_models(r, w);
+        m->maps_again_ms = MIN_OF(MAX_OF(2 * m->maps_again_ms, (int64_t)MAPS_SOON_MS), (int64_t)MAPS_LATE_MS);
         m->maps_at = r->now;
     }
 }

@@ -53,13 +53,16 @@ struct code_memory {
     struct reading shares[ADDRESS_GROUPS]; /* permille of the CPU time */
     char object[EVIDENCE_NAME_SIZE];
     struct mono maps_at;
+    int64_t maps_again_ms;
     struct reading model_bytes;
 };
 
 struct peer_memory {
-    struct mono at, cpu_at;
-    uint64_t inode; /* of the file it waits on */
-    int32_t pid;    /* at the other end; 0 unknown */
+    struct mono at, found_at, cpu_at; /* when its file was read; when the other end was searched for */
+    int64_t again_ms;                 /* until the next search */
+    int64_t fd;                       /* the file it waits on; -1: not a single one */
+    bool at_lock;
+    int32_t pid; /* at the other end; 0 unknown */
     int64_t start_ticks, cpu_ticks;
     struct reading cpu;
     bool sleeps; /* in a select or poll without files */

@@ -12,7 +12,8 @@
 #include "host/linux/evidence/internal.h"
 
 enum {
-    AGAIN_MS = 10 * 1000,
+    AGAIN_MS = 10 * 1000, /* doubles for the same file: a search takes milliseconds */
+    AGAIN_MAX_MS = 160 * 1000,
     EXPENSIVE = 32, /* counts as this many files */
     TABLE_BYTES = 4 << 20,
     FILES_OF_ONE = 256,
@@ -393,7 +394,7 @@ static void look_at_cpu(struct evidence_reader *r, struct peer_memory *m)
         return;
     if (!read_peer_stat(r, m->pid, NULL, 0, &stat) || stat.start_ticks != m->start_ticks) {
         m->pid = 0;
-        m->at.ns = 0;
+        m->at.ns = m->found_at.ns = 0;
         return;
     }
     if (m->cpu_at.ns)
@@ -422,8 +423,15 @@ void peer_look(struct evidence_reader *r, struct evidence_memory *w, size_t firs
     if (waits < 2 || !at_it || (m->at.ns && mono_since_ms(r->now, m->at) < AGAIN_MS) || r->share_left < EXPENSIVE ||
         !read_syscall(r, w, &by))
         return;
-    r->share_left -= EXPENSIVE;
+    bool same = m->found_at.ns && m->fd == by.fd && m->at_lock == by.is_lock && m->sleeps == by.sleeps;
     m->at = r->now;
+    if (same && mono_since_ms(r->now, m->found_at) < m->again_ms)
+        return;
+    r->share_left -= EXPENSIVE;
+    m->again_ms = same ? MIN_OF(2 * m->again_ms, (int64_t)AGAIN_MAX_MS) : AGAIN_MS;
+    m->found_at = r->now;
+    m->fd = by.fd;
+    m->at_lock = by.is_lock;
     find_peer(r, w, &by);
 }
 
