@@ -31,6 +31,13 @@ def test_the_first_answer_is_the_cause_that_was_put_in(which):
     assert got["contradictions"] == 0, why
 
 
+@pytest.mark.slow
+def test_no_surface_contradicts_another():
+    """Every scenario of the simulator and every recorded host, through why, status, --line, --json and health: no exceptions."""
+    done = subprocess.run([sys.executable, str(TRUTH), "--surfaces", "--binary", str(WHIRR)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_seed_is_one_machine_for_ever(tmp_path):
     sys.path.insert(0, str(ROOT / "tests" / "truth"))
     import machines

@@ -449,10 +449,19 @@ void table_status(struct buf *out, const struct page *page, const struct snapsho
 
 void table_status_hints(struct buf *out, const struct page *page, const struct snapshot *s)
 {
-    char text[64];
+    char text[64 + AREAS_WORDS], areas[AREAS_WORDS] = "";
+    unsigned missing = 0;
     if (!s->gpu_count)
         return;
-    snprintf(text, sizeof text, "why: whirr why%slive: whirr top", page_dot(page));
+    for (size_t i = 0; s->verdict && i < MIN_OF(s->gpu_count, s->verdict->gpu_count); i++)
+        if (s->gpus[i].state == GPU_OK)
+            missing |= AREAS_OF_CALM & ~s->verdict->gpus[i].looked;
+    const struct finding *first = verdict_main(s->verdict);
+    if (first && first->severity > SEVERITY_INFO)
+        missing = 0;
+    areas_words(missing, areas); /* a quick look that finds nothing has not looked at everything, and says so */
+    snprintf(text, sizeof text, "%s%s%swhy: whirr why%slive: whirr top", missing ? "not looked at: " : "", areas,
+             missing ? page_dot(page) : "", page_dot(page));
     page_ink(out, page, INK_FAINT, str_from(text));
     buf_char(out, '\n');
 }

@@ -270,7 +270,10 @@ static void suggest_for(const struct facts *f, struct why_part *part, const stru
         suggest_air(f, part);
         break;
     case FINDING_AIRFLOW: suggest_air(f, part); break;
-    case FINDING_NEIGHBOUR_HEAT: suggest_add(part, "Leave a free slot or more air between the GPUs."); break;
+    case FINDING_NEIGHBOUR_HEAT:
+        if (!find_cause(part, FINDING_AIRFLOW))
+            suggest_add(part, "Leave a free slot or more air between the GPUs.");
+        break;
     case FINDING_HEAT_LIMIT:
         if (!find_cause(part, FINDING_AIRFLOW))
             suggest_add(part, "Check airflow, fans and filters.");

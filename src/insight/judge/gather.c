@@ -162,7 +162,10 @@ void gather_looked(struct collection *c, size_t position, const struct gpu *gpu,
         const char *what;
     } areas[] = {
         {AREA_ERRORS, was_looked_at(gpu->ecc_uncorrected) && was_looked_at(gpu->recovery_action), "error counters"},
-        {AREA_LINK, gpu->pcie_width.state == READING_OK || (has_no_link(gpu) && was_looked_at(gpu->pcie_width)), "PCIe link"},
+        {AREA_LINK,
+         (gpu->pcie_width.state == READING_OK && was_looked_at(gpu->pcie_width_max)) ||
+             (has_no_link(gpu) && was_looked_at(gpu->pcie_width)),
+         "PCIe link"},
         {AREA_HEAT, was_looked_at(gpu->temp_mdegc), "temperature"},
         {AREA_FAN, was_looked_at(gpu->fan_permille) || was_looked_at(gpu->fan_rpm), "fan"},
         {AREA_POWER, gpu->power_mw.state == READING_OK || (has_no_link(gpu) && was_looked_at(gpu->power_mw)), "power"},
