@@ -68,4 +68,5 @@ def test_status_shows_what_was_at_work_and_what_a_program_waits_for(sim):
 def test_a_stopped_program_is_called_stopped(sim):
     row = next(line for line in sim("stopped-rank", "ps").out.splitlines() if line.split()[:1] == ["0"])
     assert "  stopped  " in row and "copies" not in row, row
-    assert "is stopped and uses nothing of the GPU but its memory" in " ".join(sim("stopped-rank", "why", "--gpu", "0").out.split())
+    assert "is stopped." in " ".join(sim("stopped-rank", "why", "--gpu", "0").out.split())
+    assert "is stopped and uses nothing of the GPU but its memory" in " ".join(sim("stopped-rank", "why", row.split()[1]).out.split())
