@@ -128,6 +128,12 @@ static bool has_lower_limit(const struct gpu *gpu)
     return reading_get(gpu->power_limit_mw, &limit) && reading_get(gpu->power_limit_default_mw, &stock) && limit < stock;
 }
 
+/* A link that sends packets again looks whole: without a counter nothing is known of it. */
+static bool link_is_counted(const struct gpu *gpu)
+{
+    return gpu->pcie_replays.state == READING_OK || gpu->pcie_corrected_errors.state == READING_OK || cooling_is_shared(gpu);
+}
+
 static bool is_calm_work(const struct facts *f, const struct why_part *part)
 {
     if (part->severity > SEVERITY_INFO || find_cause(part, FINDING_CPU_HEAT) || find_cause(part, FINDING_INSTANCE_LOAD) ||
@@ -135,7 +141,7 @@ static bool is_calm_work(const struct facts *f, const struct why_part *part)
         return false;
     return f->load == LOAD_BUSY && !is_troubled(f) && !f->activity.throttled_by && !has_symptom(f, SYMPTOM_UNUSUAL) &&
            f->activity.code != ACTIVITY_FAILING && f->heat != HEAT_UNKNOWN && verdict_is_calm(f->verdict, f->gpu->index) &&
-           !power_contradicts_load(f->gpu);
+           !power_contradicts_load(f->gpu) && link_is_counted(f->gpu);
 }
 
 /* GPUs of the same model at work beside it, among whose clocks and watts its own lie; 0: it differs, or too few can be compared. */
