@@ -111,7 +111,7 @@ const PICTURES = {
     end: 7200,
     query: "?at=-1h",
   },
-  leak: { source: "sim:scenario=vram-leak,start=850,speed=10", past: ["20", "scenario=vram-leak", "5"] },
+  leak: { source: "sim:scenario=vram-leak,start=850,speed=2", past: ["20", "scenario=vram-leak", "5"] },
   settings: {
     source: "sim:gpus=2,scenario=training,fault=lost@1",
     size: TALL,

@@ -58,7 +58,7 @@ const onScreen = (what) =>
   });
 
 test("which process leaks: no action, it is on the first screen", { skip }, async (t) => {
-  const d = await daemon(t, "sim:scenario=vram-leak,start=850,speed=10");
+  const d = await daemon(t, "sim:scenario=vram-leak,start=850,speed=2");
   const leak = await eventually(async () =>
     (await ask(d, "/api/gpu/metrics")).findings.find((f) => f.code === "vram_full_soon"),
   );

@@ -116,7 +116,7 @@ test("a hidden tab is paused, and says so in its title", { skip }, async (t) => 
 });
 
 test("memory that runs out has a name", { skip }, async (t) => {
-  const d = await daemon(t, "sim:scenario=vram-leak,start=850,speed=10");
+  const d = await daemon(t, "sim:scenario=vram-leak,start=850,speed=2");
   const page = await visit(t, "about:blank");
   await eventually(async () => (await ask(d, "/api/forecast")).gpus[0].memory.process);
   await page.goto(d.url);
@@ -396,7 +396,7 @@ test("header and answer name the same thing as the worst", { skip }, async (t) =
   await said("sim:scenario=reserved", "is reserved for alice, and finetune.py");
   const none = await said("drm", "No GPU was found on this host.");
   assert.doesNotMatch(await none.locator("header").innerText(), /Nothing unusual/i);
-  const leaks = await said("sim:gpus=2,scenario=vram-leak,start=850,speed=10", "will run out of memory");
+  const leaks = await said("sim:gpus=2,scenario=vram-leak,start=850,speed=2", "will run out of memory");
   const gpu = async (where) => /GPU \d/.exec(await leaks.locator(where).innerText())?.[0];
   await eventually(async () => {
     const [a, b] = [await gpu(".verdict .text"), await gpu("#answer .sentence")];
