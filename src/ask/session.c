@@ -151,6 +151,13 @@ static void remember_gpus(struct session *s)
     engine_unlock_judge(s->engine);
 }
 
+/* A recording brings its own past, of another time and often another host. */
+static bool plays_recording(const struct session *s)
+{
+    const struct source_ops *ops = s->source_count ? source_of_spec(s->sources[s->source_count - 1], NULL) : NULL;
+    return ops && ops->recorded;
+}
+
 static int open_engine(struct session *s, struct error *err)
 {
     if (!s->source_count && s->cli->settings && !env_is_recorded(&s->cli->env))
@@ -165,7 +172,7 @@ static int open_engine(struct session *s, struct error *err)
     s->engine = engine_new(&options, err);
     if (s->engine && s->cli->settings)
         engine_set_findings(s->engine, s->cli->settings);
-    if (s->engine && !env_is_recorded(&s->cli->env))
+    if (s->engine && !env_is_recorded(&s->cli->env) && !plays_recording(s))
         remember_gpus(s);
     if (s->engine && s->cli->settings && !env_is_recorded(&s->cli->env))
         engine_add_annotate(s->engine, add_leases, s);

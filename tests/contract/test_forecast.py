@@ -48,7 +48,7 @@ def test_a_leak_is_foreseen(start, tmp_path):
     rules = tmp_path / "rules.toml"
     rules.write_text('[[alert]]\nname = "filling"\nwhen = "vram_full_seconds < 10min"\nfor = "0s"\nseverity = "warning"\n')
     d = start("--interval", "0.2", "--store", f"sqlite:{tmp_path}/whirr.db", "--config", str(rules),
-              source="sim:scenario=vram-leak,start=850,speed=10")
+              source="sim:scenario=vram-leak,start=850,speed=2")
     first = shapes.check(d.json("/api/forecast"), FORECAST)
     assert first["remembered"] and all(g["memory"]["seconds"] is None for g in first["gpus"])
 

@@ -231,23 +231,23 @@ def test_a_changed_place_says_where_the_old_history_is(start, tmp_path):
     assert run(first)[1] is None
 
 
-PAGE = 4096  # of a history's file
+FILE_PAGE = 4096  # of a history's file
 
 
 def damage_truncated(data):
-    return data[:len(data) // 2 // PAGE * PAGE]
+    return data[:len(data) // 2 // FILE_PAGE * FILE_PAGE]
 
 
 def damage_overwritten(data):
-    return damaged_page(data, b"\xa5" * PAGE, largest=True)
+    return damaged_page(data, b"\xa5" * FILE_PAGE, largest=True)
 
 
 def damage_zeroed(data):
-    return damaged_page(data, bytes(PAGE), largest=True)
+    return damaged_page(data, bytes(FILE_PAGE), largest=True)
 
 
 def damage_index(data):
-    return damaged_page(data, b"\xff" * PAGE, largest=False)
+    return damaged_page(data, b"\xff" * FILE_PAGE, largest=False)
 
 
 def damaged_page(data, page, largest):
@@ -258,7 +258,7 @@ def damaged_page(data, page, largest):
         with contextlib.closing(sqlite3.connect(f.name)) as db:
             kind = "table" if largest else "index"
             number, = db.execute(f"SELECT rootpage FROM sqlite_master WHERE type = '{kind}' AND rootpage > 3 ORDER BY rootpage DESC LIMIT 1").fetchone()
-    return data[:(number - 1) * PAGE] + page + data[number * PAGE:]
+    return data[:(number - 1) * FILE_PAGE] + page + data[number * FILE_PAGE:]
 
 
 @pytest.mark.parametrize("damage", [damage_truncated, damage_overwritten, damage_zeroed, damage_index])
@@ -269,7 +269,7 @@ def test_damage_is_said_or_the_file_is_put_aside(start, tmp_path, damage):
     d.wait_stored(4)
     d.stop()
     with contextlib.closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA page_size").fetchone() == (PAGE,)
+        assert db.execute("PRAGMA page_size").fetchone() == (FILE_PAGE,)
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     whole = path.read_bytes()
     path.write_bytes(damage(whole))

@@ -101,8 +101,8 @@ def test_programs_without_a_lease_on_a_reserved_gpu_are_found_and_left_alone(lea
         why = json.loads(leased.daemon.whirr("why", "--json").stdout)
         return [f for f in why["findings"] if f["code"] == "lease_ignored"]
 
-    finding = eventually(found)[0]
-    assert finding["gpu_index"] == 0 and finding["headline"].startswith('GPU 0 is reserved for nobody ("paper"), and ') and finding["severity"] == "notice"
+    finding = eventually(lambda: [f for f in found() if f["headline"].startswith('GPU 0 is reserved for nobody ("paper"), and ')], explain=found)[0]
+    assert finding["gpu_index"] == 0 and finding["severity"] == "notice"
     assert "gpu_lease" in leased.daemon.get("/metrics").body.decode()
 
 

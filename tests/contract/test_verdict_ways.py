@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One verdict by every way to ask for it: a recorded machine, a recording, the library, events, and what a command's exit code says."""
 import json
+import re
 import subprocess
 import sys
 
@@ -29,7 +30,11 @@ def by_commands(*options, **env):
     done = {command: run_whirr(command, "--json", *options, **env) for command in ("why", "status", "health")}
     bodies = {command: json.loads(d.stdout) for command, d in done.items()}
     assert done["health"].returncode == EXIT[bodies["health"]["state"]] and done["why"].returncode == done["status"].returncode == 0
-    return {command: first(body) for command, body in bodies.items()}
+    said = {command: first(body) for command, body in bodies.items()}
+    unread = any(key.startswith("pcie_") and why == "unread" for gpu in bodies["status"]["gpus"] for key, why in gpu["absent"].items())
+    if unread and said["why"][1].startswith("pcie_"):  # a quick look that leaves links out says so
+        assert re.search("not looked at: .*link", run_whirr("status", *options, **env).stdout) and said.pop("status")[0] == "info"
+    return said
 
 
 def by_library(**options):
@@ -124,7 +129,7 @@ def test_what_could_not_be_looked_at_is_named(tmp_path):
     log.write_text("4,0,1000000,-;Linux version 6.1\n")
     missing = [g["not_looked"] for g in json.loads(run_whirr("why", "--json", "--sysroot", root, **answers(root)).stdout)["gpus"]]
     text = " ".join(run_whirr("why", "-v", "--sysroot", root, **answers(root)).stdout.split())
-    assert any(missing) and not all(missing) and text.count("Not at ") == sum(m is not None for m in missing)
+    assert any(missing) and text.count("Not at ") == sum(m is not None for m in missing)
     assert all("Not at " + m in text for m in missing if m)
 
 
