@@ -122,14 +122,6 @@ static void judge_rule(struct step *step, const struct alert_rule *rule)
 
 /* ---- findings ---- */
 
-static const struct gpu *alert_step_gpu_of(const struct snapshot *s, int gpu_index)
-{
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (s->gpus[i].index == gpu_index)
-            return &s->gpus[i];
-    return NULL;
-}
-
 /* Findings about activity belong to their process; all others to the GPU, whichever process they name at the moment. */
 static const struct process *process_of(const struct gpu *gpu, const struct finding *f)
 {
@@ -155,7 +147,7 @@ static void tell_worse(struct step *step, const struct alert_rule *rule, struct 
 static void judge_finding(struct step *step, const struct alert_rule *rule, const struct finding *f)
 {
     struct alert_set *set = step->set;
-    struct subject s = {.snapshot = step->snapshot, .gpu = alert_step_gpu_of(step->snapshot, f->gpu_index)};
+    struct subject s = {.snapshot = step->snapshot, .gpu = snapshot_gpu(step->snapshot, f->gpu_index)};
     s.process = process_of(s.gpu, f);
     struct alert *a = set->count ? alert_find(set, rule, &s) : NULL;
     bool is_new = !a;

@@ -102,14 +102,20 @@ static bool pci_matches(const char *pci, const char *which)
     return strcasecmp(pci, tail) == 0 || (asked == 7 && len >= 7 && strcasecmp(pci + len - 7, which) == 0);
 }
 
+const struct gpu *snapshot_gpu(const struct snapshot *s, int index)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].index == index)
+            return &s->gpus[i];
+    return NULL;
+}
+
 int snapshot_find_gpu(const struct snapshot *s, const char *which)
 {
     int64_t index;
     if (strlen(which) <= 3 && str_to_i64(str_from(which), &index)) {
-        for (size_t i = 0; i < s->gpu_count; i++)
-            if (s->gpus[i].index == index)
-                return (int)i;
-        return -1;
+        const struct gpu *gpu = snapshot_gpu(s, (int)index);
+        return gpu ? (int)(gpu - s->gpus) : -1;
     }
     int found = -1;
     for (size_t i = 0; i < s->gpu_count; i++) {

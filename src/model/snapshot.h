@@ -101,6 +101,7 @@ enum { ALL_GPUS = -1 };
 
 /* "--gpu": index, UUID (a unique prefix suffices, with or without "GPU-") or PCI address. -1: no match or several. */
 int snapshot_find_gpu(const struct snapshot *s, const char *which);
+const struct gpu *snapshot_gpu(const struct snapshot *s, int index); /* NULL: none has this index */
 
 /* Whether a GPU's memory counts in the host's total: integrated graphics don't if a GPU with its own memory exists, and no pool
  * counts twice. GPUs that don't count get work only if named. */

@@ -74,14 +74,6 @@ static int load_open(struct store *s, struct error *err)
     return rc < 0 ? rc : 0;
 }
 
-static const struct gpu *finding_episodes_gpu_of(const struct snapshot *snapshot, int index)
-{
-    for (size_t i = 0; i < snapshot->gpu_count; i++)
-        if (snapshot->gpus[i].index == index)
-            return &snapshot->gpus[i];
-    return NULL;
-}
-
 static struct known_gpu *known_of(struct store *s, int index)
 {
     for (size_t i = 0; index >= 0 && i < s->gpu_count; i++)
@@ -289,7 +281,7 @@ int findings_write(struct store *s, const struct snapshot *snapshot, int64_t at_
         const struct finding *f = &v->findings[i];
         if (f->tense == TENSE_WAS) /* its own episode has ended */
             continue;
-        const struct gpu *gpu = f->gpu_index >= 0 ? finding_episodes_gpu_of(snapshot, f->gpu_index) : NULL;
+        const struct gpu *gpu = f->gpu_index >= 0 ? snapshot_gpu(snapshot, f->gpu_index) : NULL;
         const struct known_gpu *known = gpu ? known_of(s, f->gpu_index) : NULL;
         int64_t gpu_id = known ? known->id : 0;
         struct open_finding *e = find_open(s, f, gpu_id);

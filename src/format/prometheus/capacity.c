@@ -7,14 +7,6 @@
 #include "format/capacity.h"
 #include "format/prometheus/prometheus.h"
 
-static const struct gpu *capacity_card_of(const struct snapshot *s, int index)
-{
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (s->gpus[i].index == index)
-            return &s->gpus[i];
-    return NULL;
-}
-
 static struct reading value_of(const struct capacity_gpu *gpu, size_t series)
 {
     const struct reading values[] = {gpu->available_bytes, reading_ok(gpu->reserve_bytes), gpu->reclaimable_bytes,
@@ -38,7 +30,7 @@ void prometheus_capacity(struct buf *out, const struct snapshot *s, const struct
         headed = headed && n && strcmp(series[n - 1].name, series[n].name) == 0;
         for (size_t i = 0; i < c->gpu_count; i++) {
             const struct capacity_gpu *gpu = &c->gpus[i];
-            const struct gpu *card = capacity_card_of(s, gpu->index);
+            const struct gpu *card = snapshot_gpu(s, gpu->index);
             struct reading value = value_of(gpu, n);
             if (value.state != READING_OK || !card || (gpu->instance >= 0 && (size_t)gpu->instance >= card->instance_count))
                 continue;

@@ -8,14 +8,6 @@
 #include "model/finding.h"
 #include "model/severity.h"
 
-static const struct gpu *finding_gpu_of(const struct snapshot *s, int index)
-{
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (s->gpus[i].index == index)
-            return &s->gpus[i];
-    return NULL;
-}
-
 static bool is_exported(const struct verdict *v, const struct finding *f)
 {
     return f->severity > SEVERITY_INFO || finding_kind(f->code)->area == AREA_IDLE || verdict_first(v, f->gpu_index) == f;
@@ -29,7 +21,7 @@ static bool has_held(const struct snapshot *s, const struct finding *f)
 
 static void finding_series(struct buf *out, const struct snapshot *s, const struct finding *f)
 {
-    const struct gpu *gpu = finding_gpu_of(s, f->gpu_index);
+    const struct gpu *gpu = snapshot_gpu(s, f->gpu_index);
     const struct process *p = gpu && f->pid ? gpu_find_process(gpu, f->pid) : NULL;
     char words[PROCESS_WORDS];
     buf_text(out, "whirr_finding{");

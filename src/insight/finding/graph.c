@@ -54,20 +54,12 @@ double graph_weight(const struct gpu *gpu, enum finding_code cause, enum finding
     return 0;
 }
 
-static const struct gpu *graph_gpu(const struct snapshot *s, int index)
-{
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (s->gpus[i].index == index)
-            return &s->gpus[i];
-    return NULL;
-}
-
 /* A guess, which is only information, explains nothing that is worse. What the host does reaches all of its GPUs. */
 static double explains(const struct snapshot *now, const struct finding *cause, const struct finding *effect)
 {
     if ((cause->gpu_index >= 0 && cause->gpu_index != effect->gpu_index) || cause->severity <= SEVERITY_INFO || cause == effect)
         return 0;
-    double sure = cause->confidence * graph_weight(graph_gpu(now, effect->gpu_index), cause->code, effect->code);
+    double sure = cause->confidence * graph_weight(snapshot_gpu(now, effect->gpu_index), cause->code, effect->code);
     return sure >= ROOT_LEAST ? sure : 0;
 }
 
@@ -77,7 +69,7 @@ static bool is_hidden(const struct verdict *v, const struct snapshot *now, const
         for (size_t k = 0; edges[i].hidden && edges[i].effect == f->code && k < v->count; k++) {
             const struct finding *by = &v->findings[k];
             if (by->code == edges[i].cause && by->gpu_index == f->gpu_index && by->severity >= f->severity &&
-                edges[i].needs(graph_gpu(now, f->gpu_index)))
+                graph_weight(snapshot_gpu(now, f->gpu_index), by->code, f->code) > 0)
                 return true;
         }
     return false;

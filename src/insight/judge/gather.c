@@ -57,19 +57,11 @@ static enum severity severity_of_health(enum health_state state)
     return state >= HEALTH_FAILING ? SEVERITY_CRITICAL : state == HEALTH_DEGRADED ? SEVERITY_WARNING : SEVERITY_NOTICE;
 }
 
-static const struct gpu *gather_gpu_of(const struct snapshot *s, int gpu_index)
-{
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (s->gpus[i].index == gpu_index)
-            return &s->gpus[i];
-    return NULL;
-}
-
 void gather_health(struct collection *c, const struct health *health)
 {
     for (size_t i = 0; health && i < health->count; i++) {
         const struct health_verdict *v = &health->verdicts[i];
-        const struct gpu *gpu = gather_gpu_of(c->now, v->gpu_index);
+        const struct gpu *gpu = snapshot_gpu(c->now, v->gpu_index);
         for (size_t k = 0; k < v->finding_count; k++) {
             const struct health_finding *h = &v->findings[k];
             struct finding found = {
@@ -104,7 +96,7 @@ void gather_forecast(struct collection *c, const struct forecast *forecast)
 {
     for (size_t i = 0; forecast && i < forecast->count; i++) {
         const struct forecast_gpu *g = &forecast->gpus[i];
-        const struct gpu *gpu = gather_gpu_of(c->now, g->gpu_index);
+        const struct gpu *gpu = snapshot_gpu(c->now, g->gpu_index);
         char span[WORDS_SIZE];
         if (!gpu)
             continue;

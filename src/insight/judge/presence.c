@@ -235,12 +235,10 @@ static void note_found(struct finding_presence *p, struct finding *f, const stru
         say_share(f, w);
 }
 
-static const struct gpu *presence_gpu(const struct snapshot *s, int index)
+static bool is_readable(const struct snapshot *s, int index)
 {
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (s->gpus[i].index == index)
-            return s->gpus[i].state == GPU_OK ? &s->gpus[i] : NULL;
-    return NULL;
+    const struct gpu *gpu = snapshot_gpu(s, index);
+    return gpu && gpu->state == GPU_OK;
 }
 
 /* What this sample does not have: it is away for a moment, or over. */
@@ -253,7 +251,7 @@ static void note_missing(struct finding_presence *p, struct collection *c, const
         if (away && (!may_come_and_go(&h->last) || !bits_count(&h->found, &w->ten)))
             continue;
         measure(p, h, w);
-        if (away && presence_gpu(c->now, h->last.gpu_index) && comes_and_goes(p, h, w->now_s)) {
+        if (away && is_readable(c->now, h->last.gpu_index) && comes_and_goes(p, h, w->now_s)) {
             struct finding f = h->last;
             say_share(&f, w);
             collect_finding(c, &f);
