@@ -67,7 +67,10 @@ test("which process leaks: no action, it is on the first screen", { skip }, asyn
   const said = page.locator("#answer").getByText(short_name.split(" · ")[0]).first();
   await said.waitFor();
   assert.ok(await onScreen(said));
-  assert.match(await page.locator("header .verdict").innerText(), /will run out of memory|memory was full/);
+  // At its first signs the forecast comes and goes.
+  await eventually(async () =>
+    /will run out of memory|memory was full/.test(await page.locator("header .verdict").innerText()),
+  );
 });
 
 test("which of 64 GPUs is the hottest: no action", { skip }, async (t) => {
@@ -199,8 +202,10 @@ test("compare with a time that is typed, and a section: a reload shows the same"
   assert.match(before.compare, /^at:2/);
   await page.reload();
   await eventually(async () => JSON.stringify(await seen()) === JSON.stringify(before));
-  await page.mouse.wheel(0, -9000); // a hand moves the page: the address follows
-  await eventually(async () => (await seen()).hash === "");
+  await eventually(async () => {
+    await page.mouse.wheel(0, -9000); // a hand moves the page: the address follows
+    return (await seen()).hash === "";
+  });
 });
 
 test("on a phone the page is short: sections open when they are wanted", { skip: stored }, async (t) => {

@@ -137,9 +137,17 @@ def test_the_mouse_sorts_and_opens_tabs(terminal):
     t.wait("VRAM   ")
     t.keys("p")  # from now on nothing moves
     t.wait("PAUSED")
-    line, column = eventually(lambda: (place := header()) and place == header() and place)
-    t.type(f"\033[<0;{column};{line}M\033[<0;{column};{line}m")
-    t.wait("VRAM▼")
+
+    def sorted_by_memory():
+        """After a click on the column, wherever it is now: a frame that was under way when the pause came may have moved it once more."""
+        if place := header():
+            t.type(f"\033[<0;{place[1]};{place[0]}M\033[<0;{place[1]};{place[0]}m")
+        try:
+            return t.wait("VRAM▼", seconds=3)
+        except AssertionError:
+            return None
+
+    eventually(sorted_by_memory, explain=t.screen)
     t.type("\033[<0;21;1M\033[<0;21;1m")
     t.wait("likely")
     t.keys("q")

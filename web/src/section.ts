@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The current section: the address contains it, so that a reload or a link shows the same.
-const SETTLE = 3000, // ms: what loads late (charts, tables) must not push a section away again
-  GESTURES = ["wheel", "touchmove", "pointerdown", "keydown"];
+const GESTURES = ["wheel", "touchmove", "pointerdown", "keydown"];
 let led = location.hash !== ""; // the address decides until the reader scrolls
 
 addEventListener("hashchange", () => (led = true));
 for (const type of GESTURES) addEventListener(type, () => (led = false), { passive: true, capture: true });
 
-/** Scrolls to the section in the address, for as long as late content moves it. */
+/** Scrolls to the section in the address, and again whenever late content (charts, tables) has pushed it away, until the reader moves. */
 export function toSection(): void {
-  const end = performance.now() + SETTLE;
-  const look = () => {
-    const place = document.getElementById(location.hash.slice(1));
-    if (!led || performance.now() > end) return;
-    place?.scrollIntoView();
-    setTimeout(look, 100);
+  const follow = () => {
+    if (led) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   };
-  look();
+  follow();
+  new ResizeObserver(follow).observe(document.body);
 }
 
 /** Reports which section is at the top, or was requested, and updates the address. */
