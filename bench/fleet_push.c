@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/keep.h"
-#include "net/http.h"
+#include "net/http_client.h"
 #include "push/push.h"
 
 static const char *const headers[] = {"Content-Encoding: snappy", "X-Prometheus-Remote-Write-Version: 0.1.0", NULL};

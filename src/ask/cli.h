@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/env.h"
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 #include "model/snapshot.h"
 
 struct command;

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/os/net.h"
 #include "config/places.h"
-#include "net/http.h"
+#include "net/http_client.h"
 #include "net/http_message.h"
 #include "source/replay/reader.h"
 

@@ -10,7 +10,7 @@
 #include "insight/explain/idle_audit.h"
 #include "insight/facts/levels.h"
 #include "source/source.h"
-#include "source/sysfs/idle_audit.h"
+#include "source/sysfs/sysfs_idle_audit.h"
 
 enum { SAMPLES = 4, PAUSE_MS = 350 };
 

@@ -7,7 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "ask/lease.h"
+#include "ask/ask_lease.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 

@@ -8,7 +8,7 @@
 
 #include "ask/cli.h"
 #include "ask/history_source.h"
-#include "past/answer.h"
+#include "past/past_json.h"
 
 /* Queries; release *ret with json_decref(). EXIT_FINE, or an exit status after printing a message. */
 int past_fetch(struct cli *cli, struct past_question *q, json_t **ret);

@@ -8,7 +8,7 @@
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/os/place.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "config/places.h"
 
 enum { TEXT_MAX = 4 << 20 };

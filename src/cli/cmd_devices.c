@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr devices: which GPUs there are. whirr driver: which driver runs them.
  */
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
 

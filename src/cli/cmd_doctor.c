@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "config/config.h"
 #include "doctor/bundle.h"
 #include "doctor/doctor.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "config/config.h"
 #include "format/json/json.h"
 #include "format/prometheus/prometheus.h"

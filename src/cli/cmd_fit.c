@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/fit.h"
+#include "ask/ask_fit.h"
 #include "ask/model_files.h"
 #include "base/cleanup.h"
 #include "base/os/place.h"
 #include "base/words.h"
-#include "cli/fleet.h"
-#include "cli/show.h"
+#include "cli/cli_fleet.h"
+#include "cli/cli_show.h"
 #include "format/capacity.h"
 #include "format/json/json.h"
 

@@ -7,7 +7,7 @@
 
 #include "ask/answers.h"
 #include "base/cleanup.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "format/forecast.h"
 
 /* Without a daemon and a recent history, the command watches the GPUs itself. */

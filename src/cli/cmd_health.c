@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr health: are the GPUs healthy, and what to do if not.
  */
-#include "ask/health.h"
-#include "cli/show.h"
+#include "ask/ask_health.h"
+#include "cli/cli_show.h"
 #include "insight/judge/health_judge.h"
 
 static void cleanup_health(struct health **health)

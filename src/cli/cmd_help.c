@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/command.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 
 static int run_help(struct cli *cli)
 {

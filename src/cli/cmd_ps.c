@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "cli/fields.h"
-#include "cli/fleet.h"
-#include "cli/show.h"
+#include "cli/cli_fleet.h"
+#include "cli/cli_show.h"
 #include "fleet/fleet.h"
 #include "format/table/table.h"
 

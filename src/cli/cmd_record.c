@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "format/record.h"
 
 enum { INTERVAL_DEFAULT_MS = 1000 };

@@ -11,7 +11,7 @@
 #include "base/json_writer.h"
 #include "base/os/words.h"
 #include "base/words.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 
 enum { DEFAULT_MS = 5 * 60 * 1000 };
 

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
 #include "host/machine.h"

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "cli/sim_day.h"
 #include "source/sim/sim.h"
 

@@ -2,8 +2,8 @@
  * whirr status: all GPUs at a glance.
  */
 #include "cli/fields.h"
-#include "cli/fleet.h"
-#include "cli/show.h"
+#include "cli/cli_fleet.h"
+#include "cli/cli_show.h"
 #include "format/json/json.h"
 #include "format/table/bar.h"
 #include "format/table/table.h"

@@ -11,7 +11,7 @@
 #include "base/lock.h"
 #include "base/words.h"
 #include "cli/command.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "config/places.h"
 #include "format/json/json.h"
 #include "http/token.h"

@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "base/os/place.h"
 #include "cli/command.h"
-#include "cli/fleet.h"
+#include "cli/cli_fleet.h"
 #include "config/config.h"
-#include "tui/live.h"
+#include "tui/tui_live.h"
 #include "tui/prefs.h"
 #include "tui/theme.h"
 

@@ -5,7 +5,7 @@
 #include "base/json_writer.h"
 #include "base/os/library.h"
 #include "base/version.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "serve/api/assets.h"
 #include "source/source.h"
 

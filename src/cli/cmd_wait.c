@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "alert/expr/expr.h"
-#include "ask/fit.h"
-#include "ask/lease.h"
+#include "ask/ask_fit.h"
+#include "ask/ask_lease.h"
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 
 enum { INTERVAL_MS = 1000 };
 

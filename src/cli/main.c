@@ -16,7 +16,7 @@
 #include "base/os/words.h"
 #include "cli/command.h"
 #include "cli/hosts/multi_host.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 
 enum { WIDTH_UNKNOWN = 80 };
 

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/os/place.h"
 #include "config/host_range.h"
-#include "config/schema.h"
+#include "config/config_schema.h"
 #include "model/finding.h"
 #include "model/severity.h"
 

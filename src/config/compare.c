@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "config/schema.h"
+#include "config/config_schema.h"
 
 static void add_change(struct config_changes *changes, bool needs_restart, const char *format, ...)
     __attribute__((format(gnu_printf, 3, 4)));

@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "config/schema.h"
+#include "config/config_schema.h"
 
 /* The default as TOML, or where an inherited value comes from. False: no value to show. */
 static bool write_default(const struct setting *s, struct buf *out)

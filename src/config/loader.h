@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "config/schema.h"
+#include "config/config_schema.h"
 
 struct loader {
     const struct config_inputs *inputs;

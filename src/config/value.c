@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "config/schema.h"
+#include "config/config_schema.h"
 
 enum { LIST_MAX = 256 };
 

@@ -8,7 +8,7 @@
 #include "base/json_writer.h"
 #include "base/secret/mask.h"
 #include "base/words.h"
-#include "config/schema.h"
+#include "config/config_schema.h"
 
 static void write_text(const char *text, struct buf *out)
 {

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "lease/lease_settings.h"
-#include "source/control.h"
+#include "source/source_control.h"
 
 /* Together under three seconds, including the driver's time. */
 enum {

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "config/places.h"
 #include "daemon/history_part.h"
-#include "daemon/memory.h"
+#include "daemon/daemon_memory.h"
 #include "daemon/part.h"
 #include "daemon/sandbox.h"
 #include "engine/engine.h"

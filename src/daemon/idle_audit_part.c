@@ -10,7 +10,7 @@
 #include "daemon/part.h"
 #include "insight/baseline/baseline.h"
 #include "serve/data/data.h"
-#include "source/sysfs/idle_audit.h"
+#include "source/sysfs/sysfs_idle_audit.h"
 
 enum { LOOK_EVERY_MS = 60000 };
 

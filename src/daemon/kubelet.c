@@ -30,9 +30,9 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "net/http.h"
+#include "net/http_client.h"
 #include "net/protobuf.h"
-#include "source/sysfs/card.h"
+#include "source/sysfs/sysfs_card.h"
 
 enum { FRAME = 5, ASK_WITHIN_MS = 5000 };
 

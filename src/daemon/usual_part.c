@@ -11,7 +11,7 @@
 #include "daemon/part.h"
 #include "insight/judge/judge.h"
 #include "past/explain.h"
-#include "past/usual.h"
+#include "past/past_usual.h"
 #include "serve/data/data.h"
 
 enum { LEARN_EVERY_MS = 3600000, RETRY_MS = 10000 };

@@ -9,7 +9,7 @@
 
 #include "base/env.h"
 #include "base/json_writer.h"
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 #include "model/snapshot.h"
 #include "source/sysfs/bus.h"
 

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "doctor/doctor.h"
 #include "source/sysfs/bus.h"
-#include "source/sysfs/places.h"
+#include "source/sysfs/sysfs_places.h"
 
 enum { CAP_SYS_PTRACE_BIT = 19 };
 

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "config/config.h"
 #include "fleet/fleet.h"
-#include "net/http.h"
+#include "net/http_client.h"
 #include "net/peer.h"
 
 enum { URL_SIZE = 16384 };

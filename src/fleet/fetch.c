@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "config/config.h"
 #include "fleet/fleet.h"
-#include "fleet/silence.h"
+#include "fleet/fleet_silence.h"
 #include "fleet/sums.h"
 #include "fleet/vector.h"
 

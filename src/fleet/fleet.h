@@ -8,7 +8,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/json_writer.h"
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 #include "model/finding.h"
 #include "model/gpu.h"
 #include "model/host.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "fleet/fleet.h"
-#include "fleet/silence.h"
+#include "fleet/fleet_silence.h"
 #include "fleet/vector.h"
 
 int sums_take(struct fleet *f, const struct vector_row *row); /* 0 or -ENOMEM */

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "guard/target.h"
+#include "guard/guard_target.h"
 #include "host/procfs.h"
 
 enum { KNOWN_MAX = 1024, ANCESTORS_MAX = 64, COMM_LEN = 15 };

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "guard/keeper.h"
-#include "guard/target.h"
+#include "guard/guard_target.h"
 
 struct guard {
     struct guard_shared shared;

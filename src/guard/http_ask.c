@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "guard/json_path.h"
-#include "net/http.h"
+#include "net/http_client.h"
 
 enum { REPLY_MAX = 4 * 1024 * 1024, URL_SIZE = 1024 };
 

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "guard/target.h"
+#include "guard/guard_target.h"
 
 enum { SHORT_WAIT_MS = 250, RESERVE_WAIT_MS = 1000, STOP_EVICTED_MS = 1500 };
 /* How long the guard's end waits for a driver call in progress: checkpointing 40 GiB took 24 s. The service's TimeoutStopSec is

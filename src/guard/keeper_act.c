@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "guard/cuda.h"
 #include "guard/keeper.h"
-#include "guard/target.h"
+#include "guard/guard_target.h"
 #include "host/procfs.h"
 
 struct method_context keeper_context(struct keeper *k)

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "guard/cuda.h"
-#include "guard/target.h"
+#include "guard/guard_target.h"
 
 /* Checkpointing ran at 1.7 to 2 GiB/s on an H200; this much slower rate sets the minimum time limit. */
 enum { POLL_MS = 50, CALL_TIMEOUT_MS = 10000, LOCK_ENDS_MS = 20000, CHECKPOINT_BYTES_PER_MS = 100 * 1024 };

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "guard/target.h"
+#include "guard/guard_target.h"
 
 enum { COMMAND_TIMEOUT_MS = 60000, STOP_TIMEOUT_MS = 10000, POLL_MS = 10 };
 

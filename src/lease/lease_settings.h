@@ -11,7 +11,7 @@
 #pragma once
 
 #include "lease/lease_dir.h"
-#include "source/control.h"
+#include "source/source_control.h"
 
 /* Adds a setting to a lease being planned, with its current value; -ERANGE, -EOPNOTSUPP, -EACCES as in control_look(). Changes
  * nothing. */

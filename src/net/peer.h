@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "config/config.h"
-#include "net/http.h"
+#include "net/http_client.h"
 
 /* From the configuration; texts are "" if unset. */
 struct http_peer_settings {

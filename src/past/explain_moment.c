@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "insight/explain/why.h"
 #include "past/explain.h"
-#include "past/usual.h"
+#include "past/past_usual.h"
 #include "store/query.h"
 
 struct hosts {

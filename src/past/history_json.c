@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "format/json/json.h"
 #include "past/history_answer.h"
-#include "past/rows.h"
+#include "past/past_rows.h"
 
 enum { GAP_STEPS = 3, GAP_LEAST_MS = 60000 };
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "past/usual.h"
+#include "past/past_usual.h"
 
 enum { BEFORE_MS = HOUR_MS, AFTER_MS = 6 * HOUR_MS, PROCESS_RUNS_MAX = 64, ROWS_MAX = 7 * 60 + 2 };
 

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/json/json.h"
-#include "past/answer.h"
+#include "past/past_json.h"
 #include "past/report.h"
 
 #define MJ_PER_KWH 3.6e9

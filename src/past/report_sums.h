@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "past/presence.h"
+#include "past/past_presence.h"
 #include "past/report.h"
 
 /* A group while it is summed up. */

@@ -8,7 +8,7 @@
 #include "insight/explain/why.h"
 #include "insight/facts/levels.h"
 #include "past/span.h"
-#include "past/usual.h"
+#include "past/past_usual.h"
 
 enum { MOMENTS_TRIED = 5 };
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/words.h"
-#include "past/answer.h"
+#include "past/past_json.h"
 #include "past/question.h"
 
 static int refuse_future(const char *key, struct wall at, struct wall now, struct error *err)

@@ -17,7 +17,7 @@
 #include "base/mailbox.h"
 #include "net/clock_off.h"
 #include "net/retry.h"
-#include "push/target.h"
+#include "push/push_target.h"
 
 enum { REFUSED_LOG_MS = 600000, PAUSE_MAX_MS = 60000, MESSAGES_MAX = 16, LAST_CHANCE_MS = 1000, LOOK_MS = 20 };
 

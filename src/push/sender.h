@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "model/reading.h"
-#include "push/queue.h"
-#include "push/target.h"
+#include "push/push_queue.h"
+#include "push/push_target.h"
 
 enum { PUSH_NAME_SIZE = 64 };
 

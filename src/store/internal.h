@@ -8,11 +8,11 @@
 #include "model/energy.h"
 #include "model/finding.h"
 #include "store/db/db.h"
-#include "store/schema/parts.h"
+#include "store/schema/schema_parts.h"
 #include "store/schema/raw.h"
 #include "store/schema/schema.h"
 #include "store/store.h"
-#include "store/trust.h"
+#include "store/store_trust.h"
 
 enum {
     PROCESS_RUNS_MAX = 4096,      /* processes on GPUs at the same time; further ones are not followed */

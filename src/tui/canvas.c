@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 
 int canvas_resize(struct canvas *c, int width, int height)
 {

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 #include "tui/canvas.h"
 #include "tui/top.h"
 

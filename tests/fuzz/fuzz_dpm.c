@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "source/amdgpu/read.h"
+#include "source/amdgpu/amdgpu_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

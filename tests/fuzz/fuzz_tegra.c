@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "source/tegra/read.h"
+#include "source/tegra/tegra_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

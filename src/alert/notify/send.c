@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/secret/mask.h"
-#include "net/http.h"
+#include "net/http_client.h"
 #include "net/smtp.h"
 
 enum { ANSWER_MAX = 256 * 1024, TRY_AGAIN = 75 /* EX_TEMPFAIL in sysexits.h */ };

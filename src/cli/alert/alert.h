@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/json_writer.h"
 #include "cli/command.h"
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 #include "model/snapshot.h"
 #include "store/store.h"
 

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "cli/alert/alert.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "format/alert.h"
 #include "format/json/json.h"
 

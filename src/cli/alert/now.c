@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/words.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 
 struct rule_look {
     struct cli *cli;

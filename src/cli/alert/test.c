@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "config/findings.h"
 #include "config/places.h"
 #include "past/question.h"

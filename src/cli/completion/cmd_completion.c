@@ -3,7 +3,7 @@
  */
 #include "base/cleanup.h"
 #include "cli/completion/offer.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 
 /* bash also splits words at = and :, and expects only the part after them. */
 static const char bash[] =

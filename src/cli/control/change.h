@@ -6,7 +6,7 @@
 
 #include <signal.h>
 
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "lease/settings_plan.h"
 
 /* Plans `text` for one kind of setting of the GPU of --gpu (or the only one); NULL: quiet, for all GPUs or that of --gpu.

@@ -13,7 +13,7 @@
 #include "base/json_writer.h"
 #include "base/words.h"
 #include "cli/guard/guard.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "config/config.h"
 
 enum { WAIT_DEFAULT_MS = 120000, WAIT_POLL_MS = 100, RESERVING_IS_LONG_MS = 3000 };

@@ -17,8 +17,8 @@
 #include "base/log.h"
 #include "config/places.h"
 #include "engine/engine.h"
-#include "guard/target.h"
-#include "net/http.h"
+#include "guard/guard_target.h"
+#include "net/http_client.h"
 #include "source/source.h"
 
 enum { FLAGS_MAX = 8, STATE_DIR_SIZE = 480 };

@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "daemon/guard_sampler.h"
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 #include "guard/guard.h"
 
 /* ---- Guards in the foreground: `whirr guard run` and `whirr guard attach`. ---- */

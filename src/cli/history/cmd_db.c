@@ -14,7 +14,7 @@
 #include "base/os/words.h"
 #include "base/words.h"
 #include "cli/history/db.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "config/places.h"
 #include "store/admin.h"
 

@@ -12,7 +12,7 @@
 #include "base/os/console.h"
 #include "cli/fields.h"
 #include "cli/history/show.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 
 enum { ANSWER_MAX = 64 << 20, HEIGHT_MAX = 13, HEIGHT_USUAL = 9, WIDTH_MAX = 900, MARKS_LOOKED_AT = 1000 };
 

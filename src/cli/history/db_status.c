@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "config/places.h"
 #include "daemon/history_part.h"
 #include "format/json/json.h"

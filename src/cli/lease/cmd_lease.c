@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ask/lease.h"
+#include "ask/ask_lease.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/control/change.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "config/config.h"
 #include "format/lease.h"
 #include "format/table/table.h"

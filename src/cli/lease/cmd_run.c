@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #include "ask/answers.h"
-#include "ask/lease.h"
+#include "ask/ask_lease.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/os/held_program.h"
 #include "base/secret/mask.h"
 #include "base/words.h"
 #include "cli/lease/wish.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "config/config.h"
 
 enum { WAIT_DEFAULT_MS = 120000, POLL_MS = 200, SAID_MS = 1000 };

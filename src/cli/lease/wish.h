@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "ask/lease.h"
+#include "ask/ask_lease.h"
 #include "cli/command.h"
 
 #define OPTION_GPUS                                                            \

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask/health.h"
+#include "ask/ask_health.h"
 #include "base/json_writer.h"
 #include "base/words.h"
 #include "cli/command.h"

@@ -12,7 +12,7 @@
 #include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "cli/node/node.h"
-#include "net/http.h"
+#include "net/http_client.h"
 
 enum { ANSWER_MAX = 4 << 20, TOKEN_MAX = 16384, CALL_MS = 10000, PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 4000, NODE_NAME_MAX = 253 };
 

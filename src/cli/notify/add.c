@@ -15,7 +15,7 @@
 #include "base/words.h"
 #include "cli/notify/notify.h"
 #include "cli/notify/person.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "config/edit.h"
 
 static const struct notify_needs needs[] = {

@@ -17,7 +17,7 @@
 #include "base/os/words.h"
 #include "base/words.h"
 #include "cli/notify/notify.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "format/notifiers.h"
 
 /* ---- list ---- */

@@ -17,8 +17,8 @@
 #include "cli/notify/person.h"
 #include "cli/setup/plan.h"
 #include "cli/setup/servers.h"
-#include "cli/setup/service.h"
-#include "cli/show.h"
+#include "cli/setup/setup_service.h"
+#include "cli/cli_show.h"
 #include "config/edit.h"
 
 enum { ANSWER_SIZE = 512, QUESTION_SIZE = 256, TRIES = 5 };

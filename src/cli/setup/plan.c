@@ -18,7 +18,7 @@
 #include "base/json_writer.h"
 #include "base/keep.h"
 #include "base/os/shared.h"
-#include "cli/setup/service.h"
+#include "cli/setup/setup_service.h"
 #include "config/config.h"
 #include "config/edit.h"
 

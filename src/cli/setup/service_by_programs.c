@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * For systems where programs set up the service, or there is none: no steps besides.
  */
-#include "cli/setup/service.h"
+#include "cli/setup/setup_service.h"
 
 int setup_service_step(const struct plan_command *c, struct error *err)
 {

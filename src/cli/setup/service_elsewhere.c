@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/setup/service.h"
+#include "cli/setup/setup_service.h"
 
 const struct setup_kinds setup_kinds_of_user = {{"no"},
                                                 "no (`brew services start whirr-macos` makes a service)",

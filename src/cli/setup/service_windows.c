@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/os/service.h"
 #include "base/os/words.h"
-#include "cli/setup/service.h"
+#include "cli/setup/setup_service.h"
 #include "config/config.h"
 
 const struct setup_kinds setup_kinds_of_user = {

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/os/program.h"
-#include "cli/show.h"
+#include "cli/cli_show.h"
 #include "cli/watch/watch.h"
 #include "config/config.h"
 

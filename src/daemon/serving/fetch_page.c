@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "net/http.h"
+#include "net/http_client.h"
 #include "net/talk.h"
 
 enum { ASK_WITHIN_MS = 1000, HEADER_SIZE = RULE_KEY_SIZE + 32 };

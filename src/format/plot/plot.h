@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 
 enum plot_style { PLOT_BRAILLE, PLOT_BLOCKS, PLOT_ASCII };
 enum { PLOT_LINES_MAX = 8, PLOT_MARKS_MAX = 10, PLOT_HEIGHT_LEAST = 3, PLOT_WIDTH_LEAST = 30 };

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 #include "model/snapshot.h"
 
 /* Values of --format, NULL-terminated. */

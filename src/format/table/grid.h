@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 
 enum { GRID_COLUMNS_MAX = 24 };
 

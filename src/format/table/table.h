@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "format/process_rows.h"
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 #include "model/snapshot.h"
 
 struct why;

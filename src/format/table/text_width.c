@@ -2,7 +2,7 @@
  * The width of a text on a terminal. Has its own small table, because wcwidth() depends on the locale.
  */
 #include "base/cleanup.h"
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 
 struct range {
     uint32_t first, last;

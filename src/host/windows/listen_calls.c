@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "host/windows/facts.h"
+#include "host/windows/facts_windows.h"
 
 enum { TRIES = 4, INET6 = 23 };
 

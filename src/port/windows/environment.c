@@ -9,7 +9,7 @@
 #include <wchar.h>
 
 #include "base/os/place.h"
-#include "port/windows/rights.h"
+#include "port/windows/rights_windows.h"
 
 enum { VARIABLES_MAX = 1024, VARIABLE_SIZE = 32768 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "port/windows/rights.h"
+#include "port/windows/rights_windows.h"
 
 enum { KEY_PATH = WIDE_PATH + 8, TEXT_SIZE = 128 };
 

@@ -8,7 +8,7 @@
 #include <wchar.h>
 
 #include "base/os/service.h"
-#include "port/windows/rights.h"
+#include "port/windows/rights_windows.h"
 
 enum {
     WAIT_MS = 60000,

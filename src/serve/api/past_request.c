@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Passes queries about the past to the store's reader, and its answers back.
  */
-#include "serve/api/history.h"
+#include "serve/api/history_api.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "http/http.h"
-#include "past/answer.h"
+#include "past/past_json.h"
 #include "serve/api/core.h"
 #include "store/service/service.h"
 

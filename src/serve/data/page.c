@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/words.h"
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 #include "format/table/table.h"
 #include "insight/explain/why.h"
 #include "insight/finding/part.h"

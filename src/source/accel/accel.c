@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "source/accel/read.h"
+#include "source/accel/accel_read.h"
 #include "source/drm/scan.h"
 #include "source/sysfs/hwmon.h"
 #include "source/sysfs/shared_memory.h"

@@ -9,10 +9,10 @@
 
 #include "base/cleanup.h"
 #include "source/amdgpu/kfd.h"
-#include "source/amdgpu/read.h"
-#include "source/control.h"
+#include "source/amdgpu/amdgpu_read.h"
+#include "source/source_control.h"
 #include "source/drm/scan.h"
-#include "source/sysfs/card.h"
+#include "source/sysfs/sysfs_card.h"
 
 struct amdgpu {
     struct source source;

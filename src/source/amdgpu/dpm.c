@@ -2,9 +2,9 @@
  * Reads tables of clock states. Seen in the wild: a leading "S:" row for deep sleep, the current clock put in as a row out of
  * order, several stars, no star, "0Mhz *" while the clock runs, and files that hold a newline only.
  */
-#include "source/amdgpu/read.h"
+#include "source/amdgpu/amdgpu_read.h"
 
-#include "source/sysfs/card.h"
+#include "source/sysfs/sysfs_card.h"
 
 enum { MHZ_MAX = 100000 };
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "source/sysfs/card.h"
+#include "source/sysfs/sysfs_card.h"
 
 enum { KFD_NODES_MAX = 512, KFD_PROCESSES_MAX = 4096 };
 

@@ -3,8 +3,8 @@
  */
 #include <stdio.h>
 
-#include "source/amdgpu/read.h"
-#include "source/sysfs/card.h"
+#include "source/amdgpu/amdgpu_read.h"
+#include "source/sysfs/sysfs_card.h"
 
 static void copy_text(struct attrs *a, const char *name, enum property property, struct gpu *out)
 {

@@ -2,7 +2,7 @@
  * The tables report throttling in three ways: bits common to all chips (1.3, 2.2 and later), bits that only the chip's own driver
  * understands (earlier), and time counters (1.6 and later, 3.0).
  */
-#include "source/amdgpu/read.h"
+#include "source/amdgpu/amdgpu_read.h"
 
 #include "base/cleanup.h"
 #include "model/metric.h"

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "source/drm/scan.h"
-#include "source/sysfs/card.h"
+#include "source/sysfs/sysfs_card.h"
 #include "source/sysfs/devfreq.h"
 #include "source/sysfs/hwmon.h"
 #include "source/sysfs/shared_memory.h"

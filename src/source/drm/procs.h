@@ -5,7 +5,7 @@
 
 #include "base/env.h"
 #include "source/drm/clients.h"
-#include "source/sysfs/card.h"
+#include "source/sysfs/sysfs_card.h"
 
 enum { PROCS_MAX = 65536, PROC_FDS_MAX = 4096, PROC_WALK_MS = 10000, PROC_WALK_BLIND_MS = 2000 };
 

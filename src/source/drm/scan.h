@@ -14,7 +14,7 @@
 
 #include "source/drm/clients.h"
 #include "source/drm/procs.h"
-#include "source/sysfs/card.h"
+#include "source/sysfs/sysfs_card.h"
 
 struct drm_scan;
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "source/sysfs/card.h"
+#include "source/sysfs/sysfs_card.h"
 
 struct gt_reading {
     size_t count; /* GTs found */

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "source/iokit/calls.h"
+#include "source/iokit/iokit_calls.h"
 #include "source/source.h"
 
 /* -ENODEV: no GPU in the registry. Copies the table. */

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/reading.h"
-#include "source/iokit/calls.h"
+#include "source/iokit/iokit_calls.h"
 
 /* A dictionary property; NULL: missing. The caller releases it. */
 cf_ref iokit_dictionary(const struct iokit_calls *c, unsigned entry, const char *key);

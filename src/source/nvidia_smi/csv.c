@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * CSV output of nvidia-smi: "a, b, c" without quotes, so that only counting tells a comma in a name from a separator.
  */
-#include "source/nvidia_smi/report.h"
+#include "source/nvidia_smi/nvidia_smi_report.h"
 
 #include "base/cleanup.h"
 

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "source/nvidia_smi/report.h"
+#include "source/nvidia_smi/nvidia_smi_report.h"
 #include "source/source.h"
 
 /* A card between runs. */

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "source/nvidia_smi/internal.h"
-#include "source/sysfs/places.h"
+#include "source/sysfs/sysfs_places.h"
 
 enum {
     LIMIT_MS = 4800,  /* 5 s per run are promised; a sample must not take longer, or the engine would give up on the source */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * nvidia-smi -q -x: cards, their MIG instances and all processes, including graphics ones.
  */
-#include "source/nvidia_smi/report.h"
+#include "source/nvidia_smi/nvidia_smi_report.h"
 
 #include <errno.h>
 #include <stdlib.h>

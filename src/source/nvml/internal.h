@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "source/nvml/library.h"
+#include "source/nvml/nvml_library.h"
 #include "source/nvml/outside.h"
 #include "source/source.h"
 

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "source/control.h"
+#include "source/source_control.h"
 #include "source/nvml/internal.h"
-#include "source/sysfs/card.h"
-#include "source/tegra/read.h"
+#include "source/sysfs/sysfs_card.h"
+#include "source/tegra/tegra_read.h"
 
 enum { RETRY_LOST_MS = 5000 };
 

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "source/rocm_smi/rocm_json.h"
-#include "source/sysfs/card.h"
+#include "source/sysfs/sysfs_card.h"
 
 static const struct {
     enum metric metric;

@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "source/sysfs/card.h"
+#include "source/sysfs/sysfs_card.h"
 
 void rocm_cards_done(struct rocm_cards *c)
 {

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "source/sim/job.h"
+#include "source/sim/sim_job.h"
 
 struct body {
     int64_t second; /* time of the state below */

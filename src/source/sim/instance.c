@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "source/sim/fill.h"
+#include "source/sim/sim_fill.h"
 
 static const struct {
     int compute, memory; /* sevenths of the multiprocessors, eighths of the memory */

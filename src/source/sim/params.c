@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "source/sim/job.h"
+#include "source/sim/sim_job.h"
 
 enum { NAME_SIZE = 48 };
 

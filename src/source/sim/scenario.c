@@ -2,7 +2,7 @@
  * The scenarios, as tables: which programs run when and where, and what goes wrong. A new one is some rows here.
  */
 #include "base/cleanup.h"
-#include "source/sim/job.h"
+#include "source/sim/sim_job.h"
 
 /* clang-format off */
 #define PROGRAM static const struct sim_program

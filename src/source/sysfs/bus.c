@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "source/sysfs/card.h"
+#include "source/sysfs/sysfs_card.h"
 
 enum { BUS_GPUS_MAX = 64 };
 

@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 
 #include "base/cleanup.h"
-#include "source/sysfs/idle_audit.h"
+#include "source/sysfs/sysfs_idle_audit.h"
 
 enum { CONNECTORS_MAX = 64, FLAG_INTERLACED = 1 << 4, FLAG_DOUBLED = 1 << 5 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Link speed and width, and the walk to the upstream port of a card's own switch.
  */
-#include "source/sysfs/card.h"
+#include "source/sysfs/sysfs_card.h"
 
 #include <stdlib.h>
 

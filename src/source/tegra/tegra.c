@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "source/tegra/read.h"
+#include "source/tegra/tegra_read.h"
 
 struct tegra {
     struct source source;

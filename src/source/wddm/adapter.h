@@ -5,7 +5,7 @@
 #pragma once
 
 #include "model/gpu.h"
-#include "source/wddm/calls.h"
+#include "source/wddm/wddm_calls.h"
 
 enum { WDDM_ADAPTERS_MAX = 64 }; /* further ones are ignored */
 

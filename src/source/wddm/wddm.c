@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "source/wddm/adapter.h"
-#include "source/wddm/counters.h"
+#include "source/wddm/wddm_counters.h"
 
 struct wddm {
     struct source source;

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "store/schema/parts.h"
+#include "store/schema/schema_parts.h"
 
 enum { SQL_MAX = 1 << 18 };
 

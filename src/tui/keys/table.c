@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 #include "tui/keys/internal.h"
 
 void top_move(struct top *t, int64_t by)

@@ -2,7 +2,7 @@
  * What config.def turns into for people: the default file, `config show`, docs/configuration.md.
  */
 #include "base/file.h"
-#include "config/schema.h"
+#include "config/config_schema.h"
 #include "config_fixture.h"
 
 #include <jansson.h>

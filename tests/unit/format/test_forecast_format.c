@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "format/forecast.h"
 #include "format/json/json.h"
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 
 static struct forecast *two_gpus(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/table/page.h"
+#include "format/table/page_table.h"
 
 #include "format/table/grid.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "guard/target.h"
+#include "guard/guard_target.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/macos/facts.h"
+#include "host/macos/facts_macos.h"
 
 #include "test.h"
 

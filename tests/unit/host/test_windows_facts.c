@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/windows/facts.h"
+#include "host/windows/facts_windows.h"
 
 #include "test.h"
 

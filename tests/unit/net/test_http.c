@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "net/http.h"
+#include "net/http_client.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

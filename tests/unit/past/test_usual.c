@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What is learned from a history: what a process and a memory clock add to the power of an idle GPU.
  */
-#include "past/usual.h"
+#include "past/past_usual.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What other systems get in the place of GNU's functions of strings answers as those do.
  */
-#include "port/gnu/text.h"
+#include "port/gnu/text_gnu.h"
 
 #include <stdlib.h>
 

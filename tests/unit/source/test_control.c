@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "source/control.h"
+#include "source/source_control.h"
 
 #include <errno.h>
 #include <stdio.h>

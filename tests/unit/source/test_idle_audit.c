@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What keeps a GPU from resting, on a machine made of files whose device answers the kernel's queries for modes.
  */
-#include "source/sysfs/idle_audit.h"
+#include "source/sysfs/sysfs_idle_audit.h"
 
 #include <errno.h>
 #include <fcntl.h>

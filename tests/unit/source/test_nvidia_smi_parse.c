@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "source/nvidia_smi/internal.h"
-#include "source/nvidia_smi/report.h"
+#include "source/nvidia_smi/nvidia_smi_report.h"
 #include "source/nvidia_smi/xml.h"
 #include "test.h"
 

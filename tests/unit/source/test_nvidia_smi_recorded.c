@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "source/nvidia_smi/internal.h"
-#include "source/nvidia_smi/report.h"
+#include "source/nvidia_smi/nvidia_smi_report.h"
 #include "source/source.h"
 #include "sysroot.h"
 #include "test.h"

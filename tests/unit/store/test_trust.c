@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which clock is believed, over made-up histories in which the true time is known.
  */
-#include "store/trust.h"
+#include "store/store_trust.h"
 
 #include "base/cleanup.h"
 #include "test.h"

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr alert silence: add, list, remove.
+ */
+#include "cli/alert/alert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alert/silence.h"
+#include "ask/answers.h"
+#include "base/json_reader.h"
+#include "base/json_writer.h"
+#include "base/moment.h"
+#include "base/words.h"
+#include "cli/cli_show.h"
+#include "config/config.h"
+#include "config/findings.h"
+
+static int say_end(struct cli *cli, struct json_writer *j)
+{
+    const char *length = options_value(cli->options, "for", NULL), *until = options_value(cli->options, "until", NULL);
+    struct wall now = clock_wall(cli->env.clock), end;
+    int64_t ms;
+    char text[WALL_TEXT_SIZE];
+    if (!length == !until)
+        return cli_usage(cli, "'alert silence' needs either --for DURATION or --until TIME");
+    if (length && (!duration_parse(str_from(length), &ms) || ms == 0))
+        return cli_usage(cli, "--for needs " DURATION_SYNTAX);
+    if (length) {
+        jw_key_number(j, "for_seconds", (double)ms / MS_PER_S);
+        return EXIT_FINE;
+    }
+    if (!moment_parse_ahead(str_from(until), now, now, MOMENT_LOCAL, &end))
+        return cli_usage(cli, "invalid value '%s' for --until; expected " MOMENT_AHEAD_SYNTAX, until);
+    wall_format(end, text);
+    jw_key_text(j, "until", text);
+    return EXIT_FINE;
+}
+
+/* A typo in a name would silence nothing. */
+static int check_rule(struct cli *cli, const json_t *rules, const char *name)
+{
+    struct nearest n;
+    size_t i;
+    const json_t *rule;
+    nearest_init(&n, name);
+    json_array_foreach(rules, i, rule)
+    {
+        if (strcmp(json_text(rule, "name"), name) == 0)
+            return EXIT_FINE;
+        nearest_try(&n, json_text(rule, "name"));
+    }
+    const char *old;
+    for (i = 0; (old = config_old_alert(i)); i++)
+        if (strcmp(old, name) == 0)
+            return EXIT_FINE;
+    const char *near = nearest_found(&n);
+    if (near)
+        return cli_usage(cli, "unknown rule '%s'; did you mean '%s'? Nothing was silenced", name, near);
+    return cli_usage(cli, "unknown rule '%s'; `whirr alert rules` lists them. Nothing was silenced", name);
+}
+
+static int check_severity(struct cli *cli, const char *severity)
+{
+    static const char *const severities[] = {"info", "warning", "critical"};
+    for (size_t i = 0; i < ARRAY_LEN(severities); i++)
+        if (strcmp(severities[i], severity) == 0)
+            return EXIT_FINE;
+    return cli_unknown(cli, "severity", severity, severities, ARRAY_LEN(severities));
+}
+
+/* Names of rules and severities must exist. Names with wildcards may match rules that are added later. */
+static int check_names(struct cli *cli, const char *const *matchers, size_t count)
+{
+    struct error err = {0};
+    json_t *answer = alert_ask(cli, "GET", "/api/alerts/rules", NULL, &err);
+    const json_t *rules = json_object_get(answer, "rules");
+    int status = EXIT_FINE;
+    for (size_t i = 0; i < count && json_is_array(rules) && status == EXIT_FINE; i++) {
+        const char *equals = strchr(matchers[i], '='), *value = equals ? equals + 1 : matchers[i];
+        if (strpbrk(value, "*?[") || !value[0])
+            continue;
+        if (!equals || strncmp(matchers[i], "alert=", 6) == 0)
+            status = check_rule(cli, rules, value);
+        else if (strncmp(matchers[i], "severity=", 9) == 0)
+            status = check_severity(cli, value);
+    }
+    json_decref(answer);
+    return status;
+}
+
+static int add_silence(struct cli *cli, const char *const *matchers, size_t count)
+{
+    AUTO_BUF struct buf body = BUF(16 << 10);
+    struct json_writer j = JSON_WRITER(&body);
+    struct error err = {0};
+    struct silence checked = {0};
+    const char *user = getenv("USER");
+    jw_object(&j);
+    jw_key_array(&j, "matchers");
+    for (size_t i = 0; i < count; i++) {
+        char matcher[256];
+        snprintf(matcher, sizeof matcher, "%s%s", strchr(matchers[i], '=') ? "" : "alert=", matchers[i]);
+        if (silence_add_matcher(&checked, str_from(matcher), &err))
+            return cli_usage(cli, "%s", err.text);
+        jw_text(&j, matcher);
+    }
+    jw_end(&j);
+    int status = say_end(cli, &j);
+    if (status != EXIT_FINE)
+        return status;
+    jw_key_text(&j, "comment", options_value(cli->options, "comment", ""));
+    jw_key_text(&j, "created_by", user ? user : "");
+    jw_end(&j);
+    status = sampling_option(cli) ? EXIT_FINE : check_names(cli, matchers, count); /* sampling options are rejected below */
+    if (status != EXIT_FINE)
+        return status;
+    json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
+    if (!answer)
+        return cli_error(cli, &err);
+    if (cli->json) {
+        status = alert_print_json(answer);
+    } else {
+        AUTO_BUF struct buf out = BUF(64 << 10);
+        json_t *list = json_array();
+        json_array_append(list, json_object_get(answer, "silence"));
+        silences_text(&out, &cli->page, list);
+        buf_printf(&out, "Silenced by the daemon at %s.\n", json_text(answer, "daemon"));
+        json_decref(list);
+        status = show_text(&out);
+    }
+    json_decref(answer);
+    return status;
+}
+
+static int remove_silence(struct cli *cli, const char *id)
+{
+    AUTO_BUF struct buf body = BUF(1024);
+    struct json_writer j = JSON_WRITER(&body);
+    struct error err = {0};
+    jw_object(&j);
+    jw_key_text(&j, "remove", id);
+    jw_end(&j);
+    json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
+    if (!answer)
+        return cli_error(cli, &err);
+    int status = EXIT_FINE;
+    if (cli->json)
+        status = alert_print_json(answer);
+    else
+        printf("Removed silence %s from the daemon at %s.\n", id, json_text(answer, "daemon"));
+    json_decref(answer);
+    return status;
+}
+
+static int list_silences(struct cli *cli)
+{
+    struct error err = {0};
+    json_t *body = alert_ask(cli, "GET", "/api/alerts", NULL, &err);
+    if (!body)
+        return cli_fail("%s", err.text);
+    int status;
+    if (cli->json) {
+        json_t *only = json_object();
+        json_object_set(only, "silences", json_object_get(body, "silences"));
+        status = alert_print_json(only);
+        json_decref(only);
+    } else {
+        AUTO_BUF struct buf out = BUF(1 << 20);
+        silences_text(&out, &cli->page, json_object_get(body, "silences"));
+        status = show_text(&out);
+    }
+    json_decref(body);
+    return status;
+}
+
+int alert_silence(struct cli *cli, const char *const *words, size_t count)
+{
+    if (count == 0 || strcmp(words[0], "list") == 0)
+        return list_silences(cli);
+    if (strcmp(words[0], "remove") == 0)
+        return count == 2 ? remove_silence(cli, words[1])
+                          : cli_usage(cli, "'alert silence remove' needs the number of a silence, like s1");
+    bool add = strcmp(words[0], "add") == 0;
+    if (add && count == 1)
+        return cli_usage(cli, "'alert silence add' needs the name of an alert, or conditions like severity=info");
+    return add_silence(cli, words + add, count - add);
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Sends queries to the store and returns its answers.
+ */
+#include "serve/api/history_api.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "format/json/json.h"
+#include "http/http.h"
+#include "past/question.h"
+#include "serve/api/core.h"
+#include "store/service/service.h"
+
+enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, BODY_MAX = 64 << 20, GPUS_MAX = 256 };
+#define LOOK_MAX_MS (365 * 86400000LL)
+
+struct history_job {
+    struct history_task task;
+    /* The query. */
+    int64_t since_ms, until_ms, step_ms, cursor;
+    int gpu_index; /* -1: all */
+    size_t limit;
+    /* The answer. */
+    struct buf out;
+    struct json_writer j;
+    size_t count;
+    int64_t last; /* cursor of the last row */
+    size_t columns[STATS_COLUMNS];
+};
+
+static void free_job(struct history_task *task)
+{
+    struct history_job *job = (struct history_job *)task;
+    buf_done(&job->out);
+    free(job);
+}
+
+/* ---- in the reader's thread ---- */
+
+static int history_add_row(void *user, const struct store_row *row)
+{
+    struct history_job *job = user;
+    /* Reads one row more than requested, to know whether there is a next page. */
+    if (job->count == job->limit) {
+        job->count++;
+        return 1;
+    }
+    json_history_row(&job->j, row);
+    job->count++;
+    job->last = row->cursor;
+    return job->out.failed ? -ENOMEM : 0;
+}
+
+static int write_rows(struct store *s, struct history_job *job, struct error *err)
+{
+    const struct store_page page = {.since_ms = job->since_ms,
+                                    .until_ms = job->until_ms,
+                                    .gpu_index = job->gpu_index,
+                                    .cursor = job->cursor,
+                                    .limit = job->limit + 1,
+                                    .columns = job->columns,
+                                    .column_count = STATS_COLUMNS};
+    return store_rows(s, &page, history_add_row, job, err);
+}
+
+/* Points of several GPUs, to be sorted by time. */
+struct point {
+    int64_t key;
+    const struct store_gpu *gpu;
+    struct aggregate values[STATS_COLUMNS];
+};
+
+struct points {
+    struct history_job *job;
+    struct store_gpu gpus[GPUS_MAX];
+    size_t gpu_count, gpu;
+    struct point *list;
+    size_t count, capacity;
+};
+
+static int history_note_gpu(void *user, const struct store_gpu *gpu)
+{
+    struct points *p = user;
+    if (p->gpu_count < GPUS_MAX && (p->job->gpu_index < 0 || gpu->index == p->job->gpu_index))
+        p->gpus[p->gpu_count++] = *gpu;
+    return 0;
+}
+
+static int note_point(void *user, const struct store_point *point)
+{
+    struct points *p = user;
+    const struct store_gpu *gpu = &p->gpus[p->gpu];
+    int64_t key = cursor_at(point->at.ms, gpu->id);
+    if (key <= p->job->cursor)
+        return 0;
+    if (!ROOM_FOR_ONE(p->list, p->count, p->capacity, 1024))
+        return -ENOMEM;
+    p->list[p->count] = (struct point){.key = key, .gpu = gpu};
+    memcpy(p->list[p->count++].values, point->values, sizeof p->list[0].values);
+    return 0;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    int64_t left = ((const struct point *)a)->key, right = ((const struct point *)b)->key;
+    return (left > right) - (left < right);
+}
+
+static int gather_points(struct store *s, struct points *p, struct error *err)
+{
+    struct history_job *job = p->job;
+    int rc = store_gpus(s, NULL, history_note_gpu, p, err);
+    int64_t oldest_ms = job->until_ms;
+    for (size_t i = 0; i < p->gpu_count; i++)
+        oldest_ms = MIN_OF(oldest_ms, p->gpus[i].first_seen.ms);
+    struct store_plot plot = {.series = SERIES_GPU,
+                              .since_ms = MAX_OF(job->since_ms, oldest_ms),
+                              .until_ms = job->until_ms,
+                              .step_ms = job->step_ms,
+                              .columns = job->columns,
+                              .column_count = STATS_COLUMNS};
+    /* All pages of an answer use the same step. */
+    enum level level;
+    store_plan(s, &plot, &plot.step_ms, &level);
+    int64_t from_ms = MAX_OF(plot.since_ms, cursor_ms(job->cursor)), width_ms = plot.step_ms * (int64_t)(job->limit + 1);
+    /* Reads only as much as the page needs; widens the window over periods without data. */
+    for (; rc == 0 && from_ms < job->until_ms && p->count <= job->limit; width_ms = MIN_OF(4 * width_ms, (int64_t)LOOK_MAX_MS)) {
+        plot.since_ms = from_ms;
+        plot.until_ms = from_ms = MIN_OF(job->until_ms, (from_ms + width_ms) / plot.step_ms * plot.step_ms);
+        for (p->gpu = 0; rc == 0 && p->gpu < p->gpu_count; p->gpu++) {
+            plot.subject = p->gpus[p->gpu].id;
+            rc = store_series(s, &plot, note_point, p, err);
+        }
+    }
+    return rc;
+}
+
+static int write_points(struct store *s, struct history_job *job, struct error *err)
+{
+    AUTO_FREE struct points *p = calloc(1, sizeof *p);
+    if (!p)
+        return error_set(err, -ENOMEM, "out of memory");
+    p->job = job;
+    int rc = gather_points(s, p, err);
+    if (rc == 0 && p->count)
+        qsort(p->list, p->count, sizeof *p->list, by_key);
+    for (size_t i = 0; rc == 0 && i < MIN_OF(p->count, job->limit); i++) {
+        json_history_point(&job->j, p->list[i].gpu, (struct wall){cursor_ms(p->list[i].key)}, p->list[i].values);
+        job->last = p->list[i].key;
+    }
+    job->count = MIN_OF(p->count, job->limit + 1);
+    free(p->list);
+    return rc;
+}
+
+static int read_rows(struct store_question *q, struct store *s, struct error *err)
+{
+    struct history_job *job = (struct history_job *)q;
+    buf_done(&job->out);
+    job->out = BUF(BODY_MAX);
+    job->j = JSON_WRITER(&job->out);
+    job->count = 0;
+    jw_object(&job->j);
+    jw_key_array(&job->j, "rows");
+    int rc = job->step_ms ? write_points(s, job, err) : write_rows(s, job, err);
+    jw_end(&job->j);
+    bool more = job->count > job->limit;
+    jw_key_int(&job->j, "count", (int64_t)MIN_OF(job->count, job->limit));
+    char cursor[32];
+    snprintf(cursor, sizeof cursor, "%llx", (long long)job->last);
+    jw_key_text(&job->j, "next_cursor", more ? cursor : NULL);
+    jw_end(&job->j);
+    buf_char(&job->out, '\n');
+    return rc;
+}
+
+static void answered(struct store_question *q, int rc, const struct error *err)
+{
+    struct history_task *task = (struct history_task *)q;
+    task->rc = rc;
+    task->err = *err;
+    mailbox_put(task->done, task);
+}
+
+/* ---- in the loop ---- */
+
+static void drop_task(void *item)
+{
+    struct history_task *task = item;
+    task->drop(task);
+}
+
+static void on_done(void *arg)
+{
+    struct history *h = arg;
+    for (struct history_task *task; (task = mailbox_take(h->done, 0)) != NULL;)
+        task->arrived(task);
+}
+
+/* Handles the parked request again. */
+static void wake(struct history_task *task)
+{
+    struct http_client *client = task->conn ? http_client_of(task->conn) : NULL;
+    if (!client) {
+        task->drop(task);
+        return;
+    }
+    client->answer = task;
+    client->drop_answer = drop_task;
+    http_unpark(task->conn);
+}
+
+void history_withdraw(struct history_task *task)
+{
+    task->conn = NULL;
+    task->question.canceled = true;
+}
+
+static void gone(struct conn *c, void *owner)
+{
+    struct history_task *task = owner;
+    if (task->conn == c)
+        history_withdraw(task);
+}
+
+int history_ask(struct server *s, struct history_task *task)
+{
+    task->question.answered = answered;
+    task->question.client = peer_number(&task->conn->place->id);
+    return store_service_ask(s->parts.store, &task->question);
+}
+
+static void history_refuse(struct exchange *x, int rc)
+{
+    if (rc == -EDQUOT)
+        exchange_error_with(x, 429, "Retry-After: 1\r\n", "too_many_questions",
+                            "Too many questions about the past from this address wait already.");
+    else
+        exchange_error_with(x, 503, "Retry-After: 1\r\n", "busy", "Too many questions about the past wait already.");
+}
+
+void history_park(struct exchange *x, struct history_task *task)
+{
+    struct http_client *client = x->conn->state;
+    task->done = x->server->history.done;
+    task->conn = x->conn;
+    task->arrived = wake;
+    int rc = history_ask(x->server, task);
+    if (rc < 0) {
+        task->drop(task);
+        history_refuse(x, rc);
+        return;
+    }
+    exchange_park(x);
+    client->parked_gone = gone;
+    client->parked_owner = task;
+}
+
+void history_failed(struct exchange *x, const struct history_task *task)
+{
+    if (task->rc == -EBUSY)
+        history_refuse(x, task->rc);
+    else if (task->rc == -ETIME)
+        exchange_error_with(x, 503, "Retry-After: 10\r\n", "took_too_long",
+                            "The answer took too long to make: ask about a shorter time, or for fewer points.");
+    else
+        exchange_error(x, 503, "store_failing", "The history cannot be read: %s.", task->err.text);
+}
+
+int history_init(struct history *h, struct loop *loop)
+{
+    *h = (struct history){.done = mailbox_new(256, drop_task)};
+    if (!h->done)
+        return -ENOMEM;
+    h->watch = watch_readable(loop->base, mailbox_fd(h->done), on_done, h);
+    return h->watch && watch_on(h->watch, WATCH_NO_TIMEOUT) ? 0 : -ENOMEM;
+}
+
+void history_done(struct history *h)
+{
+    watch_free(h->watch);
+    mailbox_free(h->done);
+}
+
+static bool bad(struct exchange *x, const char *message)
+{
+    exchange_error(x, 400, "bad_parameter", "%s", message);
+    return false;
+}
+
+static bool parameter(void *exchange, const char *key, char *value, size_t size)
+{
+    return http_query(((struct exchange *)exchange)->request, key, value, size);
+}
+
+static bool read_span(struct exchange *x, struct history_job *job, int64_t now_ms)
+{
+    struct question_span span = {.until = {now_ms + 1}, .any_order = true};
+    struct error err = {0};
+    if (question_read_span(parameter, x, (struct wall){now_ms}, MOMENT_UTC, &span, &err) < 0) {
+        exchange_error(x, 400, "bad_parameter", "%s.", err.text);
+        return false;
+    }
+    job->since_ms = span.since.ms;
+    job->until_ms = span.until.ms;
+    return true;
+}
+
+/* "60" means seconds; "5m" is a duration. */
+static bool read_step(const char *text, int64_t *ret_ms)
+{
+    double seconds;
+    if (str_to_double(str_from(text), &seconds))
+        *ret_ms = seconds >= 1 && seconds <= 1e9 ? (int64_t)(seconds * MS_PER_S) : -1;
+    else if (!duration_parse(str_from(text), ret_ms))
+        return false;
+    return *ret_ms >= MS_PER_S;
+}
+
+static bool read_question(struct exchange *x, struct history_job *job)
+{
+    const struct http_message *r = x->request;
+    int64_t now_ms = clock_wall(x->server->options.env->clock).ms, number;
+    char text[64];
+    *job = (struct history_job){.gpu_index = -1, .limit = LIMIT_DEFAULT};
+    if (!read_span(x, job, now_ms))
+        return false;
+    if (http_query(r, "gpu_index", text, sizeof text) || http_query(r, "gpu", text, sizeof text)) {
+        int now = snapshot_find_gpu(x->server->data.latest, text);
+        bool known = str_to_i64(str_from(text), &number) && number >= 0 && number < GPU_MAX; /* it may be gone by now */
+        if (!known && now < 0)
+            return bad(x, "gpu_index must be the number of a GPU, from 0 on; gpu its number, UUID or PCI address.");
+        job->gpu_index = known ? (int)number : x->server->data.latest->gpus[now].index;
+    }
+    if (http_query(r, "limit", text, sizeof text)) {
+        if (!str_to_i64(str_from(text), &number) || number < 1 || number > LIMIT_MAX)
+            return bad(x, "limit must be a number from 1 to 10000.");
+        job->limit = (size_t)number;
+    }
+    if (http_query(r, "step", text, sizeof text) && !read_step(text, &job->step_ms))
+        return bad(x, "step must be a duration of at least 1s, like 60s, 5m or 1h.");
+    if (http_query(r, "cursor", text, sizeof text) && !str_to_cursor(str_from(text), &job->cursor))
+        return bad(x, "cursor must be the next_cursor of an answer.");
+    return true;
+}
+
+/* Answers like an empty store if there is none. */
+static void reply_empty(struct exchange *x)
+{
+    AUTO_BUF struct buf out = BUF(256);
+    buf_text(&out, "{\"rows\":[],\"count\":0,\"next_cursor\":null}\n");
+    exchange_json(x, 200, &out);
+}
+
+static void reply(struct exchange *x, struct history_job *job)
+{
+    if (job->task.rc == 0)
+        exchange_json(x, 200, &job->out);
+    else if (job->task.rc == -ENOENT)
+        reply_empty(x); /* an empty history is not a failure */
+    else
+        history_failed(x, &job->task);
+}
+
+void get_stats_history(struct exchange *x)
+{
+    struct http_client *client = x->conn->state;
+    if (client->answer) {
+        struct history_job *finished = TAKE(client->answer);
+        reply(x, finished);
+        free_job(&finished->task);
+        return;
+    }
+    struct history_job question;
+    if (!read_question(x, &question))
+        return;
+    if (!x->server->parts.store) {
+        reply_empty(x);
+        return;
+    }
+    struct history_job *job = malloc(sizeof *job);
+    if (!job)
+        return; /* router_handle() answers 500 */
+    *job = question;
+    job->task = (struct history_task){.question.read = read_rows, .drop = free_job};
+    json_stats_columns(job->columns);
+    history_park(x, &job->task);
+}

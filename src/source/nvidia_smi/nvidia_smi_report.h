@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Parsed outputs of nvidia-smi: cards with their readings, processes and instances. No I/O.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "model/gpu.h"
+#include "model/snapshot.h"
+#include "source/nvidia_smi/nvidia_smi_fields.h"
+
+enum { SMI_MARGINS = 3 };
+
+struct smi_card {
+    struct gpu gpu; /* id, state, readings, processes, instances; the rest is READING_UNREAD */
+    int index;      /* nvidia-smi's index; -1 unknown */
+    struct {
+        int metric;
+        struct reading at; /* the margin at which it is reached */
+    } margins[SMI_MARGINS];
+    size_t margin_count;
+    /* IDs of a MIG instance, by its position in gpu.instances. */
+    struct {
+        int gpu_instance, compute_instance; /* -1 unknown */
+    } slices[GPU_INSTANCES_MAX];
+};
+
+struct smi_report {
+    struct smi_card *cards;
+    size_t count;
+    size_t nameless; /* rows that don't identify their card */
+    bool no_memory;  /* out of memory for one of the cards */
+    struct driver_info driver;
+};
+
+void smi_report_done(struct smi_report *r);
+#define AUTO_REPORT __attribute__((cleanup(smi_report_done)))
+
+/* The card with this UUID or PCI address (either may be ""), added if new. NULL: too many, or out of memory. */
+struct smi_card *smi_report_card(struct smi_report *r, const char *uuid, const char *pci_address);
+/* "00000000:43:00.0", "0000:05:00.0" -> "0000:43:00.0"; false: not an address. */
+bool smi_pci_address(struct str text, char to[GPU_PCI_SIZE]);
+
+/* Stores one value. */
+void smi_apply(struct smi_card *card, const struct smi_field *field, struct str cell);
+/* Completes a card after all values: margins become temperatures, trouble becomes a state. */
+void smi_finish(struct smi_card *card, enum cell_trouble trouble, struct str words);
+
+/* --query-gpu with these columns (NULL: unknown ones). Skips a header line. Returns the number of rows, including those of no
+ * card; smi_lost_cards() handles other lines. */
+size_t smi_read_csv(struct smi_report *r, struct str text, const struct smi_field *const *columns, size_t count);
+/* Columns of a header line; returns their number. */
+size_t smi_read_header(struct str line, const struct smi_field **columns, size_t max);
+
+/* --query-compute-apps=pid,name,used_memory,gpu_uuid: adds processes to known cards. Returns the number of rows. */
+size_t smi_read_apps(struct smi_report *r, struct str text);
+
+/* -q -x. -EBADMSG if the text is incomplete; complete cards are kept. */
+int smi_read_xml(struct smi_report *r, struct str text, struct error *err);
+
+/* -L: UUIDs and profiles of MIG instances, for known cards. */
+void smi_read_list(struct smi_report *r, struct str text);
+
+/* --version: versions of driver, NVML and CUDA. */
+void smi_read_version(struct driver_info *to, struct str text);
+
+/* Lines like "Unable to determine the device handle for GPU 0000:05:00.0: GPU is lost.": marks those cards as lost, adding
+ * unknown ones. Returns their number. */
+size_t smi_lost_cards(struct smi_report *r, struct str text);
+
+/* From nvidia-smi's process name ("/usr/lib/xorg/Xorg") to the plain one. */
+void smi_process_name(struct str cell, char *to, size_t size);
