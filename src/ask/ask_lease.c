@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/file.h>
 
-#include "ask/client.h"
 #include "ask/ask_fit.h"
+#include "ask/client.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/words.h"

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cli/fields.h"
 #include "cli/cli_fleet.h"
 #include "cli/cli_show.h"
+#include "cli/fields.h"
 #include "fleet/fleet.h"
 #include "format/table/table.h"
 

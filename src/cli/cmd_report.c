@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "ask/past_answer.h"
+#include "cli/cli_fleet.h"
 #include "cli/command.h"
 #include "cli/fields.h"
-#include "cli/cli_fleet.h"
 
 #define GPU_FIELDS "gpu_index,gpu_name,hours,busy_hours,utilization_percent,temperature_max_celsius,energy_kwh,cost"
 #define OWNER_FIELDS "kind,name,hours,busy_hours,memory_gib_hours,idle_gib_hours,processes,energy_kwh,cost,share_percent"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr status: all GPUs at a glance.
  */
-#include "cli/fields.h"
 #include "cli/cli_fleet.h"
 #include "cli/cli_show.h"
+#include "cli/fields.h"
 #include "format/json/json.h"
 #include "format/table/bar.h"
 #include "format/table/table.h"

@@ -7,12 +7,12 @@
 
 #include "base/cleanup.h"
 #include "base/os/place.h"
-#include "cli/command.h"
 #include "cli/cli_fleet.h"
+#include "cli/command.h"
 #include "config/config.h"
-#include "tui/tui_live.h"
 #include "tui/prefs.h"
 #include "tui/theme.h"
+#include "tui/tui_live.h"
 
 enum { INTERVAL_MS = 1000, INTERVAL_LEAST_MS = 100, HEIGHT_UNKNOWN = 24 };
 

@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/os/console.h"
 #include "base/os/words.h"
+#include "cli/cli_show.h"
 #include "cli/command.h"
 #include "cli/hosts/multi_host.h"
-#include "cli/cli_show.h"
 
 enum { WIDTH_UNKNOWN = 80 };
 

@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/os/place.h"
-#include "config/host_range.h"
 #include "config/config_schema.h"
+#include "config/host_range.h"
 #include "model/finding.h"
 #include "model/severity.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "guard/keeper.h"
 #include "guard/guard_target.h"
+#include "guard/keeper.h"
 
 struct guard {
     struct guard_shared shared;

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "guard/gate/gate.h"
-#include "guard/method.h"
 #include "guard/guard_target.h"
+#include "guard/method.h"
 
 static int guard_elsewhere(struct error *err)
 {

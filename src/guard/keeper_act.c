@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "guard/cuda.h"
-#include "guard/keeper.h"
 #include "guard/guard_target.h"
+#include "guard/keeper.h"
 #include "host/procfs.h"
 
 struct method_context keeper_context(struct keeper *k)

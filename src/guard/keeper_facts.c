@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "guard/guard_target.h"
 #include "guard/keeper.h"
 #include "guard/method.h"
-#include "guard/guard_target.h"
 #include "model/finding.h"
 
 /* After unloading its models a server may keep its context, and vLLM's sleep keeps its graphs: tolerate this much. */

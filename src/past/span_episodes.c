@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "insight/explain/why.h"
 #include "insight/facts/levels.h"
-#include "past/span.h"
 #include "past/past_usual.h"
+#include "past/span.h"
 
 enum { MOMENTS_TRIED = 5 };
 

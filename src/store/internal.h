@@ -8,9 +8,9 @@
 #include "model/energy.h"
 #include "model/finding.h"
 #include "store/db/db.h"
-#include "store/schema/schema_parts.h"
 #include "store/schema/raw.h"
 #include "store/schema/schema.h"
+#include "store/schema/schema_parts.h"
 #include "store/store.h"
 #include "store/store_trust.h"
 

@@ -12,8 +12,8 @@
 #include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "base/words.h"
-#include "cli/guard/guard.h"
 #include "cli/cli_show.h"
+#include "cli/guard/guard.h"
 #include "config/config.h"
 
 enum { WAIT_DEFAULT_MS = 120000, WAIT_POLL_MS = 100, RESERVING_IS_LONG_MS = 3000 };

@@ -13,8 +13,8 @@
 #include "base/cleanup.h"
 #include "base/os/words.h"
 #include "base/words.h"
-#include "cli/history/db.h"
 #include "cli/cli_show.h"
+#include "cli/history/db.h"
 #include "config/places.h"
 #include "store/admin.h"
 

@@ -10,9 +10,9 @@
 #include "ask/history_source.h"
 #include "base/cleanup.h"
 #include "base/os/console.h"
+#include "cli/cli_show.h"
 #include "cli/fields.h"
 #include "cli/history/show.h"
-#include "cli/cli_show.h"
 
 enum { ANSWER_MAX = 64 << 20, HEIGHT_MAX = 13, HEIGHT_USUAL = 9, WIDTH_MAX = 900, MARKS_LOOKED_AT = 1000 };
 

@@ -16,8 +16,8 @@
 #include "base/os/held_program.h"
 #include "base/secret/mask.h"
 #include "base/words.h"
-#include "cli/lease/wish.h"
 #include "cli/cli_show.h"
+#include "cli/lease/wish.h"
 #include "config/config.h"
 
 enum { WAIT_DEFAULT_MS = 120000, POLL_MS = 200, SAID_MS = 1000 };

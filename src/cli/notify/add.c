@@ -13,9 +13,9 @@
 #include "base/cleanup.h"
 #include "base/os/words.h"
 #include "base/words.h"
+#include "cli/cli_show.h"
 #include "cli/notify/notify.h"
 #include "cli/notify/person.h"
-#include "cli/cli_show.h"
 #include "config/edit.h"
 
 static const struct notify_needs needs[] = {

@@ -16,8 +16,8 @@
 #include "base/os/place.h"
 #include "base/os/words.h"
 #include "base/words.h"
-#include "cli/notify/notify.h"
 #include "cli/cli_show.h"
+#include "cli/notify/notify.h"
 #include "format/notifiers.h"
 
 /* ---- list ---- */

@@ -12,13 +12,13 @@
 #include "base/os/words.h"
 #include "base/str.h"
 #include "base/words.h"
+#include "cli/cli_show.h"
 #include "cli/command.h"
 #include "cli/notify/notify.h"
 #include "cli/notify/person.h"
 #include "cli/setup/plan.h"
 #include "cli/setup/servers.h"
 #include "cli/setup/setup_service.h"
-#include "cli/cli_show.h"
 #include "config/edit.h"
 
 enum { ANSWER_SIZE = 512, QUESTION_SIZE = 256, TRIES = 5 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The list of leases.
  */
-#include "format/lease.h"
 #include "base/cleanup.h"
+#include "format/lease.h"
 
 void json_leases(struct json_writer *j, const struct lease_list *list, bool commands)
 {

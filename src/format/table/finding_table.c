@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The codes of findings for people: `whirr why --codes`.
  */
-#include "model/finding.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/table/grid.h"
 #include "format/table/table.h"
+#include "model/finding.h"
 
 void table_finding_codes(struct buf *out, const struct page *page, const struct finding_settings *settings)
 {

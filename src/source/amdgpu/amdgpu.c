@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "source/amdgpu/kfd.h"
 #include "source/amdgpu/amdgpu_read.h"
-#include "source/source_control.h"
+#include "source/amdgpu/kfd.h"
 #include "source/drm/scan.h"
+#include "source/source_control.h"
 #include "source/sysfs/sysfs_card.h"
 
 struct amdgpu {

@@ -4,8 +4,8 @@
 #include "source/amdgpu/amdgpu_read.h"
 
 #include "base/cleanup.h"
-#include "source/sysfs/sysfs_card.h"
 #include "source/sysfs/shared_memory.h"
+#include "source/sysfs/sysfs_card.h"
 
 static void find_channels(struct attrs *hwmon, struct amdgpu_channels *c)
 {

@@ -6,8 +6,8 @@
 #include "base/str.h"
 #include "model/reading.h"
 #include "source/amdgpu/gpu_metrics.h"
-#include "source/sysfs/sysfs_card.h"
 #include "source/sysfs/hwmon.h"
+#include "source/sysfs/sysfs_card.h"
 
 /* ---- Why an AMD card runs slower than it could, from gpu_metrics, in the terms all vendors share ---- */
 

@@ -9,10 +9,10 @@
 
 #include "base/cleanup.h"
 #include "source/drm/scan.h"
-#include "source/sysfs/sysfs_card.h"
 #include "source/sysfs/devfreq.h"
 #include "source/sysfs/hwmon.h"
 #include "source/sysfs/shared_memory.h"
+#include "source/sysfs/sysfs_card.h"
 
 struct drm {
     struct source source;

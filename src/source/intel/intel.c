@@ -8,13 +8,13 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "source/source_control.h"
 #include "source/drm/scan.h"
-#include "source/intel/intel_energy.h"
 #include "source/intel/gt.h"
-#include "source/sysfs/sysfs_card.h"
+#include "source/intel/intel_energy.h"
+#include "source/source_control.h"
 #include "source/sysfs/hwmon.h"
 #include "source/sysfs/shared_memory.h"
+#include "source/sysfs/sysfs_card.h"
 
 struct intel_memory {
     struct energy energy;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "source/source_control.h"
 #include "source/nvml/internal.h"
+#include "source/source_control.h"
 #include "source/sysfs/sysfs_card.h"
 #include "source/tegra/tegra_read.h"
 

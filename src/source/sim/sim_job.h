@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "model/gpu.h"
-#include "source/sim/sim_card.h"
 #include "source/sim/sim.h"
+#include "source/sim/sim_card.h"
 
 /* The GPUs of a row: those with index % every == nth; every = 0: all. */
 struct sim_where {

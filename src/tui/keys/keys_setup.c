@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Keys of the setup screen: previews and saves every change at once.
  */
-#include "tui/setup.h"
 #include "base/cleanup.h"
 #include "tui/keys/internal.h"
+#include "tui/setup.h"
 
 void top_open_setup(struct top *t)
 {

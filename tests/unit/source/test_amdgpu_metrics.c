@@ -6,8 +6,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "model/metric.h"
-#include "source/amdgpu/gpu_metrics.h"
 #include "source/amdgpu/amdgpu_read.h"
+#include "source/amdgpu/gpu_metrics.h"
 #include "sysroot.h"
 #include "test.h"
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "source/intel/intel_energy.h"
 #include "source/intel/gt.h"
+#include "source/intel/intel_energy.h"
 #include "test.h"
 #include "tree.h"
 
