@@ -782,7 +782,9 @@ test(
     await page.locator("#state").getByText("stale, as of").waitFor(); // what was known stays, and looks dead
     assert.match(await page.locator("#hosts").evaluate((e) => getComputedStyle(e).filter), /grayscale/);
     assert.match(await page.title(), /^✕ stale · /);
-    await page.unroute(/\/api\/fleet$/);
+    await page.unroute(/\/api\/fleet$/); // the daemon's own answer: it knows no fleet
+    await page.getByRole("alert").getByText("The fleet's database can't be asked").waitFor();
+    assert.match(await page.locator("#state").innerText(), /stale, as of/);
     await page.reload();
     await page.getByRole("alert").getByText("The fleet's database can't be asked").waitFor();
   },

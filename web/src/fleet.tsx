@@ -32,7 +32,10 @@ function useFleet(): { answer: FleetAnswer | null; problem: string | null } {
         const next = await get<FleetAnswer>("/api/fleet");
         // The answer is from the last visit: a new one is on its way.
         if (next.loading) wait = SOON;
-        setAnswer(next);
+        // A restarted daemon may not know the fleet yet: what the page knows stays.
+        setAnswer((last) =>
+          next.fleet ? next : { ...next, fleet: last?.fleet ?? null, fetched_at: last?.fetched_at ?? null },
+        );
         setProblem(null);
       } catch (e) {
         if (e instanceof Refused && e.status === 401) location.reload();
