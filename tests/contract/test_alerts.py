@@ -129,6 +129,8 @@ def test_silences(house, ops):
     for wrong, meant in (("bussy", "busy"), ("severity=warn", "warning")):  # it would keep nothing quiet
         slip = d.whirr("alert", "silence", wrong, "--for", "1h", "--json")
         assert slip.returncode == 2 and f"did you mean '{meant}'?" in slip.stderr and slip.stdout == "", slip.stderr
+    nowhere = d.whirr("alert", "silence", "gpu=99", "--for", "1h")
+    assert nowhere.returncode == 2 and "there is no GPU 99" in nowhere.stderr
     assert d.whirr("alert", "silence", "list").stdout == "No silences.\n"
     gone = d.whirr("alert", "silence", "remove", second)
     assert gone.returncode == 1 and "no such silence; `whirr alert silence list` lists them" in gone.stderr

@@ -70,7 +70,22 @@ static int check_severity(struct cli *cli, const char *severity)
     return cli_unknown(cli, "severity", severity, severities, ARRAY_LEN(severities));
 }
 
-/* Names of rules and severities must exist. Names with wildcards may match rules that are added later. */
+/* A GPU that the daemon has never seen. One that is missing now is still listed, and may be silenced. */
+static int check_gpu(struct cli *cli, const char *index)
+{
+    struct error err = {0};
+    json_t *answer = alert_ask(cli, "GET", "/api/gpu/summary", NULL, &err);
+    const json_t *gpu, *gpus = json_object_get(answer, "gpus");
+    char *end;
+    long wanted = strtol(index, &end, 10);
+    bool found = *end || !json_array_size(gpus);
+    size_t i;
+    json_array_foreach(gpus, i, gpu) found |= json_integer_value(json_object_get(gpu, "index")) == wanted;
+    json_decref(answer);
+    return found ? EXIT_FINE : cli_usage(cli, "there is no GPU %s; `whirr status` lists them. Nothing was silenced", index);
+}
+
+/* Names of rules, severities and GPUs must exist. Names with wildcards may match rules that are added later. */
 static int check_names(struct cli *cli, const char *const *matchers, size_t count)
 {
     struct error err = {0};
@@ -85,6 +100,8 @@ static int check_names(struct cli *cli, const char *const *matchers, size_t coun
             status = check_rule(cli, rules, value);
         else if (strncmp(matchers[i], "severity=", 9) == 0)
             status = check_severity(cli, value);
+        else if (strncmp(matchers[i], "gpu=", 4) == 0)
+            status = check_gpu(cli, value);
     }
     json_decref(answer);
     return status;
