@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "insight/explain/idle_audit.h"
 #include "insight/facts/levels.h"
+#include "insight/view/idle_audit.h"
 #include "source/source.h"
 #include "source/sysfs/sysfs_idle_audit.h"
 

@@ -3,7 +3,7 @@
  */
 #include "ask/ask_health.h"
 #include "cli/cli_show.h"
-#include "insight/judge/health_judge.h"
+#include "insight/verdict/health_judge.h"
 
 static void cleanup_health(struct health **health)
 {

@@ -15,7 +15,7 @@
 #include "format/json/json.h"
 #include "format/process_rows.h"
 #include "format/table/table.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 
 enum { SAMPLE_MS = 1000 };
 

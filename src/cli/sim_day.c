@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "cli/alert/alert.h"
 #include "engine/attribution.h"
-#include "insight/judge/judge.h"
+#include "insight/verdict/judge.h"
 #include "store/store.h"
 
 enum { STEP_MS = 60 * 1000, BATCH = 120 };

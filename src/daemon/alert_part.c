@@ -14,7 +14,7 @@
 #include "daemon/part.h"
 #include "format/alert.h"
 #include "format/json/json.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "serve/data/data.h"
 
 enum { ALERT_TEXT_MAX = 16 << 10, KEEP_SOON_MS = 5 * 1000, KEEP_EVERY_MS = 30 * 1000 };

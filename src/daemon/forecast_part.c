@@ -14,7 +14,7 @@
 #include "daemon/part.h"
 #include "engine/engine.h"
 #include "format/forecast.h"
-#include "insight/judge/judge.h"
+#include "insight/verdict/judge.h"
 #include "store/query.h"
 
 /* The size of the database changes slowly. */

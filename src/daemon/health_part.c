@@ -15,9 +15,9 @@
 #include "engine/fault_log.h"
 #include "format/health.h"
 #include "format/prometheus/prometheus.h"
-#include "insight/judge/health_file.h"
-#include "insight/judge/health_judge.h"
-#include "insight/judge/judge.h"
+#include "insight/verdict/health_file.h"
+#include "insight/verdict/health_judge.h"
+#include "insight/verdict/judge.h"
 #include "serve/live/topic.h"
 
 enum { SAVE_EVERY_MS = 300000 };

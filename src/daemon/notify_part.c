@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "config/places.h"
 #include "format/notifiers.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "serve/data/data.h"
 
 struct notify_part {

@@ -9,7 +9,7 @@
 #include "daemon/poller.h"
 #include "host/identity.h"
 #include "host/listens.h"
-#include "insight/detect/job.h"
+#include "insight/area/job.h"
 #include "net/ras.h"
 
 enum { JOBS_ASKED = 8, EVERY_MS = 10000, ASK_WITHIN_MS = 6000, ENVIRON_MAX = 128 * 1024, LISTENERS_TRIED = 4 };

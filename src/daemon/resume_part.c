@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/words.h"
 #include "daemon/part.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 
 /* Programs that set fans and limits act within seconds of a resume: later differences are permanent. */
 enum { SETTLED_MS = 15000 };

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/part.h"
-#include "insight/judge/judge.h"
+#include "insight/verdict/judge.h"
 #include "past/explain.h"
 #include "past/past_usual.h"
 #include "serve/data/data.h"

@@ -11,7 +11,7 @@
 #include "config/config.h"
 #include "config/findings.h"
 #include "engine/internal.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 
 enum { HUNG_AFTER_MS = 5000, STOP_MS = 1000 };
 

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/mailbox.h"
 #include "config/places.h"
-#include "insight/judge/health_file.h"
+#include "insight/verdict/health_file.h"
 #include "model/snapshot.h"
 
 struct engine;

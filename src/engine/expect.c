@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "base/keep.h"
 #include "engine/internal.h"
-#include "insight/finding/health.h"
-#include "insight/judge/judge.h"
+#include "insight/area/health.h"
+#include "insight/verdict/judge.h"
 #include "source/sysfs/bus.h"
 
 enum { EXPECTED_MAX = 64 };

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/env.h"
-#include "insight/judge/health_file.h"
+#include "insight/verdict/health_file.h"
 #include "model/snapshot.h"
 
 struct fault_log;

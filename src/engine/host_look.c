@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/mailbox.h"
 #include "host/evidence/evidence.h"
-#include "insight/detect/limit.h"
+#include "insight/area/limit.h"
 
 enum {
     ANSWER_MS = 80, /* a round waits no longer; usually it takes under 1 ms */

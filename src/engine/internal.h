@@ -16,7 +16,7 @@
 #include "engine/slot.h"
 #include "engine/worker.h"
 #include "host/machine.h"
-#include "insight/judge/judge.h"
+#include "insight/verdict/judge.h"
 
 enum { INBOX_SIZE = 1024, WAITERS_MAX = INBOX_SIZE, SUBSCRIBERS_MAX = 8 };
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "engine/internal.h"
-#include "insight/judge/judge.h"
+#include "insight/verdict/judge.h"
 #include "model/job.h"
 #include "model/plausible.h"
 

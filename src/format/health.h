@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/json_writer.h"
-#include "insight/finding/health.h"
+#include "insight/area/health.h"
 
 struct page;
 

@@ -14,7 +14,7 @@
 #include "base/words.h"
 #include "format/capacity.h"
 #include "format/json/json.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "lib/handle.h"
 
 enum { FRESH_MS = 500 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The result of judging a snapshot, as plain data: findings, and the verdict published with each snapshot. The judgement itself is
- * in insight/judge; the kinds of findings are the rows of findings.def.
+ * in insight/verdict; the kinds of findings are the rows of findings.def.
  */
 #pragma once
 

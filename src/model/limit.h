@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What limits a program on a GPU, as plain data. The judgement is in insight/detect, its share of time in insight/judge; the
+ * What limits a program on a GPU, as plain data. The judgement is in insight/area, its share of time in insight/verdict; the
  * limits are the rows of limits.def.
  */
 #pragma once

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "insight/finding/episodes.h"
+#include "insight/view/episodes.h"
 #include "model/recent.h"
 #include "store/query.h"
 

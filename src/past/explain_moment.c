@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "past/explain.h"
 #include "past/past_usual.h"
 #include "store/query.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/units.h"
-#include "insight/finding/episodes.h"
+#include "insight/view/episodes.h"
 #include "past/explain.h"
 
 struct span {

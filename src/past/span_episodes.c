@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "insight/explain/why.h"
 #include "insight/facts/levels.h"
+#include "insight/view/why.h"
 #include "past/past_usual.h"
 #include "past/span.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "past/span.h"
 #include "store/findings.h"
 

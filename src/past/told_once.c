@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_reader.h"
-#include "insight/finding/health.h"
+#include "insight/area/health.h"
 #include "store/findings.h"
 
 enum {

@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
-#include "insight/explain/why.h"
-#include "insight/finding/part.h"
+#include "insight/area/part.h"
+#include "insight/view/why.h"
 #include "tui/fleet_rows.h"
 
 /* Omit the seconds of moments further back than this. */

@@ -4,7 +4,7 @@
 #include "tui/draw_gpus.h"
 
 #include "base/cleanup.h"
-#include "insight/finding/part.h"
+#include "insight/area/part.h"
 
 enum { PLOTTED_GPUS = 2, PANEL_LEAST = 6, PROCESSES_WANTED = 7 };
 

@@ -8,7 +8,7 @@
 #include "base/moment.h"
 #include "base/words.h"
 #include "insight/baseline/baseline.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "tui/draw_gpus.h"
 
 bool gpu_usual_band(const struct top *t, size_t gpu, enum trail_of of, float *low, float *high)

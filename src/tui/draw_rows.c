@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "tui/draw_gpus.h"
 #include "tui/setup.h"
 

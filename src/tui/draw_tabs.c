@@ -7,9 +7,9 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
-#include "insight/explain/why.h"
+#include "insight/area/part.h"
 #include "insight/facts/levels.h"
-#include "insight/finding/part.h"
+#include "insight/view/why.h"
 #include "model/finding.h"
 #include "tui/draw.h"
 

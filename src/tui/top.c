@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "insight/explain/why.h"
-#include "insight/finding/part.h"
+#include "insight/area/part.h"
+#include "insight/view/why.h"
 #include "tui/fleet_rows.h"
 
 enum { PANE_MS = 5000, GUARD_MS = 1000 };

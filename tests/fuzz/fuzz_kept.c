@@ -5,8 +5,8 @@
 
 #include "alert/notify/outbox.h"
 #include "base/cleanup.h"
-#include "insight/judge/health_file.h"
-#include "insight/judge/health_judge.h"
+#include "insight/verdict/health_file.h"
+#include "insight/verdict/health_judge.h"
 #include "source/fault/fault.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -12,7 +12,7 @@
 #include "format/alert.h"
 #include "format/json/json.h"
 #include "format/table/grid.h"
-#include "insight/judge/judge.h"
+#include "insight/verdict/judge.h"
 
 bool trial_init(struct trial *t, const struct alert_rules *rules, const struct config *config)
 {

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/env.h"
-#include "insight/finding/health.h"
+#include "insight/area/health.h"
 
 struct finding_settings;
 

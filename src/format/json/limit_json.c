@@ -5,7 +5,7 @@
 
 #include "format/json/json.h"
 #include "format/process_rows.h"
-#include "insight/explain/limit_advice.h"
+#include "insight/view/limit_advice.h"
 
 void json_limit(struct json_writer *j, const struct process_limit *l)
 {

@@ -3,7 +3,7 @@
  */
 #include "base/units.h"
 #include "format/json/json.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "model/severity.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "format/json/json.h"
 #include "format/json/usual_json.h"
-#include "insight/explain/idle_audit.h"
+#include "insight/view/idle_audit.h"
 
 static void cause(struct json_writer *j, const struct why_cause *c)
 {

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "format/json/json.h"
 #include "format/json/usual_json.h"
-#include "insight/explain/idle_audit.h"
+#include "insight/view/idle_audit.h"
 
 static void copy_text(char *to, size_t size, const json_t *text)
 {

@@ -8,7 +8,7 @@
  */
 #include "base/words.h"
 #include "format/table/table.h"
-#include "insight/explain/limit_advice.h"
+#include "insight/view/limit_advice.h"
 
 enum { LABEL_WIDTH = 12 };
 

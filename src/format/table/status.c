@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/table/table.h"
-#include "insight/detect/limit_words.h"
+#include "insight/area/limit_words.h"
 #include "insight/facts/fan.h"
 
 enum column {

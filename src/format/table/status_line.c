@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "model/finding.h"
 
 static bool is_trouble(const struct source_status *source)

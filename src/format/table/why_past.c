@@ -12,8 +12,8 @@
 #include "base/moment.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
-#include "insight/explain/why.h"
-#include "insight/finding/part.h"
+#include "insight/area/part.h"
+#include "insight/view/why.h"
 
 enum { EPISODES_MAX = 64, EVIDENCE_SHOWN = 4, LINES_MAX = 12, TOGETHER_MS = 150000 };
 

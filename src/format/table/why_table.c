@@ -19,8 +19,8 @@
 #include "base/os/words.h"
 #include "base/words.h"
 #include "format/table/table.h"
-#include "insight/explain/idle_audit.h"
-#include "insight/finding/graph.h"
+#include "insight/verdict/graph.h"
+#include "insight/view/idle_audit.h"
 
 enum { LINES_MAX = 12, LABEL_WIDTH = 9 };
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "insight/area/health.h"
 #include "insight/facts/levels.h"
 #include "insight/facts/words.h"
-#include "insight/finding/health.h"
 #include "model/finding.h"
 
 struct capacity *capacity_alloc(size_t gpu_count)

@@ -15,7 +15,7 @@
 #include "format/prometheus/prometheus.h"
 #include "http/blob.h"
 #include "http/loop.h"
-#include "insight/explain/idle_audit.h"
+#include "insight/view/idle_audit.h"
 
 struct why;
 

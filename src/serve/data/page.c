@@ -12,8 +12,8 @@
 #include "base/words.h"
 #include "format/table/page_table.h"
 #include "format/table/table.h"
-#include "insight/explain/why.h"
-#include "insight/finding/part.h"
+#include "insight/area/part.h"
+#include "insight/view/why.h"
 
 const char page_policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";

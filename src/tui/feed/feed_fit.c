@@ -12,7 +12,7 @@
 #include "config/config.h"
 #include "config/places.h"
 #include "format/capacity.h"
-#include "insight/finding/part.h"
+#include "insight/area/part.h"
 #include "tui/feed/internal.h"
 
 /* The defaults of `whirr fit` for models. */

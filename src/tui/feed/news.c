@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "tui/fleet_rows.h"
 
 void news_free(struct news *n)

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "format/capacity.h"
 #include "format/json/json.h"
-#include "insight/finding/part.h"
+#include "insight/area/part.h"
 #include "tui/keys/internal.h"
 #include "tui/theme.h"
 

@@ -3,7 +3,7 @@
  */
 #include "base/cleanup.h"
 #include "base/moment.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "tui/keys/internal.h"
 
 void top_go_live(struct top *t)

@@ -8,7 +8,7 @@
  * are stored, as those of a daemon.
  */
 #include "box.h"
-#include "insight/judge/judge.h"
+#include "insight/verdict/judge.h"
 #include "store/store.h"
 
 enum { BATCH = 64 };

@@ -3,7 +3,7 @@
  */
 #include "engine/fault_log.h"
 
-#include "insight/judge/health_judge.h"
+#include "insight/verdict/health_judge.h"
 #include "sysroot.h"
 
 #define XID_LINE(second, code) "4,1," #second "000000,-;NVRM: Xid (PCI:0000:41:00): " #code ", pid=4242, name=python3\n"

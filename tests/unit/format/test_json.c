@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "format/table/table.h"
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "model/finding.h"
 #include "sample.h"
 

@@ -2,9 +2,9 @@
 #include "format/table/table.h"
 
 #include "host/identity.h"
-#include "insight/explain/why.h"
-#include "insight/finding/part.h"
-#include "insight/judge/judge.h"
+#include "insight/area/part.h"
+#include "insight/verdict/judge.h"
+#include "insight/view/why.h"
 #include "model/finding.h"
 #include "sample.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "insight/explain/why.h"
+#include "insight/view/why.h"
 #include "past/explain.h"
 #include "sim_truth.h"
 #include "store/sim_history.h"

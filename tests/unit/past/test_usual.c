@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "insight/explain/idle_audit.h"
+#include "insight/view/idle_audit.h"
 #include "store/internal.h"
 #include "store/own_database.h"
 #include "store/sim_history.h"

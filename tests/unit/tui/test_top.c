@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "insight/explain/why.h"
-#include "insight/finding/part.h"
+#include "insight/area/part.h"
+#include "insight/view/why.h"
 #include "sim_snapshot.h"
 #include "tui/draw.h"
 #include "tui/prefs.h"

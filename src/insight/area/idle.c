@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rules for a GPU that has nothing to do and does not idle: work that ended, clocks that are held, memory that is held.
+ */
+#include "insight/area/area.h"
+
+/* For so long a driver keeps the clocks up after work. */
+enum { CLOCKS_FALL_MS = 30000 };
+
+static bool at_ease(const struct facts *f)
+{
+    bool little = f->load == LOAD_IDLE || (f->load_basis == BASIS_UTIL && f->load_permille <= AWAKE_MAX) ||
+                  (f->load_basis == BASIS_PROCESSES && f->load_permille <= AWAKE_MAX);
+    return little && !f->activity.bursts && f->video_permille < VIDEO_LEAST;
+}
+
+static void support_calm(struct cause_draft *d, const struct facts *f, double weight)
+{
+    char since[SHORT_WORDS];
+    if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
+        support(d, weight, "idle for the last %s", words_duration(f->past.calm_ms, since));
+}
+
+static void support_cooling(struct cause_draft *d, const struct facts *f)
+{
+    const struct past_work *past = &f->past;
+    int64_t temp, fan;
+    if (past->temp_falls && reading_get(f->gpu->temp_mdegc, &temp))
+        support(d, 0.4, "temperature falling from %lld °C to %lld °C", words_whole(past->peak_temp_mdegc, 1000),
+                words_whole(temp, 1000));
+    else if (past->known && past->fell && past->fell_ago_ms > 60000)
+        doubt(d, 0.6, "but the temperature is not falling");
+    if (past->fan_falls && reading_get(f->gpu->fan_permille, &fan))
+        support(d, 0.2, "fan slowing down from %lld%% to %lld%%", percent(past->peak_fan_permille), percent(fan));
+}
+
+static void rule_recent(const struct facts *f, struct why_part *part)
+{
+    const struct past_work *past = &f->past;
+    char who[PROCESS_WORDS], ago[SHORT_WORDS], ran[SHORT_WORDS];
+    const char *then = f->over ? "before" : "ago";
+    int64_t share;
+    struct cause_draft d;
+    if (!past->ended && !past->fell)
+        return;
+    cause_begin(&d, part, FINDING_RECENT_LOAD, 0.95);
+    if (past->ended) {
+        const struct recent_process *p = past->ended;
+        cause_process(&d, &p->last);
+        process_words(&p->last, EXACT_NAME, who);
+        words_duration(past->ended_ago_ms, ago);
+        if (reading_get(p->mean_util_permille, &share))
+            support(&d, 0.85 * past->ended_left, "%s ended %s %s, mean utilization %lld%%", who, ago, then, percent(share));
+        else
+            support(&d, 0.85 * past->ended_left, "%s ended %s %s", who, ago, then);
+        if (p->first_seen.ms > 0 && p->last_seen.ms > p->first_seen.ms)
+            support(&d, 0, "it had been running for %s", words_duration(p->last_seen.ms - p->first_seen.ms, ran));
+    }
+    if (past->fell)
+        support(&d, 0.75 * past->fell_left, "%s %s: utilization %lld%%", words_duration(past->fell_ago_ms, ago), then,
+                percent(past->fell_from_permille));
+    support_cooling(&d, f);
+    support_load(&d, f, 0);
+    support_temperature(&d, f, 0);
+    support_fan(&d, f, 0);
+    if (past->ended)
+        cause_end(&d, "%s ended %s %s, and the GPU %s still cooling down.", process_words(&past->ended->last, LONG_NAME, who),
+                  words_duration(past->ended_ago_ms, ago), then, is(f));
+    else
+        cause_end(&d, "Its work ended %s %s, and it %s still cooling down.", words_duration(past->fell_ago_ms, ago), then, is(f));
+}
+
+static void support_clocks(struct cause_draft *d, const struct facts *f)
+{
+    int64_t clock, most, state, bits;
+    if (!f->clocks_by_state && reading_get(f->gpu->clock_graphics_khz, &clock) &&
+        reading_get(f->gpu->clock_graphics_max_khz, &most))
+        support(d, 0.45, "graphics clock %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
+    if (reading_get(f->gpu->pstate, &state))
+        support(d, f->clocks_by_state ? 0.35 : 0.2, "performance state P%lld", (long long)state);
+    if (f->power >= POWER_RAISED)
+        support_power(d, f, 0.35);
+    if (reading_get(f->gpu->throttle_bits, &bits) && (bits & THROTTLE_APP_CLOCKS))
+        support(d, 0.3, "clocks fixed by the application clocks setting");
+}
+
+/* The holder was there when the load fell so lately: it may be pausing. */
+static bool may_go_on(const struct facts *f, int64_t lately_ms)
+{
+    const struct process *p = f->workers.holder;
+    int64_t fell_at = f->now->taken_at.ms - f->past.fell_ago_ms;
+    return p && f->past.fell && !f->past.ended && f->past.fell_ago_ms <= lately_ms && p->started_at.ms > 0 &&
+           p->started_at.ms < fell_at && activity_may_have_worked(f->now, f->gpu, p, f->recent);
+}
+
+static void rule_clocks(const struct facts *f, struct why_part *part)
+{
+    const struct process *p = f->workers.holder;
+    int64_t held;
+    char who[PROCESS_WORDS], bytes[SHORT_WORDS], ago[SHORT_WORDS];
+    struct cause_draft d;
+    /* Clocks alone never draw what work draws: that power is of a moment ago, or of work that can't be seen. */
+    if (!f->clocks_high || power_is_unexplained(f->gpu))
+        return;
+    /* Clocks stay up for seconds after work: a server between two requests keeps nothing from idling. */
+    if (may_go_on(f, CLOCKS_FALL_MS))
+        return;
+    cause_begin(&d, part, p ? FINDING_CONTEXT_HELD : FINDING_CLOCKS_HELD, 0.92);
+    support_load(&d, f, 0.1);
+    support_clocks(&d, f);
+    support_calm(&d, f, 0.2);
+    if (!p) {
+        if (f->gpu->processes_state != READING_OK)
+            doubt(&d, 0.8, "processes: %s", words_absent(f->gpu->processes_state));
+        cause_end(&d, "Its clocks %s high, and no visible process asks for it.", f->over ? "stayed" : "stay");
+        return;
+    }
+    cause_process(&d, p);
+    process_words(p, EXACT_NAME, who);
+    double weight = p->type == PROCESS_GRAPHICS ? 0.1 : 0.4;
+    if (reading_get(p->mem_bytes, &held))
+        support(&d, weight, "context of %s with %s", who, words_bytes(held, bytes));
+    else
+        support(&d, weight, "context of %s", who);
+    if (f->workers.on_card > 1)
+        doubt(&d, 0.9, "%zu more processes on it", f->workers.on_card - 1);
+    /* A job that writes a checkpoint goes on: closing it is no advice. */
+    if (may_go_on(f, COOLING_MS))
+        doubt(&d, 0.35, "but it was working %s %s", words_duration(f->past.fell_ago_ms, ago), f->over ? "before" : "ago");
+    cause_end(&d, "%s%s %s keeping the GPU from idling.", process_words(p, LONG_NAME, who),
+              !process_stands_stopped(p) ? ""
+              : f->over                  ? ", which was stopped,"
+                                         : ", which is stopped,",
+              is(f));
+}
+
+static bool draws_only(const struct gpu *gpu)
+{
+    for (size_t i = 0; i < gpu->process_count; i++)
+        if (gpu->processes[i].type != PROCESS_GRAPHICS)
+            return false;
+    return gpu->process_count > 0;
+}
+
+static void rule_loading(const struct facts *f, struct why_part *part)
+{
+    const struct process *p = f->loading;
+    int64_t cpu, disk, held;
+    char who[PROCESS_WORDS], bytes[SHORT_WORDS] = "";
+    struct cause_draft d;
+    cause_begin(&d, part, FINDING_LOADING, 0.95);
+    cause_process(&d, p);
+    process_words(p, EXACT_NAME, who);
+    if (reading_get(p->mem_bytes, &held))
+        support(&d, 0.6, "memory of %s: %s so far", who, words_bytes(held, bytes));
+    if (reading_get(p->cpu_permille, &cpu))
+        support(&d, 0.4, "%lld%% of a CPU core", percent(cpu));
+    if (reading_get(f->now->host.disk_read_bytes_per_s, &disk) && disk > 50000000)
+        support(&d, 0.3, "%lld MB/s read from disk", words_whole(disk, 1000000));
+    support_load(&d, f, 0.1);
+    cause_end(&d, "%s %s loading%s%s%s.", process_words(p, LONG_NAME, who), is(f), bytes[0] ? " (" : "", bytes,
+              bytes[0] ? " so far)" : "");
+}
+
+static void rule_display(const struct facts *f, struct why_part *part)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t clock, most;
+    bool screen = reading_or(gpu->display_active, 0) != 0, no_screen = gpu->display_active.state == READING_OK && !screen;
+    bool stirred = f->heat >= HEAT_LUKEWARM || f->fan >= FAN_RAISED || f->power >= POWER_RAISED ||
+                   f->activity.code == ACTIVITY_KEPT_FROM_IDLING;
+    struct cause_draft d;
+    /* Displays pin the memory clock alone; a context that computes raises both. */
+    if (f->clocks_high && f->workers.holder && f->workers.holder->type != PROCESS_GRAPHICS && !words_draws(f->workers.holder))
+        return;
+    if (!stirred || no_screen || f->cpu_hot || (!screen && !draws_only(gpu)) || !reading_get(gpu->clock_memory_khz, &clock) ||
+        !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0 || clock * 10 < most * 9)
+        return;
+    cause_begin(&d, part, FINDING_DISPLAY, 0.8);
+    support(&d, 0.5, "memory clock %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
+    if (screen)
+        support(&d, 0.3, "a display is connected");
+    if (draws_only(gpu))
+        support(&d, 0.2, "only programs that draw");
+    support_load(&d, f, 0.1);
+    support_power(&d, f, 0.1);
+    cause_end(&d, "Displays with a high refresh rate, or several of them, %s its memory clock high.", f->over ? "kept" : "keep");
+}
+
+static void rule_vram(const struct facts *f, struct why_part *part)
+{
+    const struct process *p = f->workers.holder;
+    int64_t held, total;
+    char who[PROCESS_WORDS], bytes[SHORT_WORDS];
+    struct cause_draft d;
+    if (!p || p->type == PROCESS_GRAPHICS || reading_or(p->util_permille, 0) > IDLE_MAX || !reading_get(p->mem_bytes, &held) ||
+        held < (256LL << 20))
+        return;
+    process_words(p, EXACT_NAME, who);
+    words_bytes(held, bytes);
+    cause_begin(&d, part, FINDING_VRAM_HELD, 0.1);
+    if (reading_get(f->gpu->mem_total_bytes, &total)) {
+        char all[SHORT_WORDS];
+        support(&d, 0.1, "%s: %s of %s", who, bytes, words_bytes(total, all));
+    } else {
+        support(&d, 0.1, "%s: %s", who, bytes);
+    }
+    cause_process(&d, p);
+    cause_end(&d, "%s %s %s %s but not computing; that alone does not drive the fan.", process_words(p, LONG_NAME, who), is(f),
+              process_stands_stopped(p) ? "stopped, holding" : "holding", bytes);
+}
+
+void rules_idle(const struct facts *f, struct why_part *part)
+{
+    if (f->load == LOAD_BUSY)
+        return;
+    if (f->heat >= HEAT_LUKEWARM || f->fan >= FAN_RAISED)
+        rule_recent(f, part);
+    if (f->loading) {
+        rule_loading(f, part);
+        return;
+    }
+    if (!at_ease(f))
+        return;
+    rule_clocks(f, part);
+    rule_display(f, part);
+    rule_vram(f, part);
+}

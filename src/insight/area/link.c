@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The links of a GPU. PCIe: the generation of idle GPUs rests and follows the load with a delay; the number of lanes does not
+ * change with the load outside of laptops, and a narrow link may be why a GPU works so little. Health says the same after a minute.
+ * NVLink: against GPUs of the same kind beside it.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "insight/area/area.h"
+#include "insight/area/health_look.h"
+
+static void detect_lanes(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t lanes, most;
+    bool works = (f->load == LOAD_LIGHT || f->load == LOAD_BUSY) && f->load_permille >= HEALTH_LANES_LOAD;
+    if (!reading_get(gpu->pcie_width, &lanes) || lanes <= 0 || !reading_get(gpu->pcie_width_max, &most) || lanes >= most)
+        return;
+    if (works)
+        collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0, "GPU %d: its PCIe link has %lld of %lld lanes under load",
+                gpu->index, (long long)lanes, (long long)most);
+    else if (!cooling_is_shared(gpu)) /* laptops switch lanes off at rest */
+        collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_NOTICE, 0.7, 0, "GPU %d: its PCIe link has %lld of %lld lanes", gpu->index,
+                (long long)lanes, (long long)most);
+}
+
+/* A link follows the performance state of its GPU within a second: one that works in its highest states for a minute has had time.
+ */
+static void detect_generation(const struct facts *f, struct collection *c)
+{
+    enum { FOLLOWS_MS = 60000, BUSY_FROM = 900 };
+    const struct gpu *gpu = f->gpu;
+    const struct process *p = f->workers.shares_known ? f->workers.first : NULL;
+    int64_t load, now, most, state;
+    if (!p || !p->started_at.ms || f->now->taken_at.ms - p->started_at.ms < FOLLOWS_MS || !reading_get(gpu->pstate, &state) ||
+        state > HEALTH_WORKING_STATE_MAX || !reading_get(gpu->util_permille, &load) || load < BUSY_FROM || f->load != LOAD_BUSY ||
+        !reading_get(gpu->pcie_generation, &now) || now <= 0 || !reading_get(gpu->pcie_generation_max, &most) || now >= most)
+        return;
+    collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.85, 0,
+            "GPU %d: its PCIe link runs at generation %lld of %lld under load", gpu->index, (long long)now, (long long)most);
+}
+
+static void detect_errors(const struct facts *f, struct collection *c)
+{
+    int64_t count;
+    if (reading_get(f->gpu->pcie_uncorrected_errors, &count) && count > 0)
+        collect(c, f->gpu, FINDING_PCIE_ERRORS, SEVERITY_WARNING, 0.9, 0,
+                "GPU %d: its PCIe link has had %lld error%s that could not be corrected since the host was started", f->gpu->index,
+                (long long)count, count == 1 ? "" : "s");
+}
+
+/* How many GPUs of this kind the host has, and how many links the best connected one has up. */
+static size_t siblings_of(const struct facts *f, int64_t *ret_links)
+{
+    size_t count = 0;
+    *ret_links = 0;
+    for (size_t i = 0; i < f->now->gpu_count; i++)
+        if (strcmp(f->now->gpus[i].id.name, f->gpu->id.name) == 0) {
+            count++;
+            *ret_links = MAX_OF(*ret_links, reading_or(f->now->gpus[i].nvlink_links_active, 0));
+        }
+    return count;
+}
+
+/* GPUs of one board have as many links each. A bridge joins two cards with at most four links and may leave others out, so a GPU
+ * without any is suspect only on a baseboard, or as one of two. */
+static void detect_nvlink(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    enum { BRIDGE_LINKS_MAX = 4 };
+    int64_t active, most, ready;
+    if (reading_get(gpu->fabric_ready, &ready) && !ready)
+        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, "GPU %d %s not joined the NVLink fabric", gpu->index, has(f));
+    size_t siblings = siblings_of(f, &most);
+    if (!reading_get(gpu->nvlink_links_active, &active) || active < 0)
+        return;
+    if (active < most && (active || most > BRIDGE_LINKS_MAX || siblings == 2))
+        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, "GPU %d: %lld of %lld links to other GPUs %s up", gpu->index,
+                (long long)active, (long long)most, are(f));
+}
+
+void detect_link(const struct facts *f, struct collection *c)
+{
+    detect_lanes(f, c);
+    detect_generation(f, c);
+    detect_errors(f, c);
+    detect_nvlink(f, c);
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rules for a GPU that is working: for one process, several, video engines, instances, or none that can be seen.
+ */
+#include <string.h>
+
+#include "insight/area/area.h"
+
+static void support_share(struct cause_draft *d, const struct facts *f, const struct process *p)
+{
+    int64_t share, mem;
+    char who[PROCESS_WORDS], held[SHORT_WORDS], age[SHORT_WORDS];
+    process_words(p, EXACT_NAME, who);
+    if (f->activity.bursts && reading_or(p->util_permille, 0) < SHARE_LEAST)
+        support(d, f->workers.suspected ? 0.3 : 0.5, "%s, between two bursts", who);
+    else if (f->load == LOAD_BUSY && f->load_permille <= AWAKE_MAX && reading_or(p->util_permille, 0) < SHARE_LEAST)
+        support(d, f->workers.suspected ? 0.3 : 0.5, "%s, pausing for a moment", who);
+    else if (reading_get(p->util_permille, &share))
+        support(d, f->workers.shares_known ? 0.7 : 0.1, "%s: %lld%% of the GPU", who, percent(share));
+    else if (f->workers.on_card == 1)
+        support(d, 0.55, "%s: the only process on it", who);
+    else if (f->workers.suspected)
+        support(d, 0.3, "%s: share unknown", who);
+    else
+        support(d, 0.4, "%s: the only process on it whose share is unknown", who);
+    if (reading_get(p->mem_bytes, &mem) && mem > 0)
+        support(d, 0.05, "memory: %s", words_bytes(mem, held));
+    if (words_stands_for(p))
+        support(d, 0, "stands for %s", words_stands_for(p));
+    if (p->started_at.ms > 0 && f->now->taken_at.ms > p->started_at.ms)
+        support(d, 0, "running for %s", words_duration(f->now->taken_at.ms - p->started_at.ms, age));
+}
+
+/* What every kind of work does to a card: it agrees with the rest, or it is a little work only. */
+static void support_effects(struct cause_draft *d, const struct facts *f)
+{
+    support_power(d, f, f->power >= POWER_RAISED ? 0.3 : 0.05);
+    support_temperature(d, f, f->heat >= HEAT_WARM ? 0.15 : 0.05);
+    support_fan(d, f, f->fan >= FAN_RAISED ? 0.15 : 0.05);
+    if (f->load == LOAD_LIGHT)
+        doubt(d, 0.5, "a light load");
+    if (f->load == LOAD_UNKNOWN)
+        doubt(d, 0.6, "its utilization can't be read");
+    /* Work explains the heat; that the fan does not remove it explains it better. */
+    if (f->fan_slow || f->fan_missed)
+        doubt(d, 0.75, NULL);
+}
+
+static double load_weight(const struct facts *f)
+{
+    return f->load == LOAD_BUSY ? 0.4 : f->load == LOAD_LIGHT ? 0.2 : 0;
+}
+
+/* One process stands for the load when it does most of what is known. */
+static bool one_dominates(const struct workers *w)
+{
+    if (w->count == 1)
+        return true;
+    if (!w->shares_known || !w->first || !w->second)
+        return false;
+    int64_t first = reading_or(w->first->util_permille, 0), second = reading_or(w->second->util_permille, 0);
+    return w->count == 2 ? first >= 3 * second : first >= 3 * second && first >= (int64_t)w->count * 100;
+}
+
+static void rule_one_process(const struct facts *f, struct why_part *part)
+{
+    const struct process *p = f->workers.first;
+    const char *miner = words_miner(p);
+    char who[PROCESS_WORDS], work[NAME_WORDS], age[SHORT_WORDS];
+    int64_t traffic;
+    struct cause_draft d;
+    enum finding_code code = miner ? FINDING_MINING : words_draws(p) ? FINDING_GRAPHICS_LOAD : FINDING_COMPUTE_LOAD;
+    cause_begin(&d, part, code, 0.97);
+    cause_process(&d, p);
+    support_load(&d, f, load_weight(f));
+    support_share(&d, f, p);
+    if (reading_get(f->gpu->mem_util_permille, &traffic) && traffic >= 800)
+        support(&d, 0.05, "memory busy %lld%% of the time", percent(traffic));
+    if (miner)
+        support(&d, 0.5, "mining, judging by %s", miner);
+    support_effects(&d, f);
+    process_words(p, f->load == LOAD_UNKNOWN || miner ? LONG_NAME : WITH_OWNER, who); /* what it does names the model */
+    const char *doing = miner ? "mining" : words_work(p, work);
+    if (f->load == LOAD_UNKNOWN)
+        cause_end(&d, "%s %s on it, but its utilization %s be read.", who, is(f), cannot(f));
+    else if (p->started_at.ms > 0 && f->now->taken_at.ms - p->started_at.ms >= 60000)
+        cause_end(&d, "%s %s been %s for %s.", who, has(f), doing, words_duration(f->now->taken_at.ms - p->started_at.ms, age));
+    else
+        cause_end(&d, "%s %s %s.", who, is(f), doing);
+}
+
+static void rule_several(const struct facts *f, struct why_part *part)
+{
+    const struct workers *w = &f->workers;
+    char first[PROCESS_WORDS], second[PROCESS_WORDS];
+    struct cause_draft d;
+    cause_begin(&d, part, FINDING_SHARED_LOAD, 0.95);
+    cause_process(&d, w->first);
+    support_load(&d, f, load_weight(f));
+    support_share(&d, f, w->first);
+    support_share(&d, f, w->second);
+    support_effects(&d, f);
+    if (w->suspected)
+        doubt(&d, 0.75, "which of the %zu processes is working is not known", w->count);
+    process_words(w->first, LONG_NAME, first);
+    process_words(w->second, LONG_NAME, second);
+    if (w->count > 2)
+        cause_end(&d, "%s, %s, and %zu more %s sharing it.", first, second, w->count - 2, are(f));
+    else
+        cause_end(&d, "%s and %s %s sharing it.", first, second, are(f));
+}
+
+/* A miner among those who share the GPU is worth a line of its own. */
+static void rule_miner_among(const struct facts *f, struct why_part *part)
+{
+    const struct workers *w = &f->workers;
+    const struct process *p = words_miner(w->first) ? w->first : w->second && words_miner(w->second) ? w->second : NULL;
+    char who[PROCESS_WORDS];
+    struct cause_draft d;
+    if (!p)
+        return;
+    cause_begin(&d, part, FINDING_MINING, 0.8);
+    cause_process(&d, p);
+    support_share(&d, f, p);
+    support(&d, 0.5, "mining, judging by %s", words_miner(p));
+    cause_end(&d, "%s %s mining on it, among others.", process_words(p, LONG_NAME, who), is(f));
+}
+
+static void rule_hidden(const struct facts *f, struct why_part *part)
+{
+    const struct gpu *gpu = f->gpu;
+    struct cause_draft d;
+    cause_begin(&d, part, FINDING_HIDDEN_LOAD, 0.9);
+    support_load(&d, f, 0.5);
+    support_power(&d, f, f->power >= POWER_RAISED ? 0.35 : 0.05);
+    support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.15 : 0.05);
+    support_fan(&d, f, f->fan >= FAN_RAISED ? 0.15 : 0.05);
+    if (gpu->processes_state == READING_DENIED)
+        support(&d, 0.3, "processes: no permission to read them");
+    else if (gpu->processes_hidden)
+        support(&d, 0.4, "%zu processes on it that you have no permission to see", gpu->processes_hidden);
+    else if (gpu->processes_state != READING_OK)
+        support(&d, 0.1, "processes: %s", words_absent(gpu->processes_state));
+    else if (f->workers.on_card)
+        support(&d, 0.3, "none of the %zu visible processes is working", f->workers.on_card);
+    else
+        support(&d, 0.3, "no process is listed on it");
+    cause_end(&d, "It %s busy, but no visible process explains it.", is(f));
+}
+
+static bool holds_more(const struct process *p, const struct process *than)
+{
+    int64_t mem = reading_or(p->mem_bytes, 0), other = than ? reading_or(than->mem_bytes, 0) : -1;
+    return !than || mem > other || (mem == other && p->pid < than->pid);
+}
+
+/* Where no share of the video engines is known (many drivers tell none, and the past keeps none), every process could be the one
+ * that uses them, except for those that draw the desktop. */
+static bool may_use_video(const struct facts *f, const struct process *p)
+{
+    struct reading share = f->encodes ? p->encoder_permille : p->decoder_permille;
+    return share.state != READING_OK && !process_draws_desktop(p->name) && !f->gpu->processes_hidden;
+}
+
+static void find_suspects(const struct facts *f, struct video_work *v)
+{
+    char name[PROCESS_WORDS], first[PROCESS_WORDS] = "";
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        bool may = may_use_video(f, p);
+        v->users += may;
+        v->first = may && holds_more(p, v->first) ? p : v->first;
+    }
+    if (v->first)
+        process_words(v->first, LONG_NAME, first);
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        if (may_use_video(f, p) && holds_more(p, v->second) && strcmp(process_words(p, LONG_NAME, name), first) != 0)
+            v->second = p;
+    }
+}
+
+struct video_work video_work(const struct facts *f)
+{
+    struct video_work v = {0};
+    int64_t total = 0;
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        int64_t its = reading_or(f->encodes ? p->encoder_permille : p->decoder_permille, 0);
+        total += its;
+        v.users += its > 0;
+        if (its > v.share_permille || (v.first && its == v.share_permille && p->pid < v.first->pid)) {
+            v.first = p;
+            v.share_permille = its;
+        }
+    }
+    if (!v.first)
+        find_suspects(f, &v);
+    else if (v.share_permille * 2 > total)
+        v.users = 1; /* it does most of it */
+    return v;
+}
+
+bool say_video(struct text *s, const struct facts *f, unsigned with)
+{
+    const char *doing = f->encodes ? "encoding" : "decoding";
+    const struct video_work v = video_work(f);
+    char who[PROCESS_WORDS], other[PROCESS_WORDS];
+    if (!v.users)
+        return text_append(s, "video %s being %sd", is(f), f->encodes ? "encode" : "decode");
+    process_words(v.first, with, who);
+    if (v.share_permille && v.users > 1)
+        return text_append(s, "%zu processes %s %s video, among them %s", v.users, are(f), doing, who);
+    if (!v.second)
+        return text_append(s, "%s %s %s video", who, is(f), doing);
+    process_words(v.second, with, other);
+    if (v.users == 2)
+        return text_append(s, "%s or %s %s %s video", who, other, is(f), doing);
+    return text_append(s, "%s, %s, or one of %zu more %s %s video", who, other, v.users - 2, is(f), doing);
+}
+
+static void rule_video(const struct facts *f, struct why_part *part)
+{
+    int64_t sessions;
+    char who[PROCESS_WORDS], text[WHY_TEXT_SIZE] = "";
+    const char *engine = f->encodes ? "encoder" : "decoder";
+    const struct video_work v = video_work(f);
+    struct cause_draft d;
+    cause_begin(&d, part, FINDING_VIDEO_LOAD, 0.9);
+    /* Where the video engine is busier than the rest of the GPU, video is what the GPU is there for. */
+    support(&d, f->video_permille > f->load_permille ? 0.8 : 0.5, "video %s %lld%%", engine, percent(f->video_permille));
+    if (v.users == 1)
+        cause_process(&d, v.first);
+    if (v.share_permille)
+        support(&d, 0.5, "%s: %lld%% of the video %s", process_words(v.first, EXACT_NAME, who), percent(v.share_permille), engine);
+    else if (v.users == 1)
+        support(&d, 0.3, "%s: the only process that could use it", process_words(v.first, EXACT_NAME, who));
+    else if (v.users)
+        support(&d, 0.2, "%zu processes could use it", v.users);
+    if (f->encodes && reading_get(f->gpu->encoder_sessions, &sessions) && sessions > 0)
+        support(&d, 0.1, "%lld video encoding%s running", (long long)sessions, sessions == 1 ? "" : "s");
+    support_power(&d, f, 0.05);
+    support_temperature(&d, f, 0.05);
+    support_fan(&d, f, 0.05);
+    if (f->fan_missed)
+        doubt(&d, 0.75, NULL);
+    struct text s = TEXT(text);
+    say_video(&s, f, LONG_NAME);
+    cause_end(&d, "%s%s.", v.users ? "" : "V", text + !v.users);
+}
+
+/* Processes may be listed with the whole GPU or with the instance that they are in. */
+static const struct process *instance_process(const struct facts *f, const struct gpu **instance)
+{
+    const struct gpu *gpu = f->gpu;
+    const struct process *found = NULL;
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        const struct process *p = &gpu->processes[i];
+        if (p->instance < 0 || (size_t)p->instance >= gpu->instance_count)
+            continue;
+        if (holds_more(p, found)) {
+            found = p;
+            *instance = &gpu->instances[p->instance];
+        }
+    }
+    for (size_t i = 0; i < gpu->instance_count && !found; i++)
+        for (size_t k = 0; k < gpu->instances[i].process_count; k++) {
+            const struct process *p = &gpu->instances[i].processes[k];
+            if (holds_more(p, found)) {
+                found = p;
+                *instance = &gpu->instances[i];
+            }
+        }
+    return found;
+}
+
+/* Processes of different instances, both perhaps at work; the one in another instance than `first`. */
+static const struct process *other_instance(const struct facts *f, const struct process *first)
+{
+    const struct process *found = NULL;
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        if (p->instance >= 0 && (size_t)p->instance < f->gpu->instance_count && p->instance != first->instance &&
+            holds_more(p, found))
+            found = p;
+    }
+    return found;
+}
+
+static void rule_instances(const struct facts *f, struct why_part *part)
+{
+    const struct gpu *instance = NULL;
+    const struct process *p = instance_process(f, &instance);
+    char who[PROCESS_WORDS];
+    struct cause_draft d;
+    cause_begin(&d, part, FINDING_INSTANCE_LOAD, 0.9);
+    support(&d, 0.1, "divided into %zu instances", f->gpu->instance_count);
+    support_load(&d, f, 0.4);
+    support_power(&d, f, f->power >= POWER_RAISED ? 0.45 : 0.05);
+    support_temperature(&d, f, 0.05);
+    support_fan(&d, f, 0.05);
+    if (!p) {
+        doubt(&d, 0.9, "no process is visible in its instances");
+        cause_end(&d, "No process %s visible in its instances.", is(f));
+        return;
+    }
+    const struct process *second = other_instance(f, p);
+    char other[PROCESS_WORDS];
+    support(&d, 0.4, "%s in instance %d (%s)", process_words(p, EXACT_NAME, who), instance->index, instance->profile);
+    if (f->load == LOAD_UNKNOWN)
+        doubt(&d, 0.6, "its utilization can't be read");
+    if (second) {
+        const struct gpu *its = &f->gpu->instances[second->instance];
+        support(&d, 0.2, "%s in instance %d (%s)", process_words(second, EXACT_NAME, other), its->index, its->profile);
+        cause_end(&d, "%s and %s %s in its instances; which one %s working is not known.", process_words(p, LONG_NAME, who),
+                  process_words(second, LONG_NAME, other), are(f), is(f));
+        return;
+    }
+    cause_process(&d, p);
+    cause_end(&d, "%s %s working in instance %d (%s).", process_words(p, LONG_NAME, who), is(f), instance->index,
+              instance->profile);
+}
+
+static void rule_memory_traffic(const struct facts *f, struct why_part *part)
+{
+    int64_t busy;
+    struct cause_draft d;
+    bool by_driver = reading_get(f->gpu->mem_util_permille, &busy) && busy >= 800;
+    if (!by_driver && !(reading_get(f->gpu->dram_active_permille, &busy) && busy >= 600))
+        return;
+    cause_begin(&d, part, FINDING_MEMORY_TRAFFIC, 0.55);
+    support(&d, 0.5, by_driver ? "memory busy %lld%% of the time" : "%lld%% of the peak memory bandwidth", percent(busy));
+    if (by_driver)
+        cause_end(&d, "Its memory %s busy %lld%% of the time, which costs power.", is(f), percent(busy));
+    else
+        cause_end(&d, "It %s using %lld%% of its peak memory bandwidth.", is(f), percent(busy));
+}
+
+void rules_work(const struct facts *f, struct why_part *part)
+{
+    const struct workers *w = &f->workers;
+    bool stirred = f->heat >= HEAT_WARM || f->fan >= FAN_RAISED || f->power >= POWER_RAISED;
+    bool works = f->load == LOAD_BUSY || f->load == LOAD_LIGHT || (f->load == LOAD_UNKNOWN && stirred);
+    if (f->divided) {
+        if (f->load == LOAD_BUSY || (works && stirred))
+            rule_instances(f, part);
+    } else if (works && w->first) {
+        if (one_dominates(w)) {
+            rule_one_process(f, part);
+        } else {
+            rule_several(f, part);
+            rule_miner_among(f, part);
+        }
+    } else if (f->load == LOAD_BUSY && !is_stuck_busy(f)) {
+        rule_hidden(f, part);
+    }
+    if (f->video_permille >= VIDEO_LEAST)
+        rule_video(f, part);
+    /* Evidence of what kind of work it is; it says nothing about an idle GPU. */
+    if (f->load == LOAD_BUSY || f->load == LOAD_LIGHT)
+        rule_memory_traffic(f, part);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The memory of the cards as JSON, both ways. States and checks go by name: numbers change between versions.
+ */
+#include "insight/verdict/health_file.h"
+#include "insight/verdict/health_judge.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_reader.h"
+#include "base/json_writer.h"
+
+enum { FILE_VERSION = 1 };
+
+static void put_reading(struct json_writer *j, const char *key, struct reading r)
+{
+    jw_key(j, key);
+    if (r.state == READING_OK)
+        jw_int(j, r.value);
+    else
+        jw_null(j);
+}
+
+static void put_fault(struct json_writer *j, const struct health_fault *f)
+{
+    jw_object(j);
+    jw_key_text(j, "check", health_check_name(f->check));
+    jw_key_int(j, "code", f->code);
+    jw_key_int(j, "first_ms", f->first_at.ms);
+    jw_key_int(j, "last_ms", f->last_at.ms);
+    jw_key_int(j, "held_ms", f->held.ms);
+    jw_key_int(j, "times", f->times);
+    jw_key_int(j, "total", (int64_t)f->total);
+    jw_key_int(j, "resets", f->resets);
+    jw_key_bool(j, "returned", f->returned);
+    jw_key_bool(j, "active", f->active);
+    jw_key_text(j, "state", health_state_name(f->state));
+    jw_key_int(j, "advice", f->advice);
+    jw_key_text(j, "reason", f->reason);
+    jw_end(j);
+}
+
+static void put_card(struct json_writer *j, const struct health_card *c)
+{
+    jw_object(j);
+    jw_key_text(j, "uuid", c->id.uuid);
+    jw_key_text(j, "pci_address", c->id.pci_address);
+    jw_key_text(j, "name", c->id.name);
+    jw_key_text(j, "vendor", c->id.vendor);
+    jw_key_int(j, "index", c->index);
+    jw_key_text(j, "source", c->source);
+    jw_key_int(j, "last_seen_ms", c->last_seen.ms);
+    jw_key_bool(j, "was_lost", c->last_state == GPU_LOST || c->last_state == GPU_ERROR);
+    jw_key_int(j, "resets", c->resets);
+    put_reading(j, "energy_mj", c->energy_mj);
+    put_reading(j, "ecc_corrected", c->ecc_corrected);
+    put_reading(j, "ecc_uncorrected", c->ecc_uncorrected);
+    jw_key_int(j, "nvlinks_most", c->nvlinks_most);
+    jw_key_text(j, "state", health_state_name(c->state));
+    jw_key_int(j, "state_since_ms", c->state_since.ms);
+    jw_key_array(j, "faults");
+    for (size_t i = 0; i < c->fault_count; i++)
+        put_fault(j, &c->faults[i]);
+    jw_end(j);
+    jw_end(j);
+}
+
+void health_write(const struct health_history *h, const struct health_host *host, struct health_log_mark until, struct wall now,
+                  struct buf *out)
+{
+    struct json_writer j = JSON_WRITER(out);
+    jw_object(&j);
+    jw_key_int(&j, "version", FILE_VERSION);
+    jw_key_text(&j, "machine", host->machine);
+    jw_key_text(&j, "boot", host->boot);
+    jw_key_int(&j, "kernel_log_until_us", until.us);
+    jw_key_int(&j, "kernel_log_until_ms", until.at.ms);
+    jw_key_array(&j, "cards");
+    for (size_t i = 0; i < h->card_count; i++)
+        if (!h->cards[i].simulated && now.ms - h->cards[i].last_seen.ms < HEALTH_MISSED_MAX_MS)
+            put_card(&j, &h->cards[i]);
+    jw_end(&j);
+    jw_end(&j);
+    buf_char(out, '\n');
+}
+
+/* ---- back ---- */
+
+static int64_t health_file_number(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+static struct reading take_reading(const json_t *o, const char *key)
+{
+    const json_t *value = json_object_get(o, key);
+    return json_is_integer(value) ? reading_ok(json_integer_value(value)) : (struct reading){0};
+}
+
+static bool take_state(const json_t *o, enum health_state *ret)
+{
+    const char *name = json_string_value(json_object_get(o, "state"));
+    return name && health_state_from_name(name, ret);
+}
+
+/* A check that this version does not have is left out. */
+static bool take_fault(const json_t *o, struct health_fault *f)
+{
+    const char *name = json_string_value(json_object_get(o, "check"));
+    enum health_check check;
+    int64_t advice = health_file_number(o, "advice");
+    if (!name || !health_check_from_name(name, &check) || advice < 0 || advice >= ADVICE_COUNT)
+        return false;
+    *f = (struct health_fault){.check = check,
+                               .code = (int32_t)health_file_number(o, "code"),
+                               .first_at = {health_file_number(o, "first_ms")},
+                               .last_at = {health_file_number(o, "last_ms")},
+                               .held = {health_file_number(o, "held_ms")},
+                               .times = (uint32_t)health_file_number(o, "times"),
+                               .total = (uint64_t)MAX_OF(health_file_number(o, "total"), health_file_number(o, "times")),
+                               .resets = (uint32_t)health_file_number(o, "resets"),
+                               .returned = json_is_true(json_object_get(o, "returned")),
+                               .active = json_is_true(json_object_get(o, "active")),
+                               .advice = (enum health_advice)advice};
+    json_copy_text(o, "reason", f->reason, sizeof f->reason);
+    return take_state(o, &f->state);
+}
+
+static bool take_card(const json_t *o, struct health_card *c)
+{
+    *c = (struct health_card){.index = (int)health_file_number(o, "index"),
+                              .last_seen = {health_file_number(o, "last_seen_ms")},
+                              .last_state = json_is_true(json_object_get(o, "was_lost")) ? GPU_LOST : GPU_OK,
+                              .resets = (uint32_t)health_file_number(o, "resets"),
+                              .energy_mj = take_reading(o, "energy_mj"),
+                              .ecc_corrected = take_reading(o, "ecc_corrected"),
+                              .ecc_uncorrected = take_reading(o, "ecc_uncorrected"),
+                              .nvlinks_most = health_file_number(o, "nvlinks_most"),
+                              .state_since = {health_file_number(o, "state_since_ms")}};
+    json_copy_text(o, "uuid", c->id.uuid, sizeof c->id.uuid);
+    json_copy_text(o, "pci_address", c->id.pci_address, sizeof c->id.pci_address);
+    json_copy_text(o, "name", c->id.name, sizeof c->id.name);
+    json_copy_text(o, "vendor", c->id.vendor, sizeof c->id.vendor);
+    json_copy_text(o, "source", c->source, sizeof c->source);
+    size_t i;
+    json_t *fault;
+    json_array_foreach(json_object_get(o, "faults"), i, fault)
+    {
+        if (c->fault_count < HEALTH_FAULTS_MAX && take_fault(fault, &c->faults[c->fault_count]))
+            c->fault_count++;
+    }
+    return take_state(o, &c->state) && c->index >= 0 && c->index < GPU_MAX;
+}
+
+/* How long something was held is not known over a time without samples; a boot ends what the readings showed. */
+static void wake_up(struct health_history *h)
+{
+    for (size_t i = 0; i < h->card_count; i++)
+        for (size_t k = 0; k < h->cards[i].fault_count; k++)
+            if (!h->cards[i].faults[k].active)
+                h->cards[i].faults[k].held.ms = 0;
+}
+
+int health_read(struct health_history *h, struct str text, const struct health_host *host, struct wall now,
+                struct health_log_mark *until, struct error *err)
+{
+    json_error_t said;
+    json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, &said);
+    const json_t *cards = json_object_get(root, "cards");
+    const char *written = json_string_value(json_object_get(root, "boot"));
+    const char *machine = json_string_value(json_object_get(root, "machine"));
+    if (machine && machine[0] && host->machine[0] && strcmp(machine, host->machine) != 0) {
+        json_decref(root);
+        return error_set(err, -EXDEV, "it is of another host");
+    }
+    bool good = root && health_file_number(root, "version") == FILE_VERSION && json_is_array(cards) && written;
+    size_t i;
+    json_t *card;
+    if (good)
+        json_array_foreach(cards, i, card)
+        {
+            if (h->card_count == GPU_MAX)
+                break;
+            struct health_card *c = &h->cards[h->card_count];
+            good &= take_card(card, c);
+            h->card_count += now.ms - c->last_seen.ms < HEALTH_MISSED_MAX_MS;
+        }
+    bool same_boot = good && host->boot[0] && strcmp(written, host->boot) == 0;
+    *until = (struct health_log_mark){0};
+    if (same_boot)
+        *until = (struct health_log_mark){health_file_number(root, "kernel_log_until_us"),
+                                          {health_file_number(root, "kernel_log_until_ms")}};
+    json_decref(root);
+    if (!good) {
+        memset(h, 0, sizeof *h);
+        return error_set(err, -EINVAL, "it is not a file of health records");
+    }
+    wake_up(h);
+    if (!same_boot)
+        health_note_boot(h);
+    return 0;
+}
+
+void health_keep_names(struct health_history *h)
+{
+    for (size_t i = 0; i < h->card_count; i++) {
+        struct health_card *c = &h->cards[i], names = {.id = c->id, .index = c->index, .last_seen = c->last_seen};
+        memcpy(names.source, c->source, sizeof names.source);
+        *c = names;
+    }
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Findings that are no cause of what a person hears or feels, and matter all the same: errors, links, clocks, memory that runs out.
+ * Each becomes a sentence of the answer and, where it is a root, advice. The causes are the findings of the GPU in
+ * their order, with the evidence that the rules weighed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "insight/verdict/graph.h"
+#include "insight/view/answer.h"
+#include "source/fault/fault.h"
+
+enum { SENTENCES_MAX = 2 };
+
+static const struct {
+    enum finding_code code;
+    const char *advice;
+} own[] = {
+    {FINDING_ECC, "Stop all work on the GPU and reset it, or reboot the host; what is wrong: whirr health"},
+    {FINDING_DRIVER_VERDICT, "What the driver asks for, and what to do: whirr health"},
+    {FINDING_REPAIR, "Let the work on it finish, then reset it or reboot the host; what is wrong: whirr health"},
+    {FINDING_ROW_REMAP, "Let the work on it finish, then reset it or reboot the host; what is wrong: whirr health"},
+    {FINDING_RETIRED_PAGES, "Reboot the host when it suits; what is wrong: whirr health"},
+    {FINDING_XID, "What the error means, and what to do: whirr health"},
+    {FINDING_DRIVER_FAULT, "Check the kernel log around that time: sudo dmesg"},
+    {FINDING_SLOWDOWN, "Check the power supply and its cables: the host or the board is asking the GPU to draw less."},
+    {FINDING_FAN_BY_HAND, "Set the fan back to automatic in the tool that set it."},
+    {FINDING_COOLING, "Clean the fans and filters; if that doesn't help, have the thermal paste renewed."},
+    {FINDING_THROTTLE_SOON, "Check the airflow before it throttles: whirr forecast"},
+    {FINDING_VRAM_FULL_SOON, "Find out what keeps growing before the memory is full: whirr forecast"},
+    {FINDING_DIED_MEMORY_FULL,
+     "Look for an out-of-memory error in the program's own log; a smaller batch, model or context needs less."},
+    {FINDING_MEMORY_UNOWNED,
+     "Look for a program that was killed, or a container whose processes can't be seen from here: sudo whirr ps"},
+    {FINDING_MEMORY_SPILLED, "Use a smaller model or context, or unload what is not needed: whirr ps"},
+    {FINDING_PCIE_LINK, "Power off the host and reseat the GPU and its riser; check the slot and its BIOS settings."},
+    {FINDING_PCIE_REPLAYS, "Power off the host and reseat the GPU and its riser."},
+    {FINDING_PCIE_ERRORS, "Power off the host and reseat the GPU and its riser; which errors: aer_dev_* of its PCI device."},
+    {FINDING_INFINIBAND, "Check its cable and the switch: ibstat"},
+    {FINDING_ON_BATTERY, "Connect the power supply: on battery a GPU gets less power."},
+    {FINDING_CPU_CLOCKS_LOW, "Choose another governor: sudo cpupower frequency-set -g schedutil"},
+    {FINDING_NVLINK, "Check the bridge or fabric between GPUs and the kernel log; a reset may bring the link back."},
+    {FINDING_CLOCKS_LOW, "Reset fixed clocks to their default, and check the power supply or battery."},
+    {FINDING_STRAGGLER, "See what limits each of its ranks: whirr ps --sort job"},
+    {FINDING_RANKS_WAIT,
+     "Look into the logs of its ranks: a rank that failed, or a collective that not all of them call, leaves them waiting."},
+    {FINDING_SERVER_SILENT, "Look into its log."},
+    {FINDING_PREEMPTIONS,
+     "Let it work on fewer requests at once (vLLM: --max-num-seqs), or give its cache more memory (--gpu-memory-utilization)."},
+    {FINDING_KV_CACHE_FULL, "Give its cache more memory (vLLM: --gpu-memory-utilization), limit the context (--max-model-len), or "
+                            "start a second server: whirr fit"},
+    {FINDING_REQUESTS_QUEUE, "Start a second server, or a smaller model, where there is room: whirr fit"},
+    {FINDING_MODEL_SLOW, "Compare what limits it now and before: whirr history; a lower power limit, heat, another program "
+                         "on the GPU or new settings of the server may be the cause."},
+    {FINDING_MODEL_UNUSED,
+     "Let the guard unload it while no requests come, and load it for the next request: idle_after of a worker, whirr "
+     "guard run --idle-after 20m"},
+    {FINDING_NO_WORK_DONE, "Look at what the program waits for: whirr watch"},
+    {FINDING_HEAT_LIMIT, "Check airflow, fans and filters."},
+    {FINDING_MEMORY_HOT, "Cool the memory: lower the memory clock or power limit, check its thermal pads."},
+    {FINDING_FAN_STOPPED, "Stop the work until the fan turns again; check its cable, for a blocked blade, and the fan setting."},
+    {FINDING_FAN_FAILING,
+     "Check the fan for dust, a blocked blade, a worn bearing, and its cable; replace it if that doesn't help."},
+};
+
+/* What an XID asks for depends on its number, which the headline begins with. */
+static const char *advice_for(const struct finding *f)
+{
+    const char *number = f->code == FINDING_XID ? strstr(f->headline, "XID ") : NULL;
+    const struct fault_info *xid = number ? xid_find(strtoll(number + 4, NULL, 10)) : NULL;
+    if (xid)
+        return fault_action(xid->class);
+    if (f->code == FINDING_NVLINK && strstr(f->headline, "fabric"))
+        return "Check that the Fabric Manager is running: systemctl status '*fabricmanager*'";
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        if (own[i].code == f->code)
+            return own[i].advice;
+    return NULL;
+}
+
+/* What can't be told of an effect without a root: what is left, and not ruled out. */
+static const struct {
+    enum finding_code code;
+    const char *left;
+} unexplained[] = {
+    {FINDING_CLOCKS_LOW,
+     "can't tell why: fixed clocks, a weak power supply or battery, and a driver that stays in an idle state are not ruled out"},
+    {FINDING_SLOWDOWN, "can't tell why: the power supply, its cables and the board's own sensors are not ruled out"},
+    {FINDING_HOTSPOT, "can't tell why: the contact of the cooler, dried paste and a tilted mount are not ruled out"},
+    {FINDING_STRAGGLER, "can't tell why: its data, its CPU and its network are not ruled out"},
+};
+
+/* A cause of which the rules have no evidence: its sentence is the headline. */
+static void cause_from(struct why_cause *cause, const struct finding *f)
+{
+    *cause = (struct why_cause){.code = f->code, .pid = f->pid};
+    /* A cause is of its GPU: "GPU 0: its PCIe link ..." begins with what is behind the colon. */
+    const char *colon = strncmp(f->headline, "GPU ", 4) == 0 ? strstr(f->headline, ": ") : NULL;
+    bool named = colon && strspn(f->headline + 4, "0123456789") == (size_t)(colon - f->headline - 4);
+    snprintf(cause->text, sizeof cause->text, "%s.", named ? colon + 2 : f->headline);
+    if (named && !f->pid && cause->text[0] >= 'a' && cause->text[0] <= 'z') /* the name of a program stays as it is */
+        cause->text[0] = (char)(cause->text[0] - 'a' + 'A');
+    snprintf(cause->evidence[cause->evidence_count++], WHY_LINE_SIZE, "%s", finding_kind(f->code)->title);
+}
+
+/* The causes of a GPU in the order of the graph: what brings a finding about stands before it. */
+struct cause_view {
+    const struct facts *f;
+    const struct why_part *part;
+    size_t count;
+    struct why_cause causes[WHY_CAUSES_MAX];
+};
+
+static bool is_in_view(const struct cause_view *v, enum finding_code code)
+{
+    for (size_t i = 0; i < v->count; i++)
+        if (v->causes[i].code == code)
+            return true;
+    return false;
+}
+
+static void view_add(struct cause_view *v, const struct finding *found)
+{
+    const struct why_cause *known = find_cause(v->part, found->code);
+    if (v->count == WHY_CAUSES_MAX || is_in_view(v, found->code))
+        return;
+    struct why_cause *cause = &v->causes[v->count++];
+    if (known)
+        *cause = *known;
+    else
+        cause_from(cause, found);
+    cause->confidence = found->confidence;
+}
+
+/* What may have brought it about, the most likely first; NULL: none that is not in view yet. */
+static const struct finding *next_cause(const struct cause_view *v, const struct finding *effect)
+{
+    const struct verdict *all = v->f->verdict;
+    const struct finding *best = NULL;
+    double most = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct finding *cause = &all->findings[i];
+        double weight = graph_weight(v->f->gpu, cause->code, effect->code);
+        double sure = weight > 0 ? cause->confidence + (cause->code == effect->root && effect->is_effect) : 0;
+        if (cause->gpu_index == effect->gpu_index && sure > most && !is_in_view(v, cause->code)) {
+            most = sure;
+            best = cause;
+        }
+    }
+    return best;
+}
+
+static void view_chain(struct cause_view *v, const struct finding *found)
+{
+    enum { CHAIN_MAX = 3 };
+    size_t before = v->count;
+    for (const struct finding *cause; v->count < WHY_CAUSES_MAX && (cause = next_cause(v, found));) {
+        const struct finding *root = cause;
+        for (int i = 0; i < CHAIN_MAX && next_cause(v, root); i++)
+            root = next_cause(v, root);
+        view_add(v, root);
+    }
+    bool explained = v->count > before || found->is_effect, drafted = find_cause(v->part, found->code) || advice_for(found);
+    const struct finding *blind = verdict_find(v->f->verdict, found->gpu_index, FINDING_CANNOT_KNOW);
+    if (!explained && !drafted && blind)
+        view_add(v, blind);
+    if (drafted || v->count == before) /* what a person notices is no cause of itself */
+        view_add(v, found);
+    for (size_t i = 0; i < ARRAY_LEN(unexplained) && !explained; i++)
+        if (unexplained[i].code == found->code && v->count && v->causes[v->count - 1].code == found->code &&
+            v->causes[v->count - 1].evidence_count < WHY_EVIDENCE_MAX)
+            snprintf(v->causes[v->count - 1].evidence[v->causes[v->count - 1].evidence_count++], WHY_LINE_SIZE, "%s",
+                     unexplained[i].left);
+}
+
+/* Trouble in its order; what is none stays in that of the rules. */
+static void view_causes(const struct facts *f, struct why_part *part)
+{
+    struct cause_view *v = calloc(1, sizeof *v);
+    if (!v)
+        return;
+    v->f = f;
+    v->part = part;
+    for (size_t i = 0; i < f->verdict->count; i++)
+        if (f->verdict->findings[i].gpu_index == part->gpu_index && f->verdict->findings[i].severity > SEVERITY_INFO)
+            view_chain(v, &f->verdict->findings[i]);
+    for (size_t i = 0; i < part->cause_count; i++) {
+        const struct finding *found = verdict_find(f->verdict, part->gpu_index, part->causes[i].code);
+        if (found)
+            view_add(v, found);
+    }
+    if (v->count) {
+        memcpy(part->causes, v->causes, v->count * sizeof v->causes[0]);
+        part->cause_count = v->count;
+    }
+    free(v);
+}
+
+static void insert_suggestion(struct why_part *part, size_t at, const char *advice)
+{
+    size_t kept = MIN_OF(part->suggestion_count, (size_t)WHY_SUGGESTIONS_MAX - 1);
+    if (at > kept || suggest_has(part, advice))
+        return;
+    memmove(part->suggestions[at + 1], part->suggestions[at], (kept - at) * sizeof part->suggestions[0]);
+    snprintf(part->suggestions[at], sizeof part->suggestions[at], "%s", advice);
+    part->suggestion_count = kept + 1;
+}
+
+/* What the answer says already. */
+static bool is_said(const struct facts *f, const struct why_part *part, const struct finding *found)
+{
+    bool broken = f->activity.code == ACTIVITY_FAILING &&
+                  (found->code == FINDING_DRIVER_VERDICT || found->code == FINDING_ROW_REMAP || found->code == FINDING_REPAIR);
+    /* What a program waits for, and what to do, is said already. */
+    bool limits = found->code == FINDING_NO_WORK_DONE && find_cause(part, FINDING_NO_WORK_DONE);
+    bool weighed = found->tense == TENSE_NOW &&
+                   (find_cause(part, found->code) || (found->code == FINDING_FAN_STOPPED && find_cause(part, FINDING_FAN_FAILING)));
+    return broken || limits || weighed || !advice_for(found) || strstr(part->answer, found->headline);
+}
+
+/* Heat of a part that leads the list, where the answer is about the work: its sentence comes first, cause and advice are there. */
+static bool is_heat_behind_work(const struct facts *f, const struct why_part *part, const struct finding *first)
+{
+    return first && (first->code == FINDING_MEMORY_HOT || first->code == FINDING_HOTSPOT) && first->severity >= SEVERITY_WARNING &&
+           part->causes[0].code != first->code && !is_troubled(f);
+}
+
+/* How much of the text are sentences that fit into so many bytes; all of it where not even one does. */
+static size_t whole_sentences(const char *text, size_t most)
+{
+    size_t len = strlen(text), end = 0;
+    if (len <= most)
+        return len;
+    for (size_t i = 0; i + 1 < most; i++)
+        if (text[i] == '.' && text[i + 1] == ' ')
+            end = i + 1;
+    return end ? end : most;
+}
+
+/* The first finding leads; the others follow. */
+static void add_sentence(struct why_part *part, const char *headline, bool leads)
+{
+    char before[WHY_ANSWER_SIZE];
+    str_copy(before, sizeof before, str_from(part->answer));
+    if (leads)
+        snprintf(part->answer, sizeof part->answer, "%s.%s%.*s", headline, before[0] ? " " : "",
+                 (int)whole_sentences(before, sizeof part->answer - strlen(headline) - 3), before);
+    else if (strlen(before) + strlen(headline) + 3 < sizeof part->answer)
+        snprintf(part->answer, sizeof part->answer, "%s %s.", before, headline);
+}
+
+/* Two roots are two answers, as far as there is room. */
+static void join_headline(struct why_part *part, const struct finding *found)
+{
+    struct why_brief *b = &part->brief;
+    size_t len = strlen(b->headline);
+    char who[16];
+    int skip = snprintf(who, sizeof who, "GPU %d: ", part->gpu_index);
+    const char *text = strncmp(found->headline, who, (size_t)skip) == 0 ? found->headline + skip : found->headline;
+    if (len && len + strlen(text) + 3 < sizeof b->headline)
+        snprintf(b->headline + len, sizeof b->headline - len, "; %s", text);
+}
+
+void answer_findings(const struct facts *f, struct why_part *part)
+{
+    const struct verdict *v = f->verdict;
+    const struct finding *first = verdict_first(v, part->gpu_index);
+    size_t said = 0, added = 0;
+    if (is_heat_behind_work(f, part, first)) {
+        add_sentence(part, first->headline, true);
+        str_copy(part->brief.headline, sizeof part->brief.headline, str_from(first->headline));
+        said++;
+    }
+    for (size_t i = 0; i < v->count; i++) {
+        const struct finding *found = &v->findings[i];
+        if (found->gpu_index != part->gpu_index || found->severity <= SEVERITY_INFO || is_said(f, part, found))
+            continue;
+        bool leads = found == first;
+        if (said < SENTENCES_MAX) {
+            add_sentence(part, found->headline, leads);
+            said++;
+        }
+        if (leads && found->severity >= SEVERITY_WARNING)
+            str_copy(part->brief.headline, sizeof part->brief.headline, str_from(found->headline));
+        else if (!found->is_effect && found->severity >= SEVERITY_WARNING)
+            join_headline(part, found);
+        if (!found->is_effect)
+            insert_suggestion(part, added++, advice_for(found));
+    }
+    view_causes(f, part);
+}

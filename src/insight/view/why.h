@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * "Why is my GPU fan running?" A snapshot and the recent past become a sentence a person would say, ranked causes with their
+ * evidence and confidence, and what you can do. A pure function of plain data: no clock, no I/O, no vendor.
+ *
+ *   snapshot ─┐                ┌─▶ each rule that applies makes a cause: ─┐             ┌─▶ answer of each GPU
+ *             ├─▶ facts of a ──┤   evidence line by evidence line, each    ├─▶ ranked ───┤
+ *   recent ───┘   GPU          └─▶ with the weight it adds to confidence ──┘             └─▶ answer of the machine
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "insight/area/part.h"
+#include "insight/verdict/verdict.h"
+
+struct why {
+    struct verdict *verdict;      /* what was found, ranked; main, severity and claims follow it */
+    char answer[WHY_ANSWER_SIZE]; /* about the GPU that matters most, with a word on the others */
+    size_t main;                  /* the position of that GPU */
+    struct why_part machine;      /* no GPU, no driver, hung source, ...; no causes when all is well */
+    size_t gpu_count;
+    struct why_part gpus[]; /* in the snapshot's order */
+};
+
+/* Judges and explains. The verdict that a snapshot carries already stands; otherwise one is made. NULL when memory is out. */
+struct why *why_judge(const struct snapshot *now, const struct judge_basis *basis);
+/* `past` may be NULL: then only the moment itself is weighed. NULL when memory is out. */
+struct why *why_explain(const struct snapshot *now, const struct recent *past);
+/* The same, held against what is usual for these GPUs; `usual` may be NULL. */
+struct why *why_explain_usual(const struct snapshot *now, const struct recent *past, const struct baselines *usual);
+/* The same of a moment that is over, in the past tense. */
+struct why *why_explain_past(const struct snapshot *then, const struct recent *past, const struct baselines *usual);
+/* "power limit 450 W (before 350 W), fan control automatic (before manual)"; false and "": nothing has changed. */
+bool resume_changes(const struct recent_settings *before, const struct gpu *gpu, char *out, size_t size);
+void why_free(struct why *why); /* NULL is fine */
+
+/* The same about the GPUs of one job alone, with the snapshot that has only these; both are the caller's. -ENOENT: there is no
+ * such job. */
+int why_of_job(const struct snapshot *now, const struct why *why, const char *id, const struct snapshot **ret_now,
+               struct why **ret);
+int why_of_gpu(const struct snapshot *now, const struct why *why, int index, const struct snapshot **ret_now, struct why **ret);
+
+enum severity why_severity(const struct why *why);         /* of the first finding */
+const char *why_likelihood(const struct why_cause *cause); /* "very likely", "likely", "possible", "can't tell" */
+/* What may be said of GPUs where nothing was found. only: the position of one, or ALL_GPUS. */
+const char *why_calm(const struct snapshot *s, int only);
