@@ -152,3 +152,5 @@ void baselines_judge(const struct baselines *all, const struct snapshot *now, co
 enum { DRIFT_WORDS = 120 };
 const char *baseline_drift_words(const struct baseline_drift *d, char out[DRIFT_WORDS]);
 const char *baseline_start_name(enum baseline_start start); /* "first", "power_limit", "fan_curve" */
+/* Sorts them; so many days. */
+void baseline_band_of(int64_t *values, int days, struct baseline_band *ret);

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "insight/baseline/internal.h"
+#include "insight/baseline/baseline.h"
 
 /* Of one day, with about as many requests. */
 struct serving_total {
