@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/json_writer.h"
-#include "insight/fit/capacity_trend.h"
+#include "insight/fit/capacity.h"
 #include "insight/fit/model_size.h"
 #include "insight/fit/placement.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "insight/facts/fan.h"
+#include "insight/facts/levels.h"
 #include "model/finding.h"
 #include "tui/draw_gpus.h"
 

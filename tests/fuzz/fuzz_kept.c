@@ -44,7 +44,7 @@ static void health(struct str text)
     struct snapshot *s = snapshot_new(0);
     struct health_log_mark mark;
     struct error err;
-    if (h && s && health_read(h, text, "boot", (struct wall){1700000000000}, &mark, &err) == 0) {
+    if (h && s && health_read(h, text, &(struct health_host){.boot = "boot"}, (struct wall){1700000000000}, &mark, &err) == 0) {
         require(h->card_count <= GPU_MAX);
         s->taken_at.ms = 1700000000000;
         health_free(health_judge(h, s));

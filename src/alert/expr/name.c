@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "insight/facts/fan.h"
+#include "insight/facts/levels.h"
 #include "model/finding.h"
 #include "model/severity.h"
 

@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "host/evidence/address_samples.h"
-#include "insight/view/usage.h"
+#include "insight/view/course.h"
 
 /* One program from start to end. */
 struct watched {

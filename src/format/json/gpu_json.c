@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
-#include "insight/facts/fan.h"
+#include "insight/facts/levels.h"
 
 static void throttle_words(struct json_writer *j, int64_t bits)
 {

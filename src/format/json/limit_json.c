@@ -5,7 +5,7 @@
 
 #include "format/json/json.h"
 #include "format/process_rows.h"
-#include "insight/view/limit_advice.h"
+#include "insight/area/limit.h"
 
 void json_limit(struct json_writer *j, const struct process_limit *l)
 {

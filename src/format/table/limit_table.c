@@ -8,7 +8,7 @@
  */
 #include "base/words.h"
 #include "format/table/table.h"
-#include "insight/view/limit_advice.h"
+#include "insight/area/limit.h"
 
 enum { LABEL_WIDTH = 12 };
 

@@ -16,8 +16,8 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/table/table.h"
-#include "insight/area/limit_words.h"
-#include "insight/facts/fan.h"
+#include "insight/area/limit.h"
+#include "insight/facts/levels.h"
 
 enum column {
     COLUMN_UTIL,

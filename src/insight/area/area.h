@@ -1,25 +1,108 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Detectors: pure functions from the facts of one GPU to findings, one file for each area. All thresholds of an area are in its
+ * Areas: pure functions from the facts of one GPU to findings, one file for each area. All thresholds of an area are in its
  * file or in insight/facts/levels.h. Rules weigh causes against each other, line of evidence by line of evidence; the others find
  * what needs no weighing.
  */
 #pragma once
 
-#include "insight/area/cause.h"
-#include "insight/area/collect.h"
+#include "insight/area/part.h"
 #include "insight/facts/facts.h"
 #include "insight/facts/words.h"
 
-/* The rules, in the order in which they are asked. */
-void rules_work(const struct facts *f, struct why_part *part);  /* the GPU is at work */
-void rules_idle(const struct facts *f, struct why_part *part);  /* it is not, and yet it is awake or warm */
-void rules_heat(const struct facts *f, struct why_part *part);  /* the heat, the fan and the limits */
-void rules_usual(const struct facts *f, struct why_part *part); /* hotter or louder than this GPU usually is */
-void rules_calm(const struct facts *f, struct why_part *part);  /* nothing unusual, or nothing that can be known */
-void rules_limit(const struct facts *f, struct why_part *part); /* what limits its processes */
-void rules_state(const struct facts *f, struct why_part *part); /* asleep, lost, in error: instead of all others */
-void rules_machine(const struct snapshot *now, struct why_part *part);
-void rules_host(const struct snapshot *now, struct why_part *part); /* power, clocks and network of the host */
+/* ---- causes ----
+ * A rule begins a cause, adds evidence line by line, and ends it; each line raises the confidence by its weight
+ * (c = 1 - (1 - c)(1 - weight)), each doubt lowers it by its factor. So confidence is nothing but its evidence. */
+
+/* Below this a cause is not worth a line; from the second on it is worth the answer. */
+#define CONFIDENCE_LEAST 0.05
+#define CONFIDENCE_ANSWER 0.3
+
+/* A cause in the making. */
+struct cause_draft {
+    struct why_part *part;
+    struct why_cause cause;
+    double most; /* no evidence makes this code more likely than that */
+};
+
+void cause_begin(struct cause_draft *d, struct why_part *part, enum finding_code code, double most);
+void cause_process(struct cause_draft *d, const struct process *p);
+void support(struct cause_draft *d, double weight, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
+/* format may be NULL: a doubt without a line */
+void doubt(struct cause_draft *d, double factor, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
+/* The sentence, and into the ranked list: the weakest falls out when it is full. */
+void cause_end(struct cause_draft *d, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
+
+const struct why_cause *find_cause(const struct why_part *part, enum finding_code code);
+double best_confidence(const struct why_part *part);
+
+/* Evidence that many rules share; each adds nothing where the reading is absent. */
+void support_load(struct cause_draft *d, const struct facts *f, double weight);
+void support_power(struct cause_draft *d, const struct facts *f, double weight);
+void support_temperature(struct cause_draft *d, const struct facts *f, double weight);
+void support_fan(struct cause_draft *d, const struct facts *f, double weight);
+void support_calm(struct cause_draft *d, const struct facts *f, double weight); /* it was idle for a while */
+/* The same, with a doubt where the minutes before are not known, or work ended in them. */
+void weigh_past(struct cause_draft *d, const struct facts *f, double known, double unknown);
+bool recently_busy(const struct facts *f);
+bool draws_little(const struct facts *f);
+
+/* ---- findings on their way to a verdict: the same fact found twice is one, with the higher severity ---- */
+
+struct collection {
+    const struct snapshot *now;
+    struct verdict *verdict;
+    size_t most; /* findings that it has room for */
+};
+
+/* Room for a verdict about this snapshot. -ENOMEM. */
+int collection_init(struct collection *c, const struct snapshot *now);
+
+/* NULL: no more room. */
+struct finding *collect_finding(struct collection *c, const struct finding *found);
+/* `gpu` may be NULL: the host. `format` is the headline. */
+void collect(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity, double confidence,
+             int32_t pid, const char *format, ...) __attribute__((format(gnu_printf, 7, 8)));
+
+/* The same from whole sentences: "The fan has stopped." becomes "GPU 1: the fan has stopped". `found` has the rest. */
+void collect_sentence(struct collection *c, const struct gpu *gpu, int gpu_index, struct finding found, const char *text);
+
+/* ---- what to do ---- */
+
+void suggest_add(struct why_part *part, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
+void suggest_insert(struct why_part *part, size_t at, const char *advice); /* before those that are less useful */
+const char *remedy_of(enum finding_code code);                             /* NULL: it has none that fits every case */
+void suggest_power(const struct facts *f, struct why_part *part);          /* a lower power limit, where work is felt */
+void suggest_limits(const struct facts *f, struct why_part *part);
+bool is_felt(const struct facts *f);     /* advice needs its symptom */
+bool may_control(const struct facts *f); /* whirr itself may change settings, and that has a way back */
+
+/* ---- words that several areas use ---- */
+
+/* Readings that a sentence holds already. */
+enum { SAID_LOAD = 1, SAID_POWER = 2, SAID_HEAT = 4, SAID_FAN = 8, SAID_ALL = 15 };
+
+static inline bool has_symptom(const struct facts *f, enum symptom symptom)
+{
+    return f->activity.symptoms & 1u << symptom;
+}
+
+/* "fan 62%", "fan 1850 rpm", "fan off"; false where there is nothing to say. */
+bool words_fan_speed(const struct facts *f, char out[SHORT_WORDS]);
+const char *words_activity(const struct facts *f); /* "busy in bursts"; "" unknown */
+/* "78%, 280 W, 71 °C, fan 62%": what `said` does not hold already. Returns how many there are. */
+size_t say_readings(struct text *s, const struct facts *f, const struct why_part *part, unsigned said, const char *lead);
+/* "loud (fan 100%)", "busy". Returns what was said with it. */
+unsigned say_state(struct text *s, const struct facts *f);
+bool sounds_loud(const struct facts *f);
+bool is_troubled(const struct facts *f); /* say_state names a symptom */
+/* ", normal for this work: like its 7 siblings", where it may be said. */
+void say_normal(struct text *s, const struct facts *f, const struct why_part *part);
+const char *heat_words(const struct gpu *gpu, char out[SHORT_WORDS]); /* " (83 °C)"; "" unknown */
+const struct why_cause *find_work_cause(const struct why_part *part); /* NULL: none */
+/* "train.py (alice) is training"; false: the cause is no work */
+bool say_work(struct text *s, const struct facts *f, const struct why_cause *cause);
+/* "kept from idling at 38 W by python3 (bob), which holds 7.0 GiB". Returns what was said with it. */
+unsigned say_kept(struct text *s, const struct facts *f, const struct why_cause *cause);
 
 /* How an unusual temperature is compared */
 static inline const char *words_at_power(const struct usual *u)
@@ -27,26 +110,31 @@ static inline const char *words_at_power(const struct usual *u)
     return u->at_more_power ? "even at more power" : "at this power";
 }
 
-/* Who uses the busier video engine. */
-struct video_work {
-    const struct process *first, *second; /* uses most of it; where no share is known, two of different names that could use it */
-    int64_t share_permille;               /* of the first; 0: not known */
-    size_t users;                         /* how many use it, or could; 1 also where the first uses most of it */
+/* ---- the areas ---- */
+
+/* What an area owns, as far as it has it. Rules weigh causes against each other; what needs no weighing is found. */
+struct area {
+    void (*notice)(const struct facts *f, struct collection *c); /* what a person would notice; its headlines are the shortest */
+    void (*weigh)(const struct facts *f, struct why_part *part);
+    void (*find)(const struct facts *f, struct collection *c);
+    /* The answer where the first cause is its own; false: it is another's. */
+    bool (*say)(struct text *s, const struct facts *f, struct why_part *part);
+    void (*remedy)(const struct facts *f, struct why_part *part, const struct why_cause *cause);
 };
-struct video_work video_work(const struct facts *f);
-/* "ffmpeg (jellyfin) is encoding video", with these parts of a name (enum process_part). */
-bool say_video(struct text *s, const struct facts *f, unsigned with);
+
+extern const struct area area_work, area_idle, area_heat, area_fan, area_limit, area_usual, area_clocks, area_link, area_siblings,
+    area_memory, area_serving, area_trust, area_lease, area_calm;
+/* In the order in which they are asked, NULL at the end. The last one is weighed when all others were: it claims calm. */
+extern const struct area *const all_areas[];
+
+/* Of a GPU that is not working, or not there: instead of all others. */
+void rules_state(const struct facts *f, struct why_part *part);
+void notice_state(const struct facts *f, struct collection *c);
+void say_gpu_state(struct text *s, const struct facts *f, struct why_part *part);
+void rules_machine(const struct snapshot *now, struct why_part *part);
+void remedy_machine(struct why_part *part, enum finding_code code);
+void detect_job(const struct facts *f, struct collection *c); /* a rank that the others of its job wait for */
 
 /* How bad a bit of thermal throttling is: on a cool GPU without work it slows nothing. */
 enum severity throttling_severity(const struct facts *f);
-void detect_symptoms(const struct facts *f, struct collection *c); /* what a person would notice */
-void detect_clocks(const struct facts *f, struct collection *c);   /* far too low under load */
-void detect_fan(const struct facts *f, struct collection *c);      /* set by hand, and too slow for the heat */
-void detect_link(const struct facts *f, struct collection *c);     /* fewer lanes than it could have */
-void detect_memory(const struct facts *f, struct collection *c);   /* without an owner, moved to the host, full at an end */
-void detect_serving(const struct facts *f, struct collection *c);  /* model servers: full caches, queues, silence */
-void detect_job(const struct facts *f, struct collection *c);      /* a rank that the others of its job wait for */
-void detect_lease(const struct facts *f, struct collection *c);    /* programs on a GPU that another has leased */
-void detect_siblings(const struct facts *f, struct collection *c); /* the odd one out of GPUs of one model */
-void detect_trust(const struct facts *f, struct collection *c);    /* utilization that other readings contradict */
 bool is_stuck_busy(const struct facts *f); /* for a minute, while the engine time of all programs stands still */

@@ -16,7 +16,7 @@ static bool ignores_lease(const struct gpu *gpu, const struct process *p)
     return uses && p->without_lease && strcmp(p->user, gpu->lease.user) != 0 && !process_draws_desktop(p->name);
 }
 
-void detect_lease(const struct facts *f, struct collection *c)
+static void detect_lease(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
     char who[PROCESS_WORDS];
@@ -30,3 +30,5 @@ void detect_lease(const struct facts *f, struct collection *c)
         return;
     }
 }
+
+const struct area area_lease = {.find = detect_lease};

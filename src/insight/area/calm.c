@@ -42,7 +42,6 @@ static void support_cpu(struct cause_draft *d, const struct facts *f)
 
 static void rule_nothing(const struct facts *f, struct why_part *part)
 {
-    char since[SHORT_WORDS];
     struct cause_draft d;
     cause_begin(&d, part, FINDING_NOTHING_UNUSUAL, 0.97);
     support_load(&d, f, f->load == LOAD_IDLE ? 0.5 : 0.4);
@@ -51,8 +50,7 @@ static void rule_nothing(const struct facts *f, struct why_part *part)
     support_fan(&d, f, f->fan == FAN_NONE ? 0.1 : 0.4);
     if (f->heat == HEAT_UNKNOWN && rests_beside_cpu(f))
         support_cpu(&d, f);
-    if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
-        support(&d, 0.3, "idle for the last %s", words_duration(f->past.calm_ms, since));
+    support_calm(&d, f, 0.3);
     if (f->power == POWER_RAISED)
         doubt(&d, 0.8, "but idle GPUs usually draw less");
     if (f->load == LOAD_UNKNOWN)
@@ -100,7 +98,7 @@ static bool is_cool_enough(const struct facts *f)
            (f->heat == HEAT_WARM && cooling_is_shared(f->gpu) && f->gpu->temp_mdegc.value < FAN_NEEDED_FROM);
 }
 
-void rules_calm(const struct facts *f, struct why_part *part)
+static void rules_calm(const struct facts *f, struct why_part *part)
 {
     if (explained(f, part))
         return;
@@ -115,6 +113,36 @@ void rules_calm(const struct facts *f, struct why_part *part)
         rule_nothing(f, part);
     else
         rule_cannot_know(f, part);
+}
+
+static void detect_failure(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    const char *needs = f->over ? "needed" : "needs";
+    switch (gpu_failure(gpu)) {
+    case FAILURE_RESET:
+        collect(c, gpu, FINDING_DRIVER_VERDICT, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s a reset", gpu->index, needs);
+        break;
+    case FAILURE_REBOOT:
+        collect(c, gpu, FINDING_DRIVER_VERDICT, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s a reboot of the host", gpu->index, needs);
+        break;
+    case FAILURE_MEMORY:
+        collect(c, gpu, reading_or(gpu->remapped_rows_failed, 0) ? FINDING_ROW_REMAP : FINDING_REPAIR, SEVERITY_CRITICAL, 0.97, 0,
+                "GPU %d %s failing memory", gpu->index, has(f));
+        break;
+    case FAILURE_NONE: break;
+    }
+}
+
+void notice_state(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    if (gpu->state == GPU_LOST)
+        collect(c, gpu, FINDING_LOST, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s lost", gpu->index, is(f));
+    if (gpu->state == GPU_ERROR && f->activity.code == ACTIVITY_FAILING)
+        collect(c, gpu, FINDING_ERROR, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s be read", gpu->index, cannot(f));
+    if (gpu->state == GPU_OK)
+        detect_failure(f, c);
 }
 
 void rules_state(const struct facts *f, struct why_part *part)
@@ -147,3 +175,136 @@ void rules_state(const struct facts *f, struct why_part *part)
         support(&d, 0, "driver: %s", gpu->error_message);
     cause_end(&d, "It %s %s.", is(f), of[gpu->state].text);
 }
+
+/* ---- words ---- */
+
+static void answer_nothing(struct text *s, const struct facts *f, const struct why_part *part)
+{
+    char name[SHORT_WORDS], who[PROCESS_WORDS], work[NAME_WORDS];
+    const char *activity = words_activity(f);
+    const struct why_cause *cause = find_work_cause(part);
+    const struct process *p = cause && cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
+    words_gpu(f->gpu, true, name);
+    if (f->load == LOAD_UNKNOWN && f->divided)
+        text_append(s, "%s %s cool; whether its instances %s busy is unknown (no utilization in MIG mode)", name, is(f), are(f));
+    else if (f->load == LOAD_UNKNOWN)
+        text_append(s, "%s %s cool and quiet, as expected", name, is(f));
+    else if (f->load == LOAD_IDLE)
+        text_append(s, "%s %s idle%s", name, is(f), f->load_basis == BASIS_POWER ? ", judging by its power" : "");
+    else
+        text_append(s, "%s %s %s", name, is(f), activity[0] ? activity : "in use");
+    if (p && f->load != LOAD_IDLE)
+        text_append(s, ": %s %s %s", process_words(p, WITH_OWNER, who), is(f), words_work(p, work));
+    text_stop(s);
+    say_readings(s, f, part, f->load == LOAD_IDLE ? SAID_LOAD : 0, " ");
+}
+
+static void say_missing(struct text *s, const struct facts *f)
+{
+    const struct {
+        const char *name;
+        enum reading_state state;
+    } wanted[] = {
+        {"utilization", f->load_basis == BASIS_UTIL || f->load_basis == BASIS_PROCESSES ? READING_OK : f->gpu->util_permille.state},
+        {"temperature", f->gpu->temp_mdegc.state},
+        {"power", f->gpu->power_mw.state},
+        {"fan", f->fan != FAN_UNKNOWN ? READING_OK : f->gpu->fan_permille.state},
+    };
+    size_t missing = 0, said = 0;
+    bool denied = false;
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+        missing += wanted[i].state != READING_OK;
+        denied |= wanted[i].state == READING_DENIED;
+    }
+    if (!missing) {
+        bool warm = f->load == LOAD_IDLE && f->heat >= HEAT_LUKEWARM;
+        text_append(s, f->past.known ? ": no cause fits its readings"
+                       : warm        ? ": the minutes before are not known; work may just have ended, or its heat doesn't get away"
+                                     : ": the minutes before are not known");
+        return;
+    }
+    text_append(s, denied ? ": no permission to read its " : ": its ");
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+        if (wanted[i].state != READING_OK) {
+            text_append(s, "%s%s", said == 0 ? "" : said + 1 == missing ? missing > 2 ? ", and " : " and " : ", ", wanted[i].name);
+            said++;
+        }
+    if (!denied)
+        text_append(s, " %s be read%s", cannot(f), f->gpu->util_permille.state == READING_PENDING ? " yet" : "");
+}
+
+static void answer_unknown(struct text *s, const struct facts *f, const struct why_part *part)
+{
+    char name[SHORT_WORDS];
+    words_gpu(f->gpu, true, name);
+    size_t start = s->len;
+    text_append(s, "%s %s ", name, is(f));
+    const char *activity = words_activity(f);
+    bool known = activity[0] && f->load_basis != BASIS_POWER;
+    if (known)
+        text_append(s, "%s", activity);
+    known |= say_readings(s, f, part, known && f->load == LOAD_IDLE ? SAID_LOAD : 0, known ? ", " : "at ") > 0;
+    if (known) {
+        text_append(s, "; can't tell why");
+    } else {
+        s->len = start;
+        text_append(s, "Can't tell what %s %s doing", words_gpu(f->gpu, false, name), is(f));
+    }
+    say_missing(s, f);
+}
+
+void say_gpu_state(struct text *s, const struct facts *f, struct why_part *part)
+{
+    const struct gpu *gpu = f->gpu;
+    char name[SHORT_WORDS];
+    struct text state = TEXT(part->brief.state), doing = TEXT(part->brief.doing);
+    words_gpu(gpu, true, name);
+    if (gpu->state == GPU_ASLEEP)
+        text_append(s, "%s %s asleep: it needs no cooling, so the noise %s from something else", name, is(f),
+                    f->over ? "came" : "comes");
+    else if (gpu->released)
+        text_append(s, "%s %s released on request: whirr %s its driver alone until the time is over", name, is(f),
+                    f->over ? "left" : "leaves");
+    else if (gpu->state == GPU_LOST)
+        text_append(s, "%s %s lost: the driver %s reach it anymore", name, is(f), cannot(f));
+    else
+        text_append(s, "%s %s be read%s", name, cannot(f), gpu_is_denied(gpu) ? " without permission" : "");
+    text_append(&state, "%s",
+                gpu->state == GPU_ASLEEP ? "asleep"
+                : gpu->released          ? "released on request"
+                : gpu->state == GPU_LOST ? "lost"
+                                         : "unreadable");
+    if (gpu->state != GPU_ASLEEP && !gpu->released && gpu->error_message[0]) {
+        text_append(s, snapshot_source_started(f->now, gpu) ? " (driver: %.160s)" : ": %.160s", gpu->error_message);
+        text_append(&doing, "%.120s", gpu->error_message);
+    }
+}
+
+static bool say_of_calm(struct text *s, const struct facts *f, struct why_part *part)
+{
+    if (part->causes[0].code == FINDING_NOTHING_UNUSUAL)
+        answer_nothing(s, f, part);
+    else
+        answer_unknown(s, f, part);
+    return true;
+}
+
+static void suggest_blind(const struct facts *f, struct why_part *part)
+{
+    const struct gpu *gpu = f->gpu;
+    bool denied = gpu->temp_mdegc.state == READING_DENIED || gpu->util_permille.state == READING_DENIED ||
+                  gpu->processes_state == READING_DENIED;
+    if (denied)
+        suggest_add(part, "Look with more rights: sudo whirr status");
+    if (!f->past.known && f->heat != HEAT_UNKNOWN)
+        suggest_add(part, "Ask again in a minute, or keep the daemon running: whirr serve");
+    suggest_add(part, "See what this GPU and driver don't report, and why: whirr doctor");
+}
+
+static void remedy_calm(const struct facts *f, struct why_part *part, const struct why_cause *cause)
+{
+    if (cause->code == FINDING_CANNOT_KNOW)
+        suggest_blind(f, part);
+}
+
+const struct area area_calm = {.weigh = rules_calm, .say = say_of_calm, .remedy = remedy_calm};

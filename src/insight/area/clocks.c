@@ -35,7 +35,7 @@ static void detect_low_limit(const struct facts *f, struct collection *c)
             words_whole(normal, 1000));
 }
 
-void detect_clocks(const struct facts *f, struct collection *c)
+static void detect_clocks(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
     int64_t clock, most, state, bits = reading_or(gpu->throttle_bits, 0);
@@ -62,3 +62,5 @@ void detect_clocks(const struct facts *f, struct collection *c)
             "GPU %d %s at %lld of %lld MHz although it %s busy%s", gpu->index, is(f), words_whole(clock, 1000),
             words_whole(most, 1000), is(f), by);
 }
+
+const struct area area_clocks = {.find = detect_clocks};

@@ -1,12 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A fan that a person has set: nothing makes it faster when the GPU gets hot. And one that falters.
+ * Fans: one that stopped, falters, turns too slowly, is loud, or was set by a person, so that nothing makes it faster when the GPU
+ * gets hot. What its readings say together is facts/levels.h.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "insight/area/area.h"
 #include "insight/facts/words.h"
 
 enum { SLOW_MAX = 600 };
+
+static void notice_fan(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    char words[SHORT_WORDS], speed[SHORT_WORDS + 4] = "";
+    int64_t fan;
+    if (f->fan_judged.state == FAN_STATE_STOPPED)
+        collect(c, gpu, FINDING_FAN_STOPPED, SEVERITY_CRITICAL, 0.95, 0, "GPU %d: its fan %s stopped%s", gpu->index, has(f),
+                heat_words(gpu, words));
+    if (reading_get(gpu->fan_permille, &fan))
+        snprintf(speed, sizeof speed, " (fan %lld%%)", percent(fan));
+    else if (reading_get(gpu->fan_rpm, &fan))
+        snprintf(speed, sizeof speed, " (fan %lld rpm)", (long long)fan);
+    if (activity_is_loud(&f->activity, gpu, f->load == LOAD_BUSY))
+        collect(c, gpu, FINDING_LOUD, SEVERITY_WARNING, 0.95, 0, "GPU %d %s loud%s", gpu->index, is(f), speed);
+}
+
+static void rule_fan_stopped(const struct facts *f, struct why_part *part)
+{
+    int64_t temp;
+    struct cause_draft d;
+    if (!f->fan_missed || f->fan_stuck || !reading_get(f->gpu->temp_mdegc, &temp))
+        return;
+    cause_begin(&d, part, FINDING_FAN_STOPPED, 0.97);
+    support_fan(&d, f, 0.7);
+    support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.7 : 0.4);
+    support_power(&d, f, f->power >= POWER_RAISED ? 0.2 : 0);
+    if (f->fan_judged.asked[0])
+        support(&d, 0.5, "the GPU asks for %s", f->fan_judged.asked);
+    cause_end(&d, "The fan %s stopped although the GPU %s at %lld °C.", has(f), is(f), words_whole(temp, 1000));
+}
+
+static void rule_fan_failing(const struct facts *f, struct why_part *part)
+{
+    struct cause_draft d;
+    if (!f->fan_stuck && !f->fan_slow)
+        return;
+    cause_begin(&d, part, FINDING_FAN_FAILING, 0.97);
+    support_fan(&d, f, 0.4);
+    if (f->fan_stuck)
+        support(&d, 0.85, "0 rpm");
+    if (f->fan_slow)
+        support(&d, 0.8, "the GPU asks for %s", f->fan_judged.asked);
+    support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.3 : 0);
+    cause_end(&d, f->fan_stuck ? "The fan %s driven but not turning." : "The fan %s turning far slower than the GPU asks for.",
+              is(f));
+}
+
+/* No user has set the fan of a laptop: its firmware drives it, for the CPU as well. */
+static bool fan_is_the_hosts(const struct gpu *gpu)
+{
+    return cooling_is_shared(gpu) || gpu->fan_basis.state == READING_OK ||
+           (gpu->fan_control.state == READING_OK && strcmp(gpu->fan_control.value, "firmware") == 0);
+}
+
+static void rule_fan_setting(const struct facts *f, struct why_part *part)
+{
+    struct cause_draft d;
+    if (f->fan < FAN_RAISED || f->heat != HEAT_COOL || f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST ||
+        !draws_little(f) || recently_busy(f) || fan_is_the_hosts(f->gpu) || find_cause(part, FINDING_MEMORY_HOT) ||
+        find_cause(part, FINDING_HOTSPOT))
+        return;
+    cause_begin(&d, part, FINDING_FAN_SETTING, 0.93);
+    support_fan(&d, f, 0.4);
+    support_temperature(&d, f, 0.4);
+    support_load(&d, f, 0.3);
+    if (f->power == POWER_LOW)
+        support_power(&d, f, 0.3);
+    weigh_past(&d, f, 0.5, 0.75);
+    cause_end(&d, "The fan %s fast on a cool GPU: a fan curve or a fixed speed, not heat.", is(f));
+}
+
+static void rules_fan(const struct facts *f, struct why_part *part)
+{
+    rule_fan_stopped(f, part);
+    rule_fan_failing(f, part);
+    rule_fan_setting(f, part);
+}
 
 /* A bearing that sticks: on a hot GPU the fan stands still, turns, and stands still again. One that rests on purpose does so while
  * it is cool. */
@@ -30,7 +110,7 @@ static void detect_faltering(const struct facts *f, struct collection *c)
             "GPU %d: its fan %s stopped %zu times in the last two minutes while it %s hot", f->gpu->index, has(f), stopped, is(f));
 }
 
-void detect_fan(const struct facts *f, struct collection *c)
+static void detect_fan(const struct facts *f, struct collection *c)
 {
     detect_faltering(f, c);
     const struct gpu *gpu = f->gpu;
@@ -42,3 +122,49 @@ void detect_fan(const struct facts *f, struct collection *c)
     collect(c, gpu, FINDING_FAN_BY_HAND, SEVERITY_WARNING, 0.9, 0, "GPU %d: its fan %s set to %lld%% by hand, too slow for %lld °C",
             gpu->index, is(f), percent(fan), words_whole(temp, 1000));
 }
+
+static bool say_of_fan(struct text *s, const struct facts *f, struct why_part *part)
+{
+    const struct why_cause *cause = &part->causes[0];
+    char name[SHORT_WORDS];
+    int64_t temp = 0, fan = reading_or(f->gpu->fan_permille, 0), target;
+    words_gpu(f->gpu, true, name);
+    bool has_temp = reading_get(f->gpu->temp_mdegc, &temp);
+    if (cause->code == FINDING_FAN_STOPPED) {
+        text_append(s, "%s %s at %lld °C, but its fan %s stopped", name, is(f), words_whole(temp, 1000), has(f));
+    } else if (cause->code == FINDING_FAN_FAILING) {
+        if (f->fan_stuck)
+            text_append(s, "%s %s driving its fan at %lld%%, but it %s turning", name, is(f), percent(fan),
+                        f->over ? "wasn't" : "isn't");
+        else if (f->gpu->fan_permille.state == READING_OK && reading_get(f->gpu->fan_target_permille, &target))
+            text_append(s, "%s %s asking its fan for %lld%%, but it %s turning at only %lld%%", name, is(f), percent(target), is(f),
+                        percent(fan));
+        else
+            text_append(s, "%s %s asking its fan for %s, but it %s turning at only %lld rpm", name, is(f), f->fan_judged.asked,
+                        is(f), (long long)reading_or(f->gpu->fan_rpm, 0));
+        if (has_temp)
+            text_append(s, "; the GPU %s at %lld °C", is(f), words_whole(temp, 1000));
+    } else if (cause->code == FINDING_FAN_SETTING) {
+        bool sure = f->past.calm_ms >= CALM_LEAST_MS;
+        char speed[SHORT_WORDS];
+        text_append(s, "%s %s idle and cool (%lld °C)", name, is(f), words_whole(temp, 1000));
+        if (words_fan_speed(f, speed))
+            text_append(s, "; %s", speed);
+        text_append(s, " %s %sa setting (a fan curve or a fixed speed), not heat", is(f), sure ? "" : "very likely ");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void remedy_fan(const struct facts *f, struct why_part *part, const struct why_cause *cause)
+{
+    if (cause->code == FINDING_FAN_STOPPED || cause->code == FINDING_FAN_FAILING)
+        suggest_add(part, "%s", remedy_of(cause->code));
+    else if (cause->code == FINDING_FAN_SETTING && may_control(f) && f->gpu->property[PROPERTY_fan_control].state == READING_OK)
+        suggest_add(part, "Set the fan back to automatic: whirr fan auto --gpu %d", f->gpu->index);
+    else if (cause->code == FINDING_FAN_SETTING)
+        suggest_add(part, "Set the fan curve or fixed fan speed back to automatic in the tool that sets it.");
+}
+
+const struct area area_fan = {notice_fan, rules_fan, detect_fan, say_of_fan, remedy_fan};

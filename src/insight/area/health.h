@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "insight/baseline/baseline.h"
+#include "model/finding.h"
 #include "model/snapshot.h"
 
 /* From best to worst; what is worse outranks in a verdict. */
@@ -139,3 +140,25 @@ const char *health_check_name(enum health_check check); /* "pcie_link" */
 const char *health_advice_text(enum health_advice advice);
 /* Exit code of a check plugin: 0 fine (also asleep), 1 degraded, 2 failing or lost, 3 unknown. */
 int health_exit_code(enum health_state state);
+/* The finding of the verdict that a finding of a check is. */
+enum finding_code health_finding_code(const struct health_finding *h);
+
+/* ---- one look at a card: what each check says of the readings of this moment, before the memory has its say ---- */
+
+enum look { LOOK_UNJUDGED, LOOK_CLEAR, LOOK_PRESENT };
+
+struct health_look {
+    enum look look;
+    enum health_state state; /* when present */
+    enum health_advice advice;
+    int64_t hold_ms; /* must be present for so long before it counts */
+    char reason[160];
+};
+
+/* Permille from which on a GPU is awake, and so are all lanes of its link; a state in which it works. */
+enum { HEALTH_LANES_LOAD = 50, HEALTH_WORKING_STATE_MAX = 2 };
+
+/* Fills looks for every check that readings decide; the card's memory is used for rates and brought up to date. */
+void health_look_at(const struct gpu *gpu, struct wall now, struct health_card *card, struct health_look looks[HEALTH_CHECK_COUNT]);
+/* What months of history say about its cooling; nothing without them. */
+void health_look_cooling(const struct baseline_drift *d, struct health_look *look);

@@ -7,29 +7,6 @@
 #include "base/cleanup.h"
 #include "insight/area/area.h"
 
-static bool recently_busy(const struct facts *f)
-{
-    return f->past.ended_left > 0.1 || f->past.fell_left > 0.1;
-}
-
-static bool draws_little(const struct facts *f)
-{
-    return f->power == POWER_LOW || f->power == POWER_UNKNOWN;
-}
-
-/* Several rules lean on the same calm past, or doubt themselves without one. */
-static void weigh_past(struct cause_draft *d, const struct facts *f, double known, double unknown)
-{
-    char since[SHORT_WORDS];
-    if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
-        support(d, known, "idle for the last %s", words_duration(f->past.calm_ms, since));
-    else if (!f->past.known)
-        doubt(d, unknown, "the minutes before are not known: work may just have ended");
-    double left = MAX_OF(f->past.ended_left, f->past.fell_left);
-    if (left > 0.1)
-        doubt(d, 1 - left, NULL);
-}
-
 /* What works on the GPU keeps the CPU busy, too (a game): one cause, not two. */
 static bool heats_both(const struct facts *f)
 {
@@ -255,61 +232,6 @@ static void rule_hotspot(const struct facts *f, struct why_part *part)
         cause_end(&d, "Its hot spot %s at %lld °C, about where it throttles.", is(f), words_whole(spot, 1000));
 }
 
-static void rule_fan_stopped(const struct facts *f, struct why_part *part)
-{
-    int64_t temp;
-    struct cause_draft d;
-    if (!f->fan_missed || f->fan_stuck || !reading_get(f->gpu->temp_mdegc, &temp))
-        return;
-    cause_begin(&d, part, FINDING_FAN_STOPPED, 0.97);
-    support_fan(&d, f, 0.7);
-    support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.7 : 0.4);
-    support_power(&d, f, f->power >= POWER_RAISED ? 0.2 : 0);
-    if (f->fan_judged.asked[0])
-        support(&d, 0.5, "the GPU asks for %s", f->fan_judged.asked);
-    cause_end(&d, "The fan %s stopped although the GPU %s at %lld °C.", has(f), is(f), words_whole(temp, 1000));
-}
-
-static void rule_fan_failing(const struct facts *f, struct why_part *part)
-{
-    struct cause_draft d;
-    if (!f->fan_stuck && !f->fan_slow)
-        return;
-    cause_begin(&d, part, FINDING_FAN_FAILING, 0.97);
-    support_fan(&d, f, 0.4);
-    if (f->fan_stuck)
-        support(&d, 0.85, "0 rpm");
-    if (f->fan_slow)
-        support(&d, 0.8, "the GPU asks for %s", f->fan_judged.asked);
-    support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.3 : 0);
-    cause_end(&d, f->fan_stuck ? "The fan %s driven but not turning." : "The fan %s turning far slower than the GPU asks for.",
-              is(f));
-}
-
-/* No user has set the fan of a laptop: its firmware drives it, for the CPU as well. */
-static bool fan_is_the_hosts(const struct gpu *gpu)
-{
-    return cooling_is_shared(gpu) || gpu->fan_basis.state == READING_OK ||
-           (gpu->fan_control.state == READING_OK && strcmp(gpu->fan_control.value, "firmware") == 0);
-}
-
-static void rule_fan_setting(const struct facts *f, struct why_part *part)
-{
-    struct cause_draft d;
-    if (f->fan < FAN_RAISED || f->heat != HEAT_COOL || f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST ||
-        !draws_little(f) || recently_busy(f) || fan_is_the_hosts(f->gpu) || find_cause(part, FINDING_MEMORY_HOT) ||
-        find_cause(part, FINDING_HOTSPOT))
-        return;
-    cause_begin(&d, part, FINDING_FAN_SETTING, 0.93);
-    support_fan(&d, f, 0.4);
-    support_temperature(&d, f, 0.4);
-    support_load(&d, f, 0.3);
-    if (f->power == POWER_LOW)
-        support_power(&d, f, 0.3);
-    weigh_past(&d, f, 0.5, 0.75);
-    cause_end(&d, "The fan %s fast on a cool GPU: a fan curve or a fixed speed, not heat.", is(f));
-}
-
 static void rule_power_limit(const struct facts *f, struct why_part *part)
 {
     int64_t bits = reading_or(f->gpu->throttle_bits, 0), limit;
@@ -330,7 +252,7 @@ static void rule_power_limit(const struct facts *f, struct why_part *part)
         cause_end(&d, "It %s at its power limit.", is(f));
 }
 
-void rules_heat(const struct facts *f, struct why_part *part)
+static void rules_heat(const struct facts *f, struct why_part *part)
 {
     rule_cpu(f, part);
     rule_neighbor(f, part);
@@ -341,8 +263,251 @@ void rules_heat(const struct facts *f, struct why_part *part)
     rule_limit(f, part);
     rule_memory_hot(f, part);
     rule_hotspot(f, part);
-    rule_fan_stopped(f, part);
-    rule_fan_failing(f, part);
-    rule_fan_setting(f, part);
     rule_power_limit(f, part);
 }
+
+/* ---- what a person would notice ---- */
+
+/* A busy CPU under the same cooler makes the heat that slows down a GPU which does little itself. */
+static bool cpu_heats_it(const struct facts *f)
+{
+    return f->cpu_hot && f->load != LOAD_BUSY;
+}
+
+enum severity throttling_severity(const struct facts *f)
+{
+    if (cpu_heats_it(f))
+        return SEVERITY_WARNING; /* what is slowed down is a desktop */
+    return f->load != LOAD_IDLE ? SEVERITY_CRITICAL : heat_bit_is_left(f->gpu) ? SEVERITY_NOTICE : SEVERITY_WARNING;
+}
+
+static void notice_heat(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    const struct activity *a = &f->activity;
+    char number[SHORT_WORDS];
+    bool hot = a->throttled_by & THROTTLE_HOT;
+    /* The bit of the hardware is set for heat, too. */
+    int64_t slowed = a->throttled_by & (THROTTLE_POWER_BRAKE | (hot ? 0 : THROTTLE_HW_SLOWDOWN));
+    if (hot && memory_is_hotter(gpu))
+        collect(c, gpu, FINDING_MEMORY_HOT, throttling_severity(f), 0.95, 0, "GPU %d %s throttling: its memory %s at %lld °C",
+                gpu->index, is(f), is(f), words_whole(gpu->temp_memory_mdegc.value, 1000));
+    else if (hot && cpu_heats_it(f))
+        collect(c, gpu, FINDING_CPU_HEAT, SEVERITY_WARNING, 0.9, 0,
+                "GPU %d %s throttling%s: the CPU %s busy and shares its cooling", gpu->index, is(f), heat_words(gpu, number),
+                is(f));
+    else if (hot)
+        collect(c, gpu, FINDING_HEAT_LIMIT, throttling_severity(f), 0.95, 0, "GPU %d %s throttling%s", gpu->index, is(f),
+                heat_words(gpu, number));
+    if (slowed)
+        collect(c, gpu, FINDING_SLOWDOWN, SEVERITY_WARNING, 0.95, 0, "GPU %d %s throttling (%s)", gpu->index, is(f),
+                slowed & THROTTLE_POWER_BRAKE ? "power brake" : "hardware slowdown");
+    if (a->symptoms & 1u << SYMPTOM_HOT && f->heat >= HEAT_HOT)
+        collect(c, gpu, FINDING_HOT, cooling_is_shared(gpu) && f->load == LOAD_BUSY ? SEVERITY_NOTICE : SEVERITY_WARNING, 0.95, 0,
+                "GPU %d %s hot%s", gpu->index, is(f), heat_words(gpu, number));
+}
+
+/* ---- words ---- */
+
+static void answer_airflow(struct text *s, const struct facts *f, const struct why_part *part)
+{
+    char name[SHORT_WORDS], ago[SHORT_WORDS];
+    int64_t temp, power;
+    const char *causes = "dust, a blocked intake, a warm room or case", *be = f->over ? "have been" : "be";
+    bool hot = f->heat >= HEAT_HOT || reading_or(f->gpu->temp_mdegc, 0) >= FAN_NEEDED_FROM;
+    text_append(s, "%s %s %s", words_gpu(f->gpu, true, name), is(f), hot ? "hot" : "warm");
+    if (reading_get(f->gpu->temp_mdegc, &temp))
+        text_append(s, " (%lld °C)", words_whole(temp, 1000));
+    text_append(s, " while idle");
+    if (reading_get(f->gpu->power_mw, &power))
+        text_append(s, " at %lld W", words_whole(power, 1000));
+    if (f->past.calm_ms >= CALM_LEAST_MS)
+        text_append(s, ": very likely airflow (%s)", causes);
+    else if (f->past.fell)
+        text_append(s, ": it may %s poor airflow (%s), as it %s hardly cooled down since the work ended %s %s", be, causes, has(f),
+                    words_duration(f->past.fell_ago_ms, ago), f->over ? "before" : "ago");
+    else
+        text_append(s, ": it may %s poor airflow (%s), or work that ended unseen", be, causes);
+    text_stop(s);
+    if (f->fan == FAN_NONE)
+        text_append(s, " It has no fan of its own");
+    else
+        say_readings(s, f, part, SAID_ALL & ~(unsigned)SAID_FAN, " ");
+}
+
+static void answer_neighbor(struct text *s, const struct facts *f, const struct why_part *part)
+{
+    char name[SHORT_WORDS], other[SHORT_WORDS];
+    int64_t temp, power;
+    text_append(s, "%s %s idle, but warmed by %s", words_gpu(f->gpu, true, name), is(f), words_gpu(f->neighbor, false, other));
+    if (reading_get(f->neighbor->temp_mdegc, &temp))
+        text_append(s, ", which %s busy at %lld °C", is(f), words_whole(temp, 1000));
+    if (reading_get(f->neighbor->power_mw, &power))
+        text_append(s, " and %lld W", words_whole(power, 1000));
+    text_stop(s);
+    say_readings(s, f, part, SAID_LOAD, " ");
+}
+
+static void answer_cpu(struct text *s, const struct facts *f)
+{
+    char name[SHORT_WORDS], fan[SHORT_WORDS];
+    int64_t load, temp;
+    text_append(s, "%s %s %s", words_gpu(f->gpu, true, name), is(f), f->load == LOAD_IDLE ? "idle" : words_activity(f));
+    text_append(s, "; the CPU %s busy", is(f));
+    if (reading_get(f->now->host.cpu_permille, &load))
+        text_append(s, " (%lld%%)", percent(load));
+    if (reading_get(f->now->host.cpu_temp_mdegc, &temp))
+        text_append(s, " at %lld °C", words_whole(temp, 1000));
+    text_append(s, " and shares its cooling");
+    if (f->fan > FAN_OFF && words_fan_speed(f, fan))
+        text_append(s, " (%s)", fan);
+}
+
+static void answer_memory(struct text *s, const struct facts *f, const struct why_part *part)
+{
+    char name[SHORT_WORDS];
+    text_append(s, "%s %s hot: its memory %s at %lld °C.", words_gpu(f->gpu, true, name), is(f), is(f),
+                words_whole(f->gpu->temp_memory_mdegc.value, 1000));
+    say_readings(s, f, part, 0, " ");
+}
+
+static bool say_of_heat(struct text *s, const struct facts *f, struct why_part *part)
+{
+    switch (part->causes[0].code) {
+    case FINDING_AIRFLOW: answer_airflow(s, f, part); return true;
+    case FINDING_NEIGHBOUR_HEAT: answer_neighbor(s, f, part); return true;
+    case FINDING_CPU_HEAT: answer_cpu(s, f); return true;
+    case FINDING_MEMORY_HOT: answer_memory(s, f, part); return true;
+    default: return false;
+    }
+}
+
+/* ---- what to do ---- */
+
+/* Advice needs its symptom: work that no user hears or feels is left alone. */
+bool is_felt(const struct facts *f)
+{
+    return f->activity.symptoms & (1u << SYMPTOM_LOUD | 1u << SYMPTOM_HOT | 1u << SYMPTOM_UNUSUAL) ||
+           f->activity.throttled_by & THROTTLE_HOT;
+}
+
+/* whirr itself may change settings, and that has a way back. */
+bool may_control(const struct facts *f)
+{
+    return f->now->may_control && !f->gpu->simulated && !f->over;
+}
+
+/* The command that sets a power limit on this GPU; "" where there is none to paste. A simulated GPU has none: its index is that of
+ * a real one. */
+static void limit_command(const struct facts *f, long long watts, char *out, size_t size)
+{
+    const struct gpu *gpu = f->gpu;
+    bool one_vendor = true;
+    for (size_t i = 0; i < f->now->gpu_count; i++)
+        one_vendor &= strcmp(f->now->gpus[i].id.vendor, gpu->id.vendor) == 0;
+    out[0] = '\0';
+    if (gpu->simulated || f->over)
+        return;
+    if (strcmp(gpu->id.vendor, "nvidia") == 0 && (one_vendor || !gpu->id.pci_address[0]))
+        snprintf(out, size, "sudo nvidia-smi -i %d -pl %lld", gpu->index, watts);
+    else if (strcmp(gpu->id.vendor, "nvidia") == 0)
+        snprintf(out, size, "sudo nvidia-smi -i %s -pl %lld", gpu->id.pci_address, watts);
+    else if (strcmp(gpu->id.vendor, "amd") == 0 && gpu->id.pci_address[0])
+        snprintf(out, size, "echo %lld000000 | sudo tee /sys/bus/pci/devices/%s/hwmon/hwmon*/power1_cap", watts,
+                 gpu->id.pci_address);
+}
+
+/* A GPU that gives no range of limits, or one of a single value, refuses every other: laptops, virtual GPUs. The limit of a GPU
+ * that is divided is the host's to set. */
+static bool limit_can_be_set(const struct facts *f)
+{
+    int64_t least, most;
+    return !f->divided && !cooling_is_shared(f->gpu) && reading_get(f->gpu->power_limit_min_mw, &least) &&
+           reading_get(f->gpu->power_limit_max_mw, &most) && least < most;
+}
+
+/* "sudo nvidia-smi -i 0 -pl 350   (now 450 W, minimum 150 W; a little slower)" */
+void suggest_power(const struct facts *f, struct why_part *part)
+{
+    int64_t limit, least = 0, power;
+    char command[160], range[64] = "";
+    if (!is_felt(f) || !limit_can_be_set(f) || !reading_get(f->gpu->power_limit_mw, &limit))
+        return;
+    bool has_least = reading_get(f->gpu->power_limit_min_mw, &least) && least > 0 && least < limit;
+    /* A limit that it stays far below changes nothing, and none can be set below the lowest. */
+    if (reading_get(f->gpu->power_mw, &power) && (power * 10 < limit * 6 || (has_least && power <= least)))
+        return;
+    long long wanted = words_whole(limit, 1000) * 8 / 100 * 10;
+    if (has_least && wanted < words_whole(least, 1000))
+        wanted = words_whole(least, 1000);
+    limit_command(f, wanted, command, sizeof command);
+    if (has_least)
+        snprintf(range, sizeof range, ", minimum %lld W", words_whole(least, 1000));
+    const char *aim = f->activity.throttled_by & THROTTLE_HOT || f->heat >= HEAT_HOT ? "cooler" : "quieter";
+    if (may_control(f))
+        suggest_add(part, "To make it %s for 2 hours: whirr quiet --gpu %d --for 2h   (now %lld W%s; a little slower)", aim,
+                    f->gpu->index, words_whole(limit, 1000), range);
+    else if (command[0])
+        suggest_add(part, "To make it %s: %s   (now %lld W%s; a little slower)", aim, command, words_whole(limit, 1000), range);
+    else
+        suggest_add(part, "To make it %s, lower its power limit (now %lld W%s); it gets a little slower.", aim,
+                    words_whole(limit, 1000), range);
+}
+
+static void suggest_air(const struct facts *f, struct why_part *part)
+{
+    if (f->fan == FAN_NONE)
+        suggest_add(part, "Check the case fans, and that nothing blocks the air through the GPU.");
+    suggest_add(part, "Check airflow: dust on fans and filters, a blocked intake, room temperature.");
+    if (f->load == LOAD_BUSY)
+        suggest_power(f, part);
+}
+
+static void suggest_limit(const struct facts *f, struct why_part *part)
+{
+    int64_t limit, stock;
+    char command[160];
+    if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_POWER_BRAKE) {
+        suggest_add(part, "Check the power supply and its cables: the host is asking the GPU to draw less.");
+        return;
+    }
+    if (!limit_can_be_set(f) || !reading_get(f->gpu->power_limit_mw, &limit) ||
+        !reading_get(f->gpu->power_limit_default_mw, &stock) || stock <= limit)
+        return;
+    limit_command(f, words_whole(stock, 1000), command, sizeof command);
+    if (may_control(f))
+        snprintf(command, sizeof command, "whirr limit stock --gpu %d", f->gpu->index);
+    if (command[0])
+        suggest_add(part, "To make it faster: %s   (stock limit %lld W; louder)", command, words_whole(stock, 1000));
+    else
+        suggest_add(part, "To make it faster, set its power limit back to the stock %lld W; it gets louder.",
+                    words_whole(stock, 1000));
+}
+
+static void remedy_heat(const struct facts *f, struct why_part *part, const struct why_cause *cause)
+{
+    switch (cause->code) {
+    case FINDING_CPU_HEAT:
+        suggest_add(part, "Check what the CPU is doing (top); a power-saving profile or a lower CPU limit makes it quieter.");
+        break;
+    case FINDING_HOTSPOT:
+        suggest_add(part, "Have the cooler checked: mounting pressure and thermal paste.");
+        suggest_air(f, part);
+        break;
+    case FINDING_AIRFLOW: suggest_air(f, part); break;
+    case FINDING_NEIGHBOUR_HEAT:
+        if (!find_cause(part, FINDING_AIRFLOW))
+            suggest_add(part, "Leave a free slot or more air between the GPUs.");
+        break;
+    case FINDING_HEAT_LIMIT:
+        if (!find_cause(part, FINDING_AIRFLOW))
+            suggest_add(part, "%s", remedy_of(cause->code));
+        suggest_power(f, part);
+        break;
+    case FINDING_MEMORY_HOT: suggest_add(part, "%s", remedy_of(cause->code)); break;
+    case FINDING_POWER_LIMIT: suggest_limit(f, part); break;
+    default: break;
+    }
+}
+
+const struct area area_heat = {.notice = notice_heat, .weigh = rules_heat, .say = say_of_heat, .remedy = remedy_heat};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rules for a GPU that has nothing to do and does not idle: work that ended, clocks that are held, memory that is held.
  */
+#include <string.h>
+
 #include "insight/area/area.h"
 
 /* For so long a driver keeps the clocks up after work. */
@@ -11,13 +13,6 @@ static bool at_ease(const struct facts *f)
     bool little = f->load == LOAD_IDLE || (f->load_basis == BASIS_UTIL && f->load_permille <= AWAKE_MAX) ||
                   (f->load_basis == BASIS_PROCESSES && f->load_permille <= AWAKE_MAX);
     return little && !f->activity.bursts && f->video_permille < VIDEO_LEAST;
-}
-
-static void support_calm(struct cause_draft *d, const struct facts *f, double weight)
-{
-    char since[SHORT_WORDS];
-    if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
-        support(d, weight, "idle for the last %s", words_duration(f->past.calm_ms, since));
 }
 
 static void support_cooling(struct cause_draft *d, const struct facts *f)
@@ -209,7 +204,7 @@ static void rule_vram(const struct facts *f, struct why_part *part)
               process_stands_stopped(p) ? "stopped, holding" : "holding", bytes);
 }
 
-void rules_idle(const struct facts *f, struct why_part *part)
+static void rules_idle(const struct facts *f, struct why_part *part)
 {
     if (f->load == LOAD_BUSY)
         return;
@@ -225,3 +220,180 @@ void rules_idle(const struct facts *f, struct why_part *part)
     rule_display(f, part);
     rule_vram(f, part);
 }
+
+/* ---- words ---- */
+
+static void answer_recent(struct text *s, const struct facts *f, const struct why_part *part)
+{
+    char name[SHORT_WORDS], who[PROCESS_WORDS], ago[SHORT_WORDS];
+    const char *then = f->over ? "before" : "ago";
+    int64_t temp;
+    text_append(s, "%s %s cooling down: ", words_gpu(f->gpu, true, name), is(f));
+    if (f->past.ended)
+        text_append(s, "%s%s ended %s %s.", process_words(&f->past.ended->last, LONG_NAME, who), f->over ? " had" : "",
+                    words_duration(f->past.ended_ago_ms, ago), then);
+    else
+        text_append(s, "utilization %s %lld%% until %s %s.", f->over ? "had been" : "was", percent(f->past.fell_from_permille),
+                    words_duration(f->past.fell_ago_ms, ago), then);
+    unsigned said = SAID_POWER | SAID_LOAD;
+    if (f->past.temp_falls && reading_get(f->gpu->temp_mdegc, &temp)) {
+        said |= SAID_HEAT;
+        text_append(s, " %lld °C, down from %lld °C", words_whole(temp, 1000), words_whole(f->past.peak_temp_mdegc, 1000));
+    }
+    say_readings(s, f, part, said, said & SAID_HEAT ? ", " : " ");
+}
+
+/* "P2, 1695 MHz" */
+static void say_clocks(struct text *s, const struct facts *f, const char *lead)
+{
+    int64_t value;
+    size_t count = 0;
+    if (reading_get(f->gpu->pstate, &value))
+        text_append(s, "%sP%lld", count++ ? ", " : lead, (long long)value);
+    if (!f->clocks_by_state && reading_get(f->gpu->clock_graphics_khz, &value))
+        text_append(s, "%s%lld MHz", count++ ? ", " : lead, words_whole(value, 1000));
+}
+
+/* "kept from idling at 38 W by python3 (bob), which is holding 7.0 GiB" */
+unsigned say_kept(struct text *s, const struct facts *f, const struct why_cause *cause)
+{
+    char who[PROCESS_WORDS], bytes[SHORT_WORDS];
+    int64_t power, held;
+    unsigned said = 0;
+    const struct process *p = cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
+    if (f->activity.code == ACTIVITY_LIGHTLY_LOADED)
+        text_append(s, "lightly loaded and ");
+    text_append(s, "kept from idling");
+    if (reading_get(f->gpu->power_mw, &power))
+        said = text_append(s, " at %lld W", words_whole(power, 1000)) ? SAID_POWER : 0;
+    if (cause->code == FINDING_DISPLAY)
+        text_append(s, " by its displays, which hold the memory clock at %lld MHz",
+                    words_whole(f->gpu->clock_memory_khz.value, 1000));
+    else if (p && reading_get(p->mem_bytes, &held))
+        text_append(s, " by %s, which %s%s %s", process_words(p, LONG_NAME, who),
+                    !process_stands_stopped(p) ? ""
+                    : f->over                  ? "was stopped and "
+                                               : "is stopped and ",
+                    f->over ? "held" : "holds", words_bytes(held, bytes));
+    else if (p)
+        text_append(s, " by %s", process_words(p, LONG_NAME, who));
+    else if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_APP_CLOCKS)
+        text_append(s, " by clocks that are set to stay high");
+    else
+        text_append(s, " by clocks that stay high; no process %s visible that asks for it", is(f));
+    return said;
+}
+
+static void answer_clocks(struct text *s, const struct facts *f, const struct why_part *part)
+{
+    char name[SHORT_WORDS];
+    text_append(s, "%s %s ", words_gpu(f->gpu, true, name), is(f));
+    unsigned said = say_kept(s, f, &part->causes[0]);
+    text_stop(s);
+    size_t before = s->len;
+    if (part->causes[0].code != FINDING_DISPLAY)
+        say_clocks(s, f, " ");
+    say_readings(s, f, part, said, s->len > before ? ", " : " ");
+}
+
+static void answer_loading(struct text *s, const struct facts *f)
+{
+    char name[SHORT_WORDS], who[PROCESS_WORDS], bytes[SHORT_WORDS];
+    int64_t held;
+    text_append(s, "%s %s loading: %s %s filling its memory", words_gpu(f->gpu, true, name), is(f),
+                process_words(f->loading, LONG_NAME, who), is(f));
+    if (reading_get(f->loading->mem_bytes, &held))
+        text_append(s, " (%s so far)", words_bytes(held, bytes));
+}
+
+static bool say_of_idle(struct text *s, const struct facts *f, struct why_part *part)
+{
+    switch (part->causes[0].code) {
+    case FINDING_RECENT_LOAD: answer_recent(s, f, part); return true;
+    case FINDING_CONTEXT_HELD:
+    case FINDING_DISPLAY:
+    case FINDING_CLOCKS_HELD: answer_clocks(s, f, part); return true;
+    case FINDING_LOADING: answer_loading(s, f); return true;
+    default: return false;
+    }
+}
+
+/* ---- what to do ---- */
+
+static void suggest_clocks(const struct facts *f, struct why_part *part)
+{
+    /* Clocks stay up for a while behind work: only a lock that the driver reports, or a calm past, is worth a reset. */
+    if (!(reading_or(f->gpu->throttle_bits, 0) & THROTTLE_APP_CLOCKS) && !f->past.known) {
+        suggest_add(part, "Ask again in a minute: if the clocks fall, work had just ended.");
+        return;
+    }
+    if (may_control(f))
+        suggest_add(part, "Reset fixed clocks: whirr clocks stock --gpu %d", f->gpu->index);
+    else if (strcmp(f->gpu->id.vendor, "nvidia") == 0 && !f->gpu->simulated)
+        suggest_add(part, "Reset fixed clocks: sudo nvidia-smi -i %d -rgc -rac", f->gpu->index);
+    else
+        suggest_add(part, "Reset fixed clocks to their default.");
+    suggest_add(part, "Look for a process that holds the GPU: sudo whirr ps");
+}
+
+/* Processes of one job: of the same Slurm job, container or parent, or the same command of the same user. */
+static bool are_sisters(const struct process *a, const struct process *b)
+{
+    if (a->job[0] || b->job[0])
+        return strcmp(a->job, b->job) == 0;
+    if (a->container[0] && strcmp(a->container, b->container) == 0)
+        return true;
+    return (a->parent > 1 && a->parent == b->parent) ||
+           (a->command[0] && strcmp(a->command, b->command) == 0 && strcmp(a->user, b->user) == 0);
+}
+
+static bool sister_works(const struct facts *f, const struct process *p)
+{
+    for (size_t i = 0; i < f->now->gpu_count; i++) {
+        const struct gpu *gpu = &f->now->gpus[i];
+        for (size_t k = 0; k < gpu->process_count; k++)
+            if (&gpu->processes[k] != p && are_sisters(p, &gpu->processes[k]) &&
+                reading_or(gpu->processes[k].util_permille, 0) >= SHARE_LEAST)
+                return true;
+    }
+    return false;
+}
+
+/* Only one that is old enough, does nothing, answers nothing and is no part of a job at work is told to leave: closing a rank ends
+ * its job. */
+static bool may_be_closed(const struct facts *f, int32_t pid)
+{
+    enum { YOUNG_MS = 60000, AT_WORK = 20 };
+    const struct process *p = gpu_find_process(f->gpu, pid);
+    if (!p || reading_or(p->util_permille, 0) >= AT_WORK || reading_or(p->tokens_milli, 0) > 0 || sister_works(f, p) ||
+        words_stands_for(p) || limit_side(p->limit.code) >= LIMIT_SIDE_LINK)
+        return false;
+    return p->started_at.ms <= 0 || f->now->taken_at.ms - p->started_at.ms >= YOUNG_MS;
+}
+
+static void remedy_idle(const struct facts *f, struct why_part *part, const struct why_cause *cause)
+{
+    int pid = (int)cause->pid;
+    switch (cause->code) {
+    case FINDING_RECENT_LOAD: suggest_add(part, "Nothing to do: wait a few minutes until it has cooled down."); break;
+    case FINDING_CONTEXT_HELD:
+        if (!may_be_closed(f, cause->pid))
+            break;
+        if (process_stands_stopped(gpu_find_process(f->gpu, cause->pid)))
+            suggest_add(part, "Let process %d go on (kill -CONT %d), or end it: the GPU can then idle.", pid, pid);
+        else
+            suggest_add(part, "Close the context of process %d (the session or notebook kernel): the GPU can then idle.", pid);
+        break;
+    case FINDING_DISPLAY:
+        suggest_add(part, "Try a lower refresh rate, or the same one on all displays: the memory clock can then fall.");
+        break;
+    case FINDING_CLOCKS_HELD: suggest_clocks(f, part); break;
+    case FINDING_VRAM_HELD:
+        if (f->activity.symptoms & 1u << SYMPTOM_MEMORY_FULL && may_be_closed(f, cause->pid))
+            suggest_add(part, "Unload the model of process %d if the memory is needed.", pid);
+        break;
+    default: break;
+    }
+}
+
+const struct area area_idle = {.weigh = rules_idle, .say = say_of_idle, .remedy = remedy_idle};

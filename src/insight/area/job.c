@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Ranks that wait, and the one that they wait for.
+ * Ranks that wait, and the one that they wait for: found, said, and what to do.
  */
 #include "insight/area/job.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "insight/facts/levels.h"
 
 /* Permille */
@@ -262,6 +266,12 @@ void job_waits_done(struct job_waits *w)
     *w = (struct job_waits){0};
 }
 
+/* The GPU that stands for a job that waits: of the one that is waited for, else the first. */
+static const struct gpu *job_wait_gpu(const struct job_wait *w)
+{
+    return w->late ? w->late->gpu : w->job->members[0].gpu;
+}
+
 const struct job_wait *job_waits_of(const struct job_waits *w, const struct gpu *gpu, bool late)
 {
     for (size_t i = 0; w && i < w->count; i++) {
@@ -287,7 +297,258 @@ void job_waits_mark(const struct job_waits *w, struct snapshot *now)
         }
 }
 
-const struct gpu *job_wait_gpu(const struct job_wait *w)
+/* ---- words ---- */
+
+/* "GPU 3", "GPUs 0-2 and 4-7"; with many gaps "7 GPUs". */
+static const char *words_gpus(const struct job_wait *w, bool waiting, char out[JOB_GPU_WORDS])
 {
-    return w->late ? w->late->gpu : w->job->members[0].gpu;
+    bool has[GPU_MAX] = {false};
+    size_t count = 0, runs = 0;
+    for (size_t i = 0; i < w->job->count; i++) {
+        int index = w->job->members[i].gpu->index;
+        if (w->waits[i] != waiting || index < 0 || index >= GPU_MAX || has[index])
+            continue;
+        has[index] = true;
+        count++;
+    }
+    for (int i = 0; i < GPU_MAX; i++)
+        runs += has[i] && (i == 0 || !has[i - 1]);
+    struct text s = {.at = out, .size = JOB_GPU_WORDS};
+    out[0] = '\0';
+    if (runs > 4) {
+        text_append(&s, "%zu GPUs", count);
+        return out;
+    }
+    text_append(&s, count > 1 ? "GPUs " : "GPU ");
+    for (int i = 0, said = 0; i < GPU_MAX; i++) {
+        int first = i;
+        if (!has[i])
+            continue;
+        while (i + 1 < GPU_MAX && has[i + 1])
+            i++;
+        const char *between = said == 0 ? "" : said + 1 == (int)runs ? " and " : ", ";
+        if (i > first + 1)
+            text_append(&s, "%s%d-%d", between, first, i);
+        else
+            text_append(&s, i > first ? "%s%d, %d" : "%s%d", between, first, i);
+        said++;
+    }
+    return out;
+}
+
+/* All of its ranks are on this host, as far as they say. */
+static bool is_whole(const struct job *job)
+{
+    return reading_or(job->world_size, 0) <= (int64_t)job->processes;
+}
+
+const char *job_wait_target(const struct job_wait *w, char out[JOB_GPU_WORDS])
+{
+    int64_t rank;
+    if (w->late)
+        return words_gpus(w, false, out);
+    if (reading_get(w->ended, &rank))
+        snprintf(out, JOB_GPU_WORDS, "rank %lld", (long long)rank);
+    else
+        snprintf(out, JOB_GPU_WORDS, is_whole(w->job) ? "each other" : "another host or the network");
+    return out;
+}
+
+/* Behind the name of the process that is waited for. */
+static const char *words_late(const struct job_wait *w, bool over)
+{
+    switch (w->why) {
+    case LATE_STOPPED: return over ? "was stopped" : "is stopped";
+    case LATE_SILENT: return over ? "did not answer the others" : "does not answer the others";
+    case LATE_LIMIT: return limit_doing(w->late->process->limit.code);
+    case LATE_SLOWED: return over ? "ran on a GPU that was slowed down" : "runs on a GPU that is slowed down";
+    case LATE_LINK: return over ? "had a narrower link than the others" : "has a narrower link than the others";
+    case LATE_SHARED: return over ? "shared the GPU with other programs" : "shares the GPU with other programs";
+    case LATE_COMPUTES: return over ? "was still computing" : "is still computing";
+    case LATE_IDLE: return over ? "did nothing on the GPU" : "does nothing on the GPU";
+    case LATE_GPU:
+    case LATE_ENDED:
+    case LATE_UNKNOWN: break;
+    }
+    return over ? "was late" : "is late";
+}
+
+static bool say_wait(struct text *s, const struct job_wait *w, bool over, const char *who)
+{
+    char gpus[JOB_GPU_WORDS], target[JOB_GPU_WORDS];
+    const char *are = over ? w->waiting > 1 ? "were" : "was" : w->waiting > 1 ? "are" : "is";
+    words_gpus(w, true, gpus);
+    job_wait_target(w, target);
+    if (w->late && w->why == LATE_GPU)
+        return text_append(s, "%s %s waiting for %s, which %s", gpus, are, target,
+                           w->late->gpu->state == GPU_LOST ? over ? "was lost" : "is lost"
+                           : over                          ? "could not be read"
+                                                           : "can't be read");
+    if (w->late)
+        return text_append(s, "%s %s waiting for %s, where %s %s", gpus, are, target, who, words_late(w, over));
+    if (w->why == LATE_SILENT)
+        return text_append(s, "%s %s waiting for %s of %s, which %s", gpus, are, target, who,
+                           over ? "did not answer the others" : "does not answer the others");
+    if (w->why == LATE_ENDED)
+        return text_append(s, "%s %s waiting for %s of %s, which has ended", gpus, are, target, who);
+    if (is_whole(w->job))
+        return text_append(s, "%s %s waiting for each other: no rank of %s %s computing", gpus, are, who, over ? "was" : "is");
+    return text_append(s, "%s %s waiting for a rank of %s on another host, or for the network", gpus, are, who);
+}
+
+const char *job_wait_words(const struct job_wait *w, bool over, char out[JOB_WORDS])
+{
+    char who[PROCESS_WORDS];
+    const struct process *first = (w->late ? w->late : &w->job->members[0])->process;
+    struct text s = {.at = out, .size = JOB_WORDS};
+    out[0] = '\0';
+    if (!say_wait(&s, w, over, process_words(first, LONG_NAME, who))) /* names can be long */
+        say_wait(&s, w, over, process_words(first, 0, who));
+    return out;
+}
+
+void detect_job(const struct facts *f, struct collection *c)
+{
+    const struct job_wait *w = job_waits_of(f->waits, f->gpu, true);
+    char words[JOB_WORDS];
+    if (!w)
+        return;
+    /* What does not end by itself. */
+    bool lasting = w->why == LATE_GPU || w->why == LATE_STOPPED || w->why == LATE_ENDED || w->why == LATE_SILENT;
+    int32_t pid = w->late ? w->late->process->pid : w->job->members[0].process->pid;
+    collect(c, f->gpu, w->late || w->ended.state == READING_OK ? FINDING_STRAGGLER : FINDING_RANKS_WAIT,
+            lasting ? SEVERITY_WARNING : SEVERITY_NOTICE, w->confidence, pid, "%s", job_wait_words(w, f->over, words));
+}
+
+/* ---- what is known of the rank that it waits for, and what to do about it ---- */
+
+__attribute__((format(gnu_printf, 2, 3))) static void job_evidence(struct why_cause *cause, const char *format, ...)
+{
+    va_list args;
+    if (cause->evidence_count == WHY_EVIDENCE_MAX)
+        return;
+    va_start(args, format);
+    vsnprintf(cause->evidence[cause->evidence_count++], WHY_LINE_SIZE, format, args);
+    va_end(args);
+}
+
+/* "rank 3 (pid 5103)" */
+static const char *words_rank(const struct process *p, char out[SHORT_WORDS])
+{
+    int64_t rank;
+    if (reading_get(p->rank, &rank))
+        snprintf(out, SHORT_WORDS, "rank %lld (pid %d)", (long long)rank, (int)p->pid);
+    else
+        snprintf(out, SHORT_WORDS, "pid %d", (int)p->pid);
+    return out;
+}
+
+static void describe_waiting(struct why_cause *cause, const struct job_wait *w)
+{
+    const struct gpu *gpu = NULL;
+    for (size_t i = 0; i < w->job->count && !gpu; i++)
+        gpu = w->waits[i] ? w->job->members[i].gpu : NULL;
+    int64_t util, sm, power;
+    if (gpu && reading_get(gpu->util_permille, &util) && reading_get(gpu->sm_active_permille, &sm))
+        job_evidence(cause, "%zu of %zu wait: GPU %d is busy %lld%% of the time and %lld%% at work", w->waiting, w->job->count,
+                     gpu->index, percent(util), percent(sm));
+    else if (gpu && reading_get(gpu->util_permille, &util) && reading_get(gpu->power_mw, &power))
+        job_evidence(cause, "%zu of %zu wait: GPU %d is busy %lld%% of the time at %lld W", w->waiting, w->job->count, gpu->index,
+                     percent(util), words_whole(power, 1000));
+    if (!is_whole(w->job))
+        job_evidence(cause, "%zu of the job's %lld ranks are on this host", w->job->processes, (long long)w->job->world_size.value);
+}
+
+static void describe_late(struct why_cause *cause, const struct job_wait *w)
+{
+    const struct gpu *gpu = w->late->gpu;
+    const struct process *p = w->late->process;
+    const struct host_evidence *h = p->host;
+    int64_t value, most;
+    char who[SHORT_WORDS];
+    words_rank(p, who);
+    if (limit_name(p->limit.code))
+        job_evidence(cause, "%s: limited by %s, %lld%% of the time", who, limit_words(p->limit.code),
+                     percent(p->limit.share_permille));
+    else
+        job_evidence(cause, "%s is the one that does not wait", who);
+    if (h && h->mount[0])
+        job_evidence(cause, "waits for %s", h->mount);
+    if (h && h->busiest_thread[0] && reading_get(h->busiest_thread_permille, &value))
+        job_evidence(cause, "thread %s: %lld%% of a core", h->busiest_thread, percent(value));
+    if (w->why == LATE_LINK && reading_get(gpu->pcie_width, &value) && reading_get(gpu->pcie_width_max, &most))
+        job_evidence(cause, "PCIe link of GPU %d: x%lld of x%lld", gpu->index, (long long)value, (long long)most);
+    if (w->why == LATE_SLOWED && reading_get(gpu->clock_graphics_khz, &value))
+        job_evidence(cause, "clock of GPU %d: %lld MHz", gpu->index, words_whole(value, 1000));
+}
+
+/* With the PID, for this rank and this reason. */
+static void advise(struct why_part *part, const struct job_wait *w)
+{
+    char text[WHY_LINE_SIZE];
+    int pid = w->late ? (int)w->late->process->pid : 0, gpu = job_wait_gpu(w)->index;
+    switch (w->why) {
+    case LATE_STOPPED: snprintf(text, sizeof text, "Let it go on: kill -CONT %d", pid); break;
+    case LATE_ENDED:
+        snprintf(text, sizeof text, "Look into the log of that rank: the job can't go on without it and has to be started again.");
+        break;
+    case LATE_SILENT:
+        snprintf(text, sizeof text, "Look at that rank, its host and the network to it: the others get no answer (NCCL RAS).");
+        break;
+    case LATE_GPU: snprintf(text, sizeof text, "What is wrong with GPU %d: whirr health", gpu); break;
+    case LATE_SLOWED:
+    case LATE_LINK:
+    case LATE_SHARED: snprintf(text, sizeof text, "What slows GPU %d down: whirr why --gpu %d -v", gpu, gpu); break;
+    default:
+        if (!w->late && is_whole(w->job))
+            return;
+        if (w->late)
+            snprintf(text, sizeof text, "What that rank is doing: whirr why --gpu %d -v", gpu);
+        else
+            snprintf(text, sizeof text,
+                     "Look at the other hosts of the job, and at the network between them: whirr why --fleet URL --job ID");
+        break;
+    }
+    suggest_insert(part, 0, text);
+}
+
+/* "GPU 0 is waiting for GPU 3: 100% busy, 1% at work." before what it is doing otherwise. */
+static void lead_with_wait(const struct facts *f, struct why_part *part, const struct job_wait *w)
+{
+    char before[WHY_ANSWER_SIZE], name[SHORT_WORDS], target[JOB_GPU_WORDS], numbers[SHORT_WORDS] = "";
+    int64_t util, sm;
+    if (reading_get(f->gpu->util_permille, &util) && reading_get(f->gpu->sm_active_permille, &sm))
+        snprintf(numbers, sizeof numbers, ": %lld%% busy, %lld%% at work", percent(util), percent(sm));
+    str_copy(before, sizeof before, str_from(part->answer));
+    if (!strstr(before, " waiting for "))
+        snprintf(part->answer, sizeof part->answer, "%s %s waiting for %s%s. %s", words_gpu(f->gpu, true, name), is(f),
+                 job_wait_target(w, target), numbers, before);
+}
+
+static struct why_cause *cause_of(struct why_part *part)
+{
+    for (size_t i = 0; i < part->cause_count; i++)
+        if (part->causes[i].code == FINDING_STRAGGLER || part->causes[i].code == FINDING_RANKS_WAIT)
+            return &part->causes[i];
+    return NULL;
+}
+
+void answer_job(const struct facts *f, struct why_part *part)
+{
+    const struct job_wait *late = job_waits_of(f->waits, f->gpu, true), *waits = job_waits_of(f->waits, f->gpu, false);
+    struct why_cause *cause = late ? cause_of(part) : NULL;
+    char target[JOB_GPU_WORDS], who[PROCESS_WORDS];
+    if (cause) {
+        cause->evidence_count = 0; /* the title of the finding */
+        if (late->late)
+            describe_late(cause, late);
+        describe_waiting(cause, late);
+        advise(part, late);
+    }
+    if (!waits || part->brief.trouble)
+        return;
+    part->waits = true;
+    lead_with_wait(f, part, waits);
+    snprintf(part->brief.state, sizeof part->brief.state, "waiting for %s", job_wait_target(waits, target));
+    snprintf(part->brief.doing, sizeof part->brief.doing, "%s", process_words(waits->job->members[0].process, LONG_NAME, who));
 }

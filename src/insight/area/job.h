@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "insight/area/area.h"
 #include "model/job.h"
 
 /* Why the one that is waited for is late, by what shows it best. */
@@ -54,5 +55,6 @@ enum { JOB_WORDS = 224, JOB_GPU_WORDS = 64 };
 const char *job_wait_words(const struct job_wait *w, bool over, char out[JOB_WORDS]);
 /* "GPU 3", "rank 3", "each other", "another host or the network": what is waited for. */
 const char *job_wait_target(const struct job_wait *w, char out[JOB_GPU_WORDS]);
-/* The GPU that stands for a job that waits: of the one that is waited for, else the first. */
-const struct gpu *job_wait_gpu(const struct job_wait *w);
+
+/* Evidence, advice and the brief line of a GPU whose job waits. */
+void answer_job(const struct facts *f, struct why_part *part);

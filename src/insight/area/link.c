@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "insight/area/area.h"
-#include "insight/area/health_look.h"
+#include "insight/area/health.h"
 
 static void detect_lanes(const struct facts *f, struct collection *c)
 {
@@ -79,10 +79,12 @@ static void detect_nvlink(const struct facts *f, struct collection *c)
                 (long long)active, (long long)most, are(f));
 }
 
-void detect_link(const struct facts *f, struct collection *c)
+static void detect_link(const struct facts *f, struct collection *c)
 {
     detect_lanes(f, c);
     detect_generation(f, c);
     detect_errors(f, c);
     detect_nvlink(f, c);
 }
+
+const struct area area_link = {.find = detect_link};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What keeps the GPUs of a host from being seen: no GPU, no driver, the wrong one, no permission, a driver that hangs.
+ * The host: what keeps its GPUs from being seen (no GPU, no driver, the wrong one, no permission, a driver that hangs), and what
+ * slows those down that work.
  */
 #include <string.h>
 
@@ -97,7 +98,7 @@ static bool lists_gpus(const struct snapshot *now, const char *source)
     return false;
 }
 
-void rules_machine(const struct snapshot *now, struct why_part *part)
+static void rules_seen(const struct snapshot *now, struct why_part *part)
 {
     size_t sources = MIN_OF(now->source_count, (size_t)SOURCES_MAX);
     for (size_t i = 0; i < sources; i++) {
@@ -117,4 +118,78 @@ void rules_machine(const struct snapshot *now, struct why_part *part)
         add_machine_cause(part, false, code, "", now->driver.error_message);
     else
         add_machine_cause(part, false, FINDING_NO_GPU, "", "");
+}
+
+/* ---- the host around GPUs that work: its network between nodes, its power, the clocks of its CPU ---- */
+
+enum { AT_WORK_PERMILLE = 200 };
+
+static bool any_at_work(const struct snapshot *now)
+{
+    for (size_t i = 0; i < now->gpu_count; i++)
+        if (reading_or(now->gpus[i].util_permille, 0) >= AT_WORK_PERMILLE)
+            return true;
+    return false;
+}
+
+static void add(struct why_part *part, enum finding_code code, const char *evidence, const char *sentence)
+{
+    struct cause_draft d;
+    cause_begin(&d, part, code, 0.9);
+    support(&d, 0.9, "%s", evidence);
+    cause_end(&d, "%s", sentence);
+}
+
+static void rule_infiniband(const struct host *host, struct why_part *part)
+{
+    struct cause_draft d;
+    int64_t lost = reading_or(host->ib_ports_lost, 0), slow = reading_or(host->ib_ports_slow, 0);
+    if (lost <= 0 && slow <= 0)
+        return;
+    cause_begin(&d, part, FINDING_INFINIBAND, 0.9);
+    support(&d, 0.9, "%lld InfiniBand ports have a link", (long long)reading_or(host->ib_ports_up, 0));
+    if (lost > 0)
+        cause_end(&d, "%lld InfiniBand port%s lost %s link.", (long long)lost, lost == 1 ? " has" : "s have",
+                  lost == 1 ? "its" : "their");
+    else
+        cause_end(&d, "%lld InfiniBand port%s slower than %s of the same model.", (long long)slow, slow == 1 ? " is" : "s are",
+                  slow == 1 ? "others" : "the others");
+}
+
+void rules_machine(const struct snapshot *now, struct why_part *part)
+{
+    rules_seen(now, part);
+    rule_infiniband(&now->host, part);
+    if (!any_at_work(now))
+        return;
+    if (reading_or(now->host.on_battery, 0))
+        add(part, FINDING_ON_BATTERY, "no power supply is connected",
+            "The host is running on battery, so its GPUs get less power.");
+    if (reading_or(now->host.cpu_clocks_low, 0))
+        add(part, FINDING_CPU_CLOCKS_LOW, "governor powersave", "The CPU is held at its lowest clocks, so GPUs may wait for it.");
+}
+
+/* ---- what to do ---- */
+
+void remedy_machine(struct why_part *part, enum finding_code code)
+{
+    switch (code) {
+    case FINDING_NO_DRIVER: suggest_add(part, "Install or load the driver."); break;
+    case FINDING_DRIVER_MISMATCH:
+        suggest_add(part, "Reboot, or reload the kernel module: the driver was upgraded while in use.");
+        break;
+    case FINDING_NO_PERMISSION:
+        suggest_add(part, "Join the group of the device files, or ask as root: sudo usermod -aG video,render $USER");
+        break;
+    case FINDING_SOURCE_HUNG: suggest_add(part, "Check the kernel log for errors: sudo dmesg; a reboot may be needed."); break;
+    case FINDING_SOURCE_FAILING: suggest_add(part, "whirr retries automatically; check the kernel log: sudo dmesg"); break;
+    case FINDING_SOURCE_RELEASED:
+        suggest_add(part, "Nothing: whirr reads it again when the time is over. To end it now: whirr release --end");
+        break;
+    case FINDING_LOST: suggest_add(part, "Reboot the host; if it happens again, check power cables, slot, and temperature."); break;
+    case FINDING_ERROR: suggest_add(part, "Check the kernel log for errors: sudo dmesg"); break;
+    default: break;
+    }
+    if (code != FINDING_ASLEEP && code != FINDING_SOURCE_RELEASED)
+        suggest_add(part, "See what was tried and why it failed: whirr doctor");
 }

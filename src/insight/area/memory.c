@@ -142,7 +142,15 @@ static void detect_died(const struct facts *f, struct collection *c)
     }
 }
 
-void detect_memory(const struct facts *f, struct collection *c)
+static void notice_memory(const struct facts *f, struct collection *c)
+{
+    char holders[HOLDER_WORDS];
+    if (f->activity.symptoms & 1u << SYMPTOM_MEMORY_FULL)
+        collect(c, f->gpu, FINDING_VRAM_FULL, SEVERITY_NOTICE, 0.95, 0, "GPU %d's memory %s full%s", f->gpu->index, is(f),
+                f->over ? "" : words_holders(f->gpu, holders));
+}
+
+static void detect_memory(const struct facts *f, struct collection *c)
 {
     if (gpu_shares_memory(f->gpu))
         return;
@@ -150,3 +158,5 @@ void detect_memory(const struct facts *f, struct collection *c)
     detect_unowned(f, c);
     detect_spill(f, c);
 }
+
+const struct area area_memory = {.notice = notice_memory, .find = detect_memory};

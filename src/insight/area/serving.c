@@ -154,7 +154,7 @@ static bool is_server(const struct process *p)
     return any;
 }
 
-void detect_serving(const struct facts *f, struct collection *c)
+static void detect_serving(const struct facts *f, struct collection *c)
 {
     char who[PROCESS_WORDS];
     for (size_t i = 0; i < f->gpu->process_count; i++) {
@@ -169,3 +169,5 @@ void detect_serving(const struct facts *f, struct collection *c)
         find_slow(f, p, who, c);
     }
 }
+
+const struct area area_serving = {.find = detect_serving};

@@ -131,10 +131,12 @@ static void detect_fewer_lanes(const struct facts *f, struct collection *c)
                 (long long)o.least);
 }
 
-void detect_siblings(const struct facts *f, struct collection *c)
+static void detect_siblings(const struct facts *f, struct collection *c)
 {
     detect_slower(f, c);
     detect_lower_limit(f, c);
     detect_hotter(f, c);
     detect_fewer_lanes(f, c);
 }
+
+const struct area area_siblings = {.find = detect_siblings};

@@ -102,7 +102,7 @@ static void rule_warm_room(const struct facts *f, struct why_part *part)
               words_whole(f->gpu->temp_mdegc.value, 1000), words_whole(u->temp_mdegc.value, 1000), words_at_power(u));
 }
 
-void rules_usual(const struct facts *f, struct why_part *part)
+static void rules_usual(const struct facts *f, struct why_part *part)
 {
     struct usual *u = &part->usual;
     if (!u->too_hot && !u->too_fast && !u->warm_room)
@@ -118,3 +118,5 @@ void rules_usual(const struct facts *f, struct why_part *part)
     else
         rule_loud(f, part);
 }
+
+const struct area area_usual = {.weigh = rules_usual};

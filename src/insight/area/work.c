@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "base/str.h"
 #include "insight/area/area.h"
 
 static void support_share(struct cause_draft *d, const struct facts *f, const struct process *p)
@@ -153,6 +154,13 @@ static bool holds_more(const struct process *p, const struct process *than)
     return !than || mem > other || (mem == other && p->pid < than->pid);
 }
 
+/* Who uses the busier video engine. */
+struct video_work {
+    const struct process *first, *second; /* uses most of it; where no share is known, two of different names that could use it */
+    int64_t share_permille;               /* of the first; 0: not known */
+    size_t users;                         /* how many use it, or could; 1 also where the first uses most of it */
+};
+
 /* Where no share of the video engines is known (many drivers tell none, and the past keeps none), every process could be the one
  * that uses them, except for those that draw the desktop. */
 static bool may_use_video(const struct facts *f, const struct process *p)
@@ -179,7 +187,7 @@ static void find_suspects(const struct facts *f, struct video_work *v)
     }
 }
 
-struct video_work video_work(const struct facts *f)
+static struct video_work video_work(const struct facts *f)
 {
     struct video_work v = {0};
     int64_t total = 0;
@@ -200,7 +208,8 @@ struct video_work video_work(const struct facts *f)
     return v;
 }
 
-bool say_video(struct text *s, const struct facts *f, unsigned with)
+/* "ffmpeg (jellyfin) is encoding video", with these parts of a name (enum process_part). */
+static bool say_video(struct text *s, const struct facts *f, unsigned with)
 {
     const char *doing = f->encodes ? "encoding" : "decoding";
     const struct video_work v = video_work(f);
@@ -335,7 +344,7 @@ static void rule_memory_traffic(const struct facts *f, struct why_part *part)
         cause_end(&d, "It %s using %lld%% of its peak memory bandwidth.", is(f), percent(busy));
 }
 
-void rules_work(const struct facts *f, struct why_part *part)
+static void rules_work(const struct facts *f, struct why_part *part)
 {
     const struct workers *w = &f->workers;
     bool stirred = f->heat >= HEAT_WARM || f->fan >= FAN_RAISED || f->power >= POWER_RAISED;
@@ -359,3 +368,222 @@ void rules_work(const struct facts *f, struct why_part *part)
     if (f->load == LOAD_BUSY || f->load == LOAD_LIGHT)
         rule_memory_traffic(f, part);
 }
+
+/* ---- who is doing what ---- */
+
+/* Whether all that the words for a process come from is the same. */
+static bool have_same_parts(const struct process *a, const struct process *b)
+{
+    return strcmp(process_title(a), process_title(b)) == 0 && strcmp(a->model, b->model) == 0 && strcmp(a->user, b->user) == 0 &&
+           strcmp(a->container, b->container) == 0 && strcmp(a->container_name, b->container_name) == 0 &&
+           strcmp(a->job, b->job) == 0 && a->visible == b->visible && process_title(a)[0];
+}
+
+/* Whether all that compute on the GPU are the same program of the same user: servers that were started many times. */
+static bool are_alike(const struct facts *f, const struct process *first, const char *who)
+{
+    char other[PROCESS_WORDS];
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        if (p->type != PROCESS_GRAPHICS && !have_same_parts(p, first) && strcmp(process_words(p, LONG_NAME, other), who) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void say_several(struct text *s, const struct facts *f)
+{
+    const struct workers *w = &f->workers;
+    char first[PROCESS_WORDS], second[PROCESS_WORDS];
+    process_words(w->first, LONG_NAME, first);
+    process_words(w->second, LONG_NAME, second);
+    if (w->count > 2 && !w->suspected && are_alike(f, w->first, first)) {
+        text_append(s, "%zu processes of %s %s sharing it", w->count, first, are(f));
+        return;
+    }
+    if (strcmp(first, second) == 0) { /* two workers of one job */
+        process_words(w->first, EXACT_NAME, first);
+        process_words(w->second, EXACT_NAME, second);
+    }
+    if (w->suspected)
+        text_append(s, "%zu processes %s on it, the largest %s %s; which one %s working is not known", w->count, are(f), is(f),
+                    first, is(f));
+    else if (w->count > 2)
+        text_append(s, "%s, %s, and %zu more process%s %s sharing it", first, second, w->count - 2, w->count == 3 ? "" : "es",
+                    are(f));
+    else
+        text_append(s, "%s and %s %s sharing it", first, second, are(f));
+    if (words_stands_for(w->first))
+        text_append(s, "; %s stands for %s", first, words_stands_for(w->first));
+}
+
+static void say_hidden(struct text *s, const struct facts *f)
+{
+    const struct gpu *gpu = f->gpu;
+    if (gpu->processes_hidden)
+        text_append(s, "%zu process%s that you have no permission to see %s using it", gpu->processes_hidden,
+                    gpu->processes_hidden == 1 ? "" : "es", gpu->processes_hidden == 1 ? is(f) : are(f));
+    else if (gpu->processes_state == READING_DENIED)
+        text_append(s, "you have no permission to see which process %s using it", is(f));
+    else if (gpu->processes_state != READING_OK)
+        text_append(s, "its processes %s be listed", cannot(f));
+    else if (f->workers.on_card)
+        text_append(s, "none of the visible processes %s doing the work", is(f));
+    else
+        text_append(s, "no process %s visible that explain%s it", is(f), f->over ? "ed" : "s");
+}
+
+/* "train.py (alice) is training", for causes that are work. False: it is no work. */
+bool say_work(struct text *s, const struct facts *f, const struct why_cause *cause)
+{
+    char who[PROCESS_WORDS] = "", work[NAME_WORDS];
+    const struct process *p = cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
+    if (p)
+        process_words(p, WITH_OWNER, who); /* what it does names the model */
+    switch (cause->code) {
+    case FINDING_VIDEO_LOAD:
+        say_video(s, f, WITH_OWNER);
+        return text_append(s, " (%s %lld%%)", f->encodes ? "encoder" : "decoder", percent(f->video_permille));
+    case FINDING_HIDDEN_LOAD: say_hidden(s, f); return true;
+    case FINDING_SHARED_LOAD: say_several(s, f); return true;
+    case FINDING_INSTANCE_LOAD: text_append(s, "%.*s", (int)(strlen(cause->text) - 1), cause->text); return true;
+    case FINDING_MINING: return p && text_append(s, "%s %s mining, judging by %s", who, is(f), words_miner(p));
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD: break;
+    default: return false;
+    }
+    if (!p)
+        return false;
+    bool sure = f->workers.shares_known || f->workers.on_card == 1;
+    return text_append(s, "%s %s %s%s", who, is(f), sure ? "" : "probably ", words_work(p, work));
+}
+
+const struct why_cause *find_work_cause(const struct why_part *part)
+{
+    for (size_t i = 0; i < part->cause_count; i++)
+        if (finding_kind(part->causes[i].code)->area == AREA_WORK && part->causes[i].code != FINDING_MEMORY_TRAFFIC &&
+            part->causes[i].code != FINDING_LOADING)
+            return &part->causes[i];
+    return NULL;
+}
+
+static void say_busy(struct text *s, const struct facts *f, struct why_part *part)
+{
+    struct why_brief *brief = &part->brief;
+    char name[SHORT_WORDS], who[PROCESS_WORDS], doing[WHY_TEXT_SIZE] = "";
+    const struct why_cause *cause = find_work_cause(part);
+    const struct process *p = cause && cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
+    int64_t power;
+    words_gpu(f->gpu, true, name);
+    if (p && f->load == LOAD_UNKNOWN && cause->code != FINDING_VIDEO_LOAD && cause->code != FINDING_INSTANCE_LOAD) {
+        text_append(s, "%s may %s busy: %s %s on it, but its utilization %s be read.", name, f->over ? "have been" : "be",
+                    process_words(p, LONG_NAME, who), is(f), cannot(f));
+        say_readings(s, f, part, 0, " ");
+        return;
+    }
+    text_append(s, "%s %s ", name, is(f));
+    unsigned said = say_state(s, f);
+    str_copy(brief->headline, sizeof brief->headline, str_from(s->at));
+    struct text d = TEXT(doing);
+    if (cause)
+        say_work(&d, f, cause);
+    if (find_cause(part, FINDING_AIRFLOW) && reading_get(f->gpu->power_mw, &power)) {
+        text_append(s, " because it %s dissipate %lld W", cannot(f), words_whole(power, 1000));
+        said |= SAID_POWER;
+        str_copy(brief->headline, sizeof brief->headline, str_from(s->at));
+    } else if (is_troubled(f) && doing[0] && cause->code != FINDING_HIDDEN_LOAD) {
+        text_append(s, " because %s", doing);
+        doing[0] = '\0';
+    }
+    if (doing[0])
+        text_append(s, ": %s", doing);
+    text_stop(s);
+    if (say_readings(s, f, part, said, " "))
+        say_normal(s, f, part);
+}
+
+/* ---- what to do ---- */
+
+/* A GPU that is idle, cooler, and has the memory for it; NULL none. */
+static const struct gpu *better_place(const struct facts *f, const struct process *p)
+{
+    int64_t need, temp, theirs, room;
+    if (!p || !reading_get(p->mem_bytes, &need) || !reading_get(f->gpu->temp_mdegc, &temp))
+        return NULL;
+    for (size_t i = 0; i < f->now->gpu_count; i++) {
+        const struct gpu *other = &f->now->gpus[i];
+        if (other != f->gpu && other->state == GPU_OK && strcmp(other->id.vendor, f->gpu->id.vendor) == 0 &&
+            reading_or(other->util_permille, 1000) <= IDLE_MAX && reading_get(other->temp_mdegc, &theirs) && theirs < temp &&
+            reading_get(other->mem_free_bytes, &room) && room > need)
+            return other;
+    }
+    return NULL;
+}
+
+static void suggest_work(const struct facts *f, struct why_part *part, const struct why_cause *cause)
+{
+    const struct process *p = gpu_find_process(f->gpu, cause->pid);
+    const struct gpu *other = is_felt(f) ? better_place(f, p) : NULL;
+    char name[SHORT_WORDS];
+    if (cause->code == FINDING_MINING)
+        suggest_add(part, "If you did not start it, the host may be misused: check who started process %d: ps -fp %d",
+                    (int)cause->pid, (int)cause->pid);
+    if (p && !p->visible)
+        suggest_add(part, "Look for process %d on the host: it is outside this container.", (int)p->pid);
+    if (cause->code == FINDING_GRAPHICS_LOAD && is_felt(f))
+        suggest_add(part, "Limit the frame rate (vertical sync or a frame limit in the game).");
+    suggest_power(f, part);
+    if (other)
+        suggest_add(part, "Start the next job on %s: it is idle, cooler, and has the memory for it.",
+                    words_gpu(other, false, name));
+}
+
+static void suggest_hidden(const struct facts *f, struct why_part *part)
+{
+    suggest_add(part, "See other users' processes: sudo whirr ps");
+    suggest_add(part, "Check containers and virtual machines that use the GPU, and the host if this is a container.");
+    if (f->past.steady_ms >= STEADY_LEAST_MS)
+        suggest_add(part,
+                    "Steady full utilization by an unknown process can be mining: if it isn't yours, find out who started it.");
+    suggest_power(f, part);
+}
+
+static void remedy_work(const struct facts *f, struct why_part *part, const struct why_cause *cause)
+{
+    switch (cause->code) {
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD:
+    case FINDING_SHARED_LOAD:
+    case FINDING_VIDEO_LOAD:
+    case FINDING_INSTANCE_LOAD:
+    case FINDING_MINING: suggest_work(f, part, cause); break;
+    case FINDING_HIDDEN_LOAD: suggest_hidden(f, part); break;
+    default: break;
+    }
+}
+
+static bool say_of_work(struct text *s, const struct facts *f, struct why_part *part)
+{
+    switch (part->causes[0].code) {
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD:
+    case FINDING_VIDEO_LOAD:
+    case FINDING_SHARED_LOAD:
+    case FINDING_MINING:
+    case FINDING_HIDDEN_LOAD:
+    case FINDING_INSTANCE_LOAD:
+    case FINDING_HEAT_LIMIT:
+    case FINDING_HOTSPOT:
+    case FINDING_POWER_LIMIT:
+    case FINDING_MEMORY_TRAFFIC: break;
+    case FINDING_AIRFLOW:
+        if (f->load != LOAD_IDLE)
+            break;
+        return false;
+    default: return false;
+    }
+    say_busy(s, f, part);
+    return true;
+}
+
+const struct area area_work = {.weigh = rules_work, .say = say_of_work, .remedy = remedy_work};

@@ -586,7 +586,8 @@ double baseline_confidence(int days)
     return 0.6 + 0.35 * (double)MIN_OF(days - BASELINE_DAYS_NEEDED, 21) / 21;
 }
 
-const struct baseline *baselines_find(const struct baselines *b, const struct gpu_id *id)
+/* NULL: none; b may be NULL */
+static const struct baseline *baselines_find(const struct baselines *b, const struct gpu_id *id)
 {
     for (size_t i = 0; b && i < b->count; i++) {
         const struct gpu_id *known = &b->list[i].id;

@@ -102,8 +102,6 @@ struct baselines {
     struct baseline list[GPU_MAX];
 };
 
-const struct baseline *baselines_find(const struct baselines *b, const struct gpu_id *id); /* NULL: none; b may be NULL */
-
 struct baseline_learner;
 
 /* zone_ms: local time less UTC, for days and hours of the day. NULL: out of memory. */

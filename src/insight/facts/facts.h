@@ -5,7 +5,7 @@
 #pragma once
 
 #include "insight/facts/activity.h"
-#include "insight/facts/fan.h"
+#include "insight/facts/levels.h"
 #include "model/recent.h"
 #include "model/snapshot.h"
 
@@ -77,8 +77,3 @@ struct facts {
 };
 
 void facts_collect(struct facts *f, const struct snapshot *now, const struct gpu *gpu, const struct recent *recent);
-
-/* ---- What the past minutes say about one GPU: work that ended, how long it has been calm or busy, whether it cools down. */
-
-/* Fills f->past; everything else in f is there already. */
-void past_collect(struct facts *f);

@@ -3,13 +3,139 @@
  * after ggml's docs/gguf.md and llama.cpp's ggml/src/gguf.cpp (067d44f6c484); everything that a file claims is checked against the
  * file and against the limits below.
  */
+#include "insight/fit/gguf_reader.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/fit/gguf_reader.h"
 #include "insight/fit/model_size.h"
+
+/* ---- numbers and texts from a file, through a window, with every length checked against the file ----
+ * The first failure is kept with its place, and everything after it gives zeros. */
+
+enum { GGUF_WINDOW = 1 << 16, GGUF_KEY_SIZE = 128 /* longer keys are none of ours */ };
+
+struct gguf_reader {
+    const struct model_input *in;
+    struct model_facts *facts;
+    struct error *err;
+    uint64_t at, window_at;
+    size_t window_len;
+    uint64_t alignment;
+    int failed;
+    unsigned char window[GGUF_WINDOW];
+};
+
+static const uint64_t HEADER_MAX = (uint64_t)512 << 20; /* vocabularies are a few MiB */
+
+/* Keeps the first failure; returns it. */
+static int gguf_fail(struct gguf_reader *r, int code, const char *why)
+{
+    if (!r->failed)
+        r->failed = error_set(r->err, code, "%s (at byte %llu)", why, (unsigned long long)r->at);
+    return r->failed;
+}
+
+static bool gguf_reader_load(struct gguf_reader *r)
+{
+    ssize_t got = r->in->read(r->in->user, r->at, r->window, GGUF_WINDOW);
+    if (got < 0)
+        return gguf_fail(r, (int)got, strerror((int)-got)) == 0;
+    r->window_at = r->at;
+    r->window_len = (size_t)got;
+    return got > 0 || gguf_fail(r, -ENODATA, "the file ends within its header") == 0;
+}
+
+static bool gguf_take(struct gguf_reader *r, void *to, size_t size)
+{
+    unsigned char *out = to;
+    while (size && !r->failed) {
+        if (r->at < r->window_at || r->at >= r->window_at + r->window_len) {
+            if (!gguf_reader_load(r))
+                return false;
+            continue;
+        }
+        size_t from = (size_t)(r->at - r->window_at), n = MIN_OF(size, r->window_len - from);
+        memcpy(out, r->window + from, n);
+        out += n;
+        r->at += n;
+        size -= n;
+    }
+    return !r->failed;
+}
+
+static bool gguf_skip(struct gguf_reader *r, uint64_t size)
+{
+    if (r->failed)
+        return false;
+    if (size > r->in->size || r->at > r->in->size - size)
+        return gguf_fail(r, -ENODATA, "the file ends within its header") == 0;
+    r->at += size;
+    if (r->at > HEADER_MAX)
+        return gguf_fail(r, -EFBIG, "the header is larger than 512 MiB") == 0;
+    return true;
+}
+
+/* Little-endian, of so many bytes. */
+static uint64_t gguf_number(struct gguf_reader *r, size_t size)
+{
+    unsigned char raw[8] = {0};
+    uint64_t value = 0;
+    if (!gguf_take(r, raw, size))
+        return 0;
+    for (size_t i = size; i-- > 0;)
+        value = value << 8 | raw[i];
+    return value;
+}
+
+/* A text into `to`, cut; the rest is passed over. */
+static void gguf_text(struct gguf_reader *r, char *to, size_t size)
+{
+    uint64_t len = gguf_number(r, 8);
+    size_t kept = (size_t)MIN_OF(len, (uint64_t)size - 1);
+    char raw[GGUF_KEY_SIZE * 2];
+    kept = MIN_OF(kept, sizeof raw);
+    to[0] = '\0';
+    if (r->failed || len > r->in->size) {
+        gguf_fail(r, -EBADMSG, "a text is longer than the file");
+        return;
+    }
+    if (gguf_take(r, raw, kept) && gguf_skip(r, len - kept))
+        str_copy_clean(to, size, (struct str){raw, kept});
+}
+
+/* ---- block sizes of ggml's tensor types ---- */
+
+/* As in llama.cpp's gguf-py/gguf/constants.py (GGML_QUANT_SIZES). Numbers that are missing belong to types that were taken back. */
+static const struct gguf_type types[] = {
+    [0] = {"f32", 1, 4},         [1] = {"f16", 1, 2},         [2] = {"q4_0", 32, 18},      [3] = {"q4_1", 32, 20},
+    [6] = {"q5_0", 32, 22},      [7] = {"q5_1", 32, 24},      [8] = {"q8_0", 32, 34},      [9] = {"q8_1", 32, 40},
+    [10] = {"q2_k", 256, 84},    [11] = {"q3_k", 256, 110},   [12] = {"q4_k", 256, 144},   [13] = {"q5_k", 256, 176},
+    [14] = {"q6_k", 256, 210},   [15] = {"q8_k", 256, 292},   [16] = {"iq2_xxs", 256, 66}, [17] = {"iq2_xs", 256, 74},
+    [18] = {"iq3_xxs", 256, 98}, [19] = {"iq1_s", 256, 50},   [20] = {"iq4_nl", 32, 18},   [21] = {"iq3_s", 256, 110},
+    [22] = {"iq2_s", 256, 82},   [23] = {"iq4_xs", 256, 136}, [24] = {"i8", 1, 1},         [25] = {"i16", 1, 2},
+    [26] = {"i32", 1, 4},        [27] = {"i64", 1, 8},        [28] = {"f64", 1, 8},        [29] = {"iq1_m", 256, 56},
+    [30] = {"bf16", 1, 2},       [34] = {"tq1_0", 256, 54},   [35] = {"tq2_0", 256, 66},   [39] = {"mxfp4", 32, 17},
+    [40] = {"nvfp4", 64, 36},
+};
+
+/* 41 and above are left out on purpose: forks use these numbers for types of their own. The place of the next tensor tells. */
+const struct gguf_type *gguf_type_of(uint64_t type)
+{
+    return type < ARRAY_LEN(types) && types[type].name ? &types[type] : NULL;
+}
+
+const struct gguf_type *gguf_type_named(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (types[i].name && strcmp(types[i].name, name) == 0)
+            return &types[i];
+    return NULL;
+}
+
+/* ---- the header ---- */
 
 enum {
     KEYS_MAX = 1 << 16,

@@ -58,26 +58,3 @@ static inline bool placement_may_use(const struct placement_request *request, co
 {
     return gpu->usable && (request->only < 0 ? !gpu->only_if_named : request->only == gpu->index);
 }
-
-/* ---- The reason of a placement in words. Not for others. ---- */
-
-void placement_words(const struct capacity *c, const struct placement_request *request, struct placement *p);
-
-/* ---- The packing behind placement: given the room on each GPU, can the copies be laid out? Not for others. ---- */
-
-enum { BUSY_PERMILLE = 500 }; /* a GPU at work is chosen after those that rest */
-
-/* The room on each GPU by position, -1: not to be used; and as much space to work in, so that nothing here can run out of memory:
- * "it does not fit" would be the wrong answer to that. */
-struct split_rooms {
-    int64_t *rooms, *left;
-    size_t *list;
-};
-
-/* Lays out all copies over `n` GPUs each and fills out->copies, or returns false. */
-bool split_try(const struct capacity *c, const struct placement_request *request, const struct split_rooms *r, size_t n,
-               struct placement *out);
-/* How much more room would be needed, over the best choice of GPUs; > 0. */
-int64_t split_shortage(const struct capacity *c, const struct placement_request *request, const struct split_rooms *r, size_t n);
-/* Whole cards of the same maker can share one copy; the most that any maker has. */
-size_t split_largest_group(const struct capacity *c, const int64_t *rooms);

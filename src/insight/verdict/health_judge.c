@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From faults to findings and from findings to a verdict: the worst decides.
+ * A fault is born or renewed when it is seen, and knows how many resets its card had then. From faults to findings, and from
+ * findings to a verdict: the worst decides.
  */
 #include "insight/verdict/health_judge.h"
 
@@ -10,12 +11,185 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/facts/fan.h"
+#include "insight/facts/levels.h"
 #include "insight/facts/words.h"
 #include "insight/verdict/graph.h"
-#include "insight/verdict/health_memory.h"
 #include "model/finding.h"
 #include "source/fault/fault.h"
+
+/* ---- what is remembered of a card: its faults, its resets, and which faults came back after one ---- */
+
+enum {
+    FAULT_DAY_MS = 86400000, /* after so long without a repeat a fault is over */
+    FAULT_HOUR_MS = 3600000, /* a fault of an application is worth a line for so long */
+    FAULT_SAME_MS = 5000,    /* the same XID from two places */
+    FAULT_OFTEN = 3,         /* application faults a day that deserve a look */
+};
+
+struct health_history *health_history_new(void)
+{
+    return calloc(1, sizeof(struct health_history));
+}
+
+void health_history_free(struct health_history *h)
+{
+    free(h);
+}
+
+/* The card's memory, made when it is not there yet; NULL when the memory is full. */
+static struct health_card *memory_card(struct health_history *h, const struct gpu *gpu)
+{
+    for (size_t i = 0; i < h->card_count; i++) { /* from its own place on, where it usually is */
+        struct health_card *card = &h->cards[((size_t)MAX_OF(gpu->index, 0) + i) % h->card_count];
+        bool nameless = !card->id.uuid[0] && !card->id.pci_address[0];
+        if (nameless ? card->index == gpu->index && strcmp(card->id.name, gpu->id.name) == 0 : gpu_same(&card->id, &gpu->id))
+            return card;
+    }
+    if (h->card_count == GPU_MAX)
+        return NULL;
+    struct health_card *card = &h->cards[h->card_count++];
+    *card = (struct health_card){.id = gpu->id, .index = gpu->index, .last_state = gpu->state};
+    return card;
+}
+
+static bool went_back(struct reading *before, struct reading now)
+{
+    int64_t was, is;
+    bool back = reading_get(*before, &was) && reading_get(now, &is) && is < was;
+    if (now.state == READING_OK)
+        *before = now;
+    return back;
+}
+
+/* Counters that went back, or a card that came back, mean a reset. */
+static void memory_notice_reset(struct health_card *card, const struct gpu *gpu)
+{
+    bool reset = gpu->state == GPU_OK && (card->last_state == GPU_LOST || card->last_state == GPU_ERROR);
+    reset |= went_back(&card->energy_mj, gpu->energy_mj);
+    reset |= went_back(&card->ecc_corrected, gpu->ecc_corrected);
+    reset |= went_back(&card->ecc_uncorrected, gpu->ecc_uncorrected);
+    card->resets += reset;
+    card->last_state = gpu->state == GPU_ASLEEP ? card->last_state : gpu->state;
+}
+
+void health_note_boot(struct health_history *h)
+{
+    for (size_t i = 0; i < h->card_count; i++) {
+        struct health_card *card = &h->cards[i];
+        card->resets++;
+        /* Counters that begin anew with it are no second reset. */
+        card->replays = card->energy_mj = card->ecc_corrected = card->ecc_uncorrected = (struct reading){0};
+        card->last_state = GPU_OK;
+    }
+}
+
+static bool over(const struct health_fault *fault, const struct health_card *card)
+{
+    return !fault->active && fault->held.ms == 0 && fault->resets < card->resets;
+}
+
+/* The fault of this kind, made when there is none: in a full memory the one seen longest ago gives way, if it is over already. */
+static struct health_fault *fault_of(struct health_card *card, enum health_check check, int32_t code, bool make)
+{
+    struct health_fault *oldest = NULL;
+    for (size_t i = 0; i < card->fault_count; i++) {
+        struct health_fault *fault = &card->faults[i];
+        if (fault->check == check && fault->code == code)
+            return fault;
+        if (!oldest || over(fault, card) > over(oldest, card) ||
+            (over(fault, card) == over(oldest, card) && fault->last_at.ms < oldest->last_at.ms))
+            oldest = fault;
+    }
+    if (!make)
+        return NULL;
+    struct health_fault *fault = card->fault_count < HEALTH_FAULTS_MAX ? &card->faults[card->fault_count++] : oldest;
+    *fault = (struct health_fault){.check = check, .code = code, .resets = card->resets};
+    return fault;
+}
+
+/* A new occurrence, at `at`. */
+static void renew(struct health_card *card, struct health_fault *fault, struct wall at)
+{
+    if (fault->times && at.ms - fault->last_at.ms > FAULT_DAY_MS && fault->resets == card->resets)
+        fault->times = 0;
+    fault->total++;
+    if (!fault->times++)
+        fault->first_at = at;
+    fault->returned |= fault->resets < card->resets && fault->last_at.ms > 0;
+    fault->resets = card->resets;
+    if (at.ms > fault->last_at.ms)
+        fault->last_at = at;
+}
+
+static void memory_take_look(struct health_card *card, enum health_check check, const struct health_look *look, struct wall now)
+{
+    struct health_fault *fault = fault_of(card, check, 0, look->look == LOOK_PRESENT);
+    if (!fault)
+        return;
+    if (look->look == LOOK_UNJUDGED) {
+        if (!fault->active)
+            fault->held.ms = 0; /* it did not last long enough to count */
+        return;
+    }
+    if (look->look == LOOK_CLEAR) {
+        fault->active = false;
+        fault->held.ms = 0;
+        return;
+    }
+    if (fault->held.ms == 0)
+        fault->held = now;
+    if (!fault->active && now.ms - fault->held.ms < look->hold_ms)
+        return;
+    if (!fault->active)
+        renew(card, fault, now);
+    fault->active = true;
+    fault->last_at = now;
+    fault->resets = card->resets;
+    fault->state = look->state;
+    fault->advice = look->advice;
+    str_copy(fault->reason, sizeof fault->reason, str_from(look->reason));
+}
+
+/* What a log or an event told: an XID or a fault of the driver. */
+static void memory_take_logged(struct health_card *card, enum health_check check, int32_t code, struct wall at, int64_t same_ms)
+{
+    struct health_fault *fault = fault_of(card, check, code, true);
+    int64_t apart = at.ms - fault->last_at.ms;
+    same_ms = MAX_OF(same_ms, (int64_t)FAULT_SAME_MS);
+    if (fault->times && apart > -same_ms && apart < same_ms)
+        return;
+    renew(card, fault, at);
+}
+
+static bool health_memory_note(struct health_history *h, const char *pci_address, enum health_check check, int64_t code,
+                               struct wall at)
+{
+    for (size_t i = 0; i < h->card_count; i++)
+        if (h->cards[i].id.pci_address[0] && strcasecmp(h->cards[i].id.pci_address, pci_address) == 0) {
+            memory_take_logged(&h->cards[i], check, (int32_t)code, at, h->same_ms);
+            return true;
+        }
+    return false;
+}
+
+bool health_note_xid(struct health_history *h, const char *pci_address, int64_t code, struct wall at)
+{
+    return health_memory_note(h, pci_address, HEALTH_CHECK_XID, code, at);
+}
+
+bool health_note_driver_fault(struct health_history *h, const char *pci_address, int64_t code, struct wall at)
+{
+    return health_memory_note(h, pci_address, HEALTH_CHECK_DRIVER_FAULT, code, at);
+}
+
+bool health_note_switch_fault(struct health_history *h, const struct snapshot *s, int64_t code, struct wall at)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (reading_or(s->gpus[i].nvlink_links_active, 0) > 0)
+            any |= health_note_driver_fault(h, s->gpus[i].id.pci_address, code, at);
+    return any;
+}
 
 /* ---- findings ---- */
 
@@ -112,17 +286,23 @@ static enum health_state state_of_fault(const struct health_fault *fault, const 
     return cured ? HEALTH_UNKNOWN : HEALTH_FAILING;
 }
 
-static void find_xid(struct health_verdict *v, const struct health_fault *fault, const struct health_card *card, struct wall now)
+/* An XID, or a hang or failed reset that the kernel's driver told of. */
+static void find_logged(struct health_verdict *v, const struct health_fault *fault, const struct health_card *card, struct wall now)
 {
-    const struct fault_info *info = xid_find(fault->code);
+    bool xid = fault->check == HEALTH_CHECK_XID;
+    const struct fault_info *info = xid ? xid_find(fault->code) : driver_fault_find(fault->code);
+    if (!info && !xid)
+        return; /* of another version */
     enum fault_class class = info ? info->class : FAULT_UNKNOWN;
     int64_t ago = MAX_OF((int64_t)0, now.ms - fault->last_at.ms);
     enum health_state state = state_of_fault(fault, card, class, ago);
-    char when[SHORT_WORDS], often[32] = "";
+    char span[SHORT_WORDS], when[SHORT_WORDS + 8] = "just now", often[32] = "";
     if (state == HEALTH_UNKNOWN)
         return;
     bool worse = fault->returned && state == HEALTH_FAILING;
     struct health_finding *f = add_finding(v, fault, state, worse ? again : fault_action(class));
+    if (ago >= MS_PER_S)
+        snprintf(when, sizeof when, "%s ago", words_duration(ago, span));
     if (fault->times > 1)
         snprintf(often, sizeof often, ", %u times", (unsigned)fault->times);
     const char *again_text = worse ? ", and again after a reset" : "";
@@ -130,43 +310,20 @@ static void find_xid(struct health_verdict *v, const struct health_fault *fault,
                        : fault->code > XID_CATALOG_LAST
                            ? "an error that is newer than this catalog (" XID_CATALOG "); the driver's maker may describe it"
                            : "an error that whirr does not know; the catalog of XIDs of the driver's maker may describe it";
-    if (ago < MS_PER_S)
-        set_reason(f, "XID %d just now%s%s: %s.", (int)fault->code, often, again_text, what);
+    if (xid)
+        set_reason(f, "XID %d %s%s%s: %s.", (int)fault->code, when, often, again_text, what);
     else
-        set_reason(f, "XID %d %s ago%s%s: %s.", (int)fault->code, words_duration(ago, when), often, again_text, what);
-}
-
-/* A hang or a failed reset that the kernel's driver told of: judged like an XID of its class. */
-static void find_driver_fault(struct health_verdict *v, const struct health_fault *fault, const struct health_card *card,
-                              struct wall now)
-{
-    const struct fault_info *info = driver_fault_find(fault->code);
-    if (!info)
-        return; /* of another version */
-    int64_t ago = MAX_OF((int64_t)0, now.ms - fault->last_at.ms);
-    enum health_state state = state_of_fault(fault, card, info->class, ago);
-    char when[SHORT_WORDS], often[32] = "", what[128];
-    if (state == HEALTH_UNKNOWN)
-        return;
-    bool worse = fault->returned && state == HEALTH_FAILING;
-    struct health_finding *f = add_finding(v, fault, state, worse ? again : fault_action(info->class));
-    str_copy(what, sizeof what, str_from(info->what));
-    what[0] = (char)(what[0] - 'a' + 'A');
-    if (fault->times > 1)
-        snprintf(often, sizeof often, ", %u times", (unsigned)fault->times);
-    set_reason(f, "%s, %s%s%s%s (kernel log).", what, ago < MS_PER_S ? "just now" : words_duration(ago, when),
-               ago < MS_PER_S ? "" : " ago", often, worse ? ", and again after a reset" : "");
+        set_reason(f, "%c%s, %s%s%s (kernel log).", what[0] - 'a' + 'A', what + 1, when, often, again_text);
 }
 
 static void find_faults(struct health_verdict *v, const struct health_card *card, struct wall now)
 {
     for (size_t i = 0; i < card->fault_count; i++) {
         const struct health_fault *fault = &card->faults[i];
-        if (fault->check == HEALTH_CHECK_XID) {
+        if (fault->check == HEALTH_CHECK_XID)
             v->xids[v->xid_count++] = (struct health_xid){fault->code, fault->total, fault->last_at};
-            find_xid(v, fault, card, now);
-        } else if (fault->check == HEALTH_CHECK_DRIVER_FAULT)
-            find_driver_fault(v, fault, card, now);
+        if (fault->check == HEALTH_CHECK_XID || fault->check == HEALTH_CHECK_DRIVER_FAULT)
+            find_logged(v, fault, card, now);
         else if (fault->active && fault->check == HEALTH_CHECK_COOLING)
             find_drift(v, fault);
         else if (fault->active)
@@ -177,30 +334,6 @@ static void find_faults(struct health_verdict *v, const struct health_card *card
 }
 
 /* ---- verdicts ---- */
-
-enum finding_code health_finding_code(const struct health_finding *h)
-{
-    switch (h->check) {
-    case HEALTH_CHECK_LOST: return FINDING_LOST;
-    case HEALTH_CHECK_ERROR: return FINDING_ERROR;
-    case HEALTH_CHECK_DRIVER_VERDICT: return FINDING_DRIVER_VERDICT;
-    case HEALTH_CHECK_XID: return FINDING_XID;
-    case HEALTH_CHECK_DRIVER_FAULT: return FINDING_DRIVER_FAULT;
-    case HEALTH_CHECK_ECC: return FINDING_ECC;
-    case HEALTH_CHECK_ROW_REMAP: return FINDING_ROW_REMAP;
-    case HEALTH_CHECK_RETIRED_PAGES: return FINDING_RETIRED_PAGES;
-    case HEALTH_CHECK_REPAIR: return FINDING_REPAIR;
-    case HEALTH_CHECK_SLOWDOWN: return FINDING_SLOWDOWN;
-    case HEALTH_CHECK_TEMPERATURE: return FINDING_HEAT_LIMIT;
-    case HEALTH_CHECK_PCIE_LINK: return FINDING_PCIE_LINK;
-    case HEALTH_CHECK_PCIE_REPLAYS: return FINDING_PCIE_REPLAYS;
-    case HEALTH_CHECK_NVLINK: return FINDING_NVLINK;
-    case HEALTH_CHECK_FAN: return h->state >= HEALTH_FAILING ? FINDING_FAN_STOPPED : FINDING_FAN_FAILING;
-    case HEALTH_CHECK_COOLING: return FINDING_COOLING;
-    case HEALTH_CHECK_COUNT: break;
-    }
-    return FINDING_CANNOT_KNOW;
-}
 
 /* A cause goes before what it brings about: a GPU that its fan leaves too hot needs a fan, not a cleaner filter. */
 static void put_roots_first(struct health_verdict *v)

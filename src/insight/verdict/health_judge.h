@@ -16,9 +16,6 @@ struct health *health_judge(struct health_history *h, const struct snapshot *now
 struct health *health_copy(const struct health *health); /* NULL: out of memory */
 void health_free(struct health *health);                 /* NULL is fine */
 
-/* The finding of the verdict that a finding of a check is. */
-enum finding_code health_finding_code(const struct health_finding *h);
-
 /* An XID from elsewhere (the kernel log, also from before the start). The same one within a few seconds counts once. False: no card
  * with this PCI address is known. */
 bool health_note_xid(struct health_history *h, const char *pci_address, int64_t code, struct wall at);

@@ -11,7 +11,6 @@
 #include "insight/facts/activity.h"
 #include "insight/verdict/health_judge.h"
 #include "insight/verdict/limit_memory.h"
-#include "insight/verdict/presence.h"
 #include "insight/verdict/verdict.h"
 
 /* Samples for requests come as often as clients ask: the past needs a point a second at most. */

@@ -2,7 +2,7 @@
  * One bit for each of the last seconds: found or not. Drivers that count the time of a throttle reason themselves know better than
  * samples do, and are believed where they say more.
  */
-#include "insight/verdict/presence.h"
+#include "insight/verdict/verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
+#include "insight/area/area.h"
 #include "insight/facts/levels.h"
 
 enum { SECONDS = 640, WORD = 64, WORDS = SECONDS / WORD, MINUTE_S = 60, TEN_S = 600, HELD_MAX = 512 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Asks every detector about every GPU; what they find becomes one ranked list.
+ * Asks every area about every GPU; what they find, health and forecasts become one ranked list.
  */
 #include "insight/verdict/verdict.h"
 
@@ -8,9 +8,180 @@
 #include "base/cleanup.h"
 #include "insight/area/area.h"
 #include "insight/area/job.h"
-#include "insight/verdict/gather.h"
 #include "insight/verdict/graph.h"
-#include "insight/verdict/presence.h"
+#include "insight/verdict/health_judge.h"
+
+/* ---- an explanation's causes ---- */
+
+static bool any_is_read(const struct snapshot *now)
+{
+    for (size_t i = 0; i < now->gpu_count; i++)
+        if (now->gpus[i].state == GPU_OK || now->gpus[i].state == GPU_ASLEEP)
+            return true;
+    return false;
+}
+
+/* Something that may be so is not shown as if it were. */
+static enum severity severity_of_cause(const struct facts *f, const struct why_part *part, const struct why_cause *cause)
+{
+    enum severity usual = finding_kind(cause->code)->severity;
+    switch (cause->code) {
+    case FINDING_NO_PERMISSION: /* the others are those of this job or container */
+        return any_is_read(f->now) ? SEVERITY_INFO : usual;
+    case FINDING_HEAT_LIMIT: return f->activity.throttled_by & THROTTLE_HOT ? throttling_severity(f) : SEVERITY_WARNING;
+    case FINDING_AIRFLOW: /* where something else explains the heat better, dust is a guess */
+        return cause->confidence >= 0.6 ? usual : cause == &part->causes[0] ? SEVERITY_NOTICE : SEVERITY_INFO;
+    case FINDING_HIDDEN_LOAD: /* where processes cannot be listed at all, that none is seen says nothing */
+        return f->gpu->processes_state != READING_OK ? SEVERITY_INFO
+               : f->past.steady_ms >= STEADY_LEAST_MS && !f->gpu->processes_hidden /* another user's is no riddle */
+                   ? SEVERITY_WARNING
+                   : usual;
+    default: return cause->confidence >= CONFIDENCE_ANSWER ? usual : SEVERITY_INFO;
+    }
+}
+
+/* `part` of the host (`f` is NULL), or of the GPU that `f` is about. */
+static void gather_causes(struct collection *c, const struct facts *f, const struct why_part *part)
+{
+    const struct gpu *gpu = f ? f->gpu : NULL;
+    for (size_t i = 0; i < part->cause_count; i++) {
+        const struct why_cause *cause = &part->causes[i];
+        struct finding found = {.code = cause->code,
+                                .severity = f ? severity_of_cause(f, part, cause) : finding_kind(cause->code)->severity,
+                                .confidence = cause->confidence,
+                                .pid = cause->pid};
+        collect_sentence(c, gpu, part->gpu_index, found, cause->text);
+    }
+}
+
+/* ---- health ---- */
+
+static enum severity severity_of_health(enum health_state state)
+{
+    return state >= HEALTH_FAILING ? SEVERITY_CRITICAL : state == HEALTH_DEGRADED ? SEVERITY_WARNING : SEVERITY_NOTICE;
+}
+
+static void gather_health(struct collection *c, const struct health *health)
+{
+    for (size_t i = 0; health && i < health->count; i++) {
+        const struct health_verdict *v = &health->verdicts[i];
+        const struct gpu *gpu = snapshot_gpu(c->now, v->gpu_index);
+        for (size_t k = 0; k < v->finding_count; k++) {
+            const struct health_finding *h = &v->findings[k];
+            struct finding found = {
+                .code = health_finding_code(h), .severity = severity_of_health(h->state), .confidence = 0.95, .since = h->since};
+            if (h->until.ms) {
+                found.tense = TENSE_WAS;
+                found.until = h->until;
+            }
+            if (h->check == HEALTH_CHECK_TEMPERATURE && gpu && memory_is_hotter(gpu))
+                found.code = FINDING_MEMORY_HOT;
+            /* A slowdown for heat is the heat's finding. */
+            if (h->check == HEALTH_CHECK_SLOWDOWN && gpu && reading_or(gpu->throttle_bits, 0) & THROTTLE_HOT)
+                found.code = memory_is_hotter(gpu) ? FINDING_MEMORY_HOT : FINDING_HEAT_LIMIT;
+            if (gpu)
+                collect_sentence(c, gpu, v->gpu_index, found, h->reason);
+        }
+    }
+}
+
+/* ---- forecasts ---- */
+
+/* Up to when trouble that is ahead is worth a warning, and a word; what is further off only takes the claim of calm away. */
+enum { VRAM_SOON_S = 900, VRAM_AHEAD_S = 7200, HEAT_SOON_S = 300 };
+#define FAR_CONFIDENCE 0.3
+
+static enum severity severity_of_vram(double seconds)
+{
+    return seconds < VRAM_SOON_S ? SEVERITY_WARNING : seconds < VRAM_AHEAD_S ? SEVERITY_NOTICE : SEVERITY_INFO;
+}
+
+static void gather_forecast(struct collection *c, const struct forecast *forecast)
+{
+    for (size_t i = 0; forecast && i < forecast->count; i++) {
+        const struct forecast_gpu *g = &forecast->gpus[i];
+        const struct gpu *gpu = snapshot_gpu(c->now, g->gpu_index);
+        char span[WORDS_SIZE];
+        if (!gpu)
+            continue;
+        if (g->vram.when.verdict == FORECAST_EXPECTED)
+            collect(c, gpu, FINDING_VRAM_FULL_SOON, severity_of_vram(g->vram.when.likely_s),
+                    g->vram.when.likely_s < VRAM_AHEAD_S ? 0.8 : FAR_CONFIDENCE, g->vram.pid,
+                    "GPU %d will run out of memory in about %s at this rate%s%s", gpu->index,
+                    forecast_span_words(g->vram.when.likely_s, span), g->vram.words[0] ? ": " : "", g->vram.words);
+        bool hot_soon = g->heat.when.likely_s < HEAT_SOON_S;
+        if (g->heat.when.verdict == FORECAST_EXPECTED)
+            collect(c, gpu, FINDING_THROTTLE_SOON, hot_soon ? SEVERITY_NOTICE : SEVERITY_INFO, hot_soon ? 0.6 : FAR_CONFIDENCE, 0,
+                    "GPU %d will reach its temperature limit in about %s at this rate", gpu->index,
+                    forecast_span_words(g->heat.when.likely_s, span));
+    }
+}
+
+/* ---- what could be looked at ---- */
+
+static bool was_looked_at(struct reading r)
+{
+    return r.state == READING_OK || r.state == READING_UNSUPPORTED;
+}
+
+/* Graphics inside of a processor: no card, no slot, and often no sensor of its own. */
+static bool has_no_link(const struct gpu *gpu)
+{
+    return cooling_is_shared(gpu) || gpu->id.pci_address[0] == '\0';
+}
+
+/* A clock says something beside what it could be: the highest one, or the state that the driver has put the GPU in. */
+static bool can_judge_clocks(const struct gpu *gpu)
+{
+    bool compared = gpu->clock_graphics_max_khz.state == READING_OK || gpu->pstate.state == READING_OK;
+    return was_looked_at(gpu->throttle_bits) && (gpu->clock_graphics_khz.state == READING_OK ? compared : has_no_link(gpu));
+}
+
+/* Words for what no area stands and falls with: counters tell of most errors, and throttle reasons of most limits. */
+static void name_unread(struct text *missing, const struct gpu *gpu, bool log_unread)
+{
+    const char *comma = missing->len ? ", " : "";
+    if (log_unread && !gpu->simulated) {
+        text_append(missing, "%skernel log", comma);
+        comma = ", ";
+    }
+    if (cooling_is_shared(gpu))
+        text_append(missing, "%sbattery or mains", comma);
+}
+
+/* Which areas of a GPU could be looked at. */
+static void gather_looked(struct collection *c, size_t position, const struct gpu *gpu, bool log_unread)
+{
+    struct gpu_looked *l = &c->verdict->gpus[position];
+    const struct {
+        enum finding_area area;
+        bool looked;
+        const char *what;
+    } looks[] = {
+        {AREA_ERRORS, was_looked_at(gpu->ecc_uncorrected) && was_looked_at(gpu->recovery_action), "error counters"},
+        {AREA_LINK,
+         (gpu->pcie_width.state == READING_OK && was_looked_at(gpu->pcie_width_max)) ||
+             (has_no_link(gpu) && was_looked_at(gpu->pcie_width)),
+         "PCIe link"},
+        {AREA_HEAT, was_looked_at(gpu->temp_mdegc), "temperature"},
+        {AREA_FAN, was_looked_at(gpu->fan_permille) || was_looked_at(gpu->fan_rpm), "fan"},
+        {AREA_POWER, gpu->power_mw.state == READING_OK || (has_no_link(gpu) && was_looked_at(gpu->power_mw)), "power"},
+        {AREA_CLOCKS, can_judge_clocks(gpu), "clocks"},
+        {AREA_MEMORY, was_looked_at(gpu->mem_used_bytes), "memory"},
+        {AREA_WORK, was_looked_at(gpu->util_permille) && gpu->processes_state != READING_DENIED, "processes"},
+    };
+    l->gpu_index = gpu->index;
+    struct text missing = TEXT(l->missing);
+    for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+        if (looks[i].looked)
+            l->looked |= 1u << looks[i].area;
+        else
+            text_append(&missing, "%s%s", missing.len ? ", " : "", looks[i].what);
+    }
+    name_unread(&missing, gpu, log_unread);
+}
+
+/* ---- all of it ---- */
 
 /* One GPU after the other, where only the list is wanted. */
 struct scratch {
@@ -28,15 +199,13 @@ static void judge_gpu(const struct snapshot *now, const struct gpu *gpu, const s
         f->over = basis->over;
         f->serving = basis->usual ? &basis->usual->serving : NULL;
         part->activity = f->activity;
-        rules_work(f, part);
-        rules_idle(f, part);
-        rules_heat(f, part);
-        rules_limit(f, part);
-        rules_usual(f, part);
-        if (part->usual.too_hot)
-            f->activity.symptoms |= 1u << SYMPTOM_UNUSUAL;
-        part->activity = f->activity;
-        rules_calm(f, part);
+        for (const struct area *const *area = all_areas; *area; area++) {
+            if (*area == &area_calm && part->usual.too_hot)
+                f->activity.symptoms |= 1u << SYMPTOM_UNUSUAL;
+            part->activity = f->activity;
+            if ((*area)->weigh)
+                (*area)->weigh(f, part);
+        }
     } else {
         *f = (struct facts){
             .now = now, .gpu = gpu, .recent = basis->past, .over = basis->over, .activity = activity_judge(now, gpu, basis->past)};
@@ -47,20 +216,17 @@ static void judge_gpu(const struct snapshot *now, const struct gpu *gpu, const s
 
 static void gather_gpu(struct collection *c, size_t position, const struct facts *f, const struct why_part *part, bool log_unread)
 {
-    detect_symptoms(f, c); /* first: their headlines are the shortest */
+    bool ok = f->gpu->state == GPU_OK;
+    notice_state(f, c);
+    for (const struct area *const *area = all_areas; ok && *area; area++)
+        if ((*area)->notice)
+            (*area)->notice(f, c);
     gather_causes(c, f, part);
     gather_looked(c, position, f->gpu, log_unread);
     detect_job(f, c);
-    if (f->gpu->state != GPU_OK)
-        return;
-    detect_clocks(f, c);
-    detect_fan(f, c);
-    detect_link(f, c);
-    detect_siblings(f, c);
-    detect_memory(f, c);
-    detect_serving(f, c);
-    detect_trust(f, c);
-    detect_lease(f, c);
+    for (const struct area *const *area = all_areas; ok && *area; area++)
+        if ((*area)->find)
+            (*area)->find(f, c);
 }
 
 static bool has_trouble(const struct collection *c, int gpu_index)
@@ -100,7 +266,6 @@ struct verdict *verdict_make(const struct snapshot *now, const struct judge_basi
     struct why_part *host = keep ? keep->host : &scratch->part;
     *host = (struct why_part){.gpu_index = -1};
     rules_machine(now, host);
-    rules_host(now, host);
     gather_causes(&c, NULL, host);
     for (size_t i = 0; i < now->gpu_count; i++) {
         struct facts *f = keep ? &keep->facts[i] : &scratch->facts;

@@ -15,57 +15,6 @@
 
 enum { SENTENCES_MAX = 2 };
 
-static const struct {
-    enum finding_code code;
-    const char *advice;
-} own[] = {
-    {FINDING_ECC, "Stop all work on the GPU and reset it, or reboot the host; what is wrong: whirr health"},
-    {FINDING_DRIVER_VERDICT, "What the driver asks for, and what to do: whirr health"},
-    {FINDING_REPAIR, "Let the work on it finish, then reset it or reboot the host; what is wrong: whirr health"},
-    {FINDING_ROW_REMAP, "Let the work on it finish, then reset it or reboot the host; what is wrong: whirr health"},
-    {FINDING_RETIRED_PAGES, "Reboot the host when it suits; what is wrong: whirr health"},
-    {FINDING_XID, "What the error means, and what to do: whirr health"},
-    {FINDING_DRIVER_FAULT, "Check the kernel log around that time: sudo dmesg"},
-    {FINDING_SLOWDOWN, "Check the power supply and its cables: the host or the board is asking the GPU to draw less."},
-    {FINDING_FAN_BY_HAND, "Set the fan back to automatic in the tool that set it."},
-    {FINDING_COOLING, "Clean the fans and filters; if that doesn't help, have the thermal paste renewed."},
-    {FINDING_THROTTLE_SOON, "Check the airflow before it throttles: whirr forecast"},
-    {FINDING_VRAM_FULL_SOON, "Find out what keeps growing before the memory is full: whirr forecast"},
-    {FINDING_DIED_MEMORY_FULL,
-     "Look for an out-of-memory error in the program's own log; a smaller batch, model or context needs less."},
-    {FINDING_MEMORY_UNOWNED,
-     "Look for a program that was killed, or a container whose processes can't be seen from here: sudo whirr ps"},
-    {FINDING_MEMORY_SPILLED, "Use a smaller model or context, or unload what is not needed: whirr ps"},
-    {FINDING_PCIE_LINK, "Power off the host and reseat the GPU and its riser; check the slot and its BIOS settings."},
-    {FINDING_PCIE_REPLAYS, "Power off the host and reseat the GPU and its riser."},
-    {FINDING_PCIE_ERRORS, "Power off the host and reseat the GPU and its riser; which errors: aer_dev_* of its PCI device."},
-    {FINDING_INFINIBAND, "Check its cable and the switch: ibstat"},
-    {FINDING_ON_BATTERY, "Connect the power supply: on battery a GPU gets less power."},
-    {FINDING_CPU_CLOCKS_LOW, "Choose another governor: sudo cpupower frequency-set -g schedutil"},
-    {FINDING_NVLINK, "Check the bridge or fabric between GPUs and the kernel log; a reset may bring the link back."},
-    {FINDING_CLOCKS_LOW, "Reset fixed clocks to their default, and check the power supply or battery."},
-    {FINDING_STRAGGLER, "See what limits each of its ranks: whirr ps --sort job"},
-    {FINDING_RANKS_WAIT,
-     "Look into the logs of its ranks: a rank that failed, or a collective that not all of them call, leaves them waiting."},
-    {FINDING_SERVER_SILENT, "Look into its log."},
-    {FINDING_PREEMPTIONS,
-     "Let it work on fewer requests at once (vLLM: --max-num-seqs), or give its cache more memory (--gpu-memory-utilization)."},
-    {FINDING_KV_CACHE_FULL, "Give its cache more memory (vLLM: --gpu-memory-utilization), limit the context (--max-model-len), or "
-                            "start a second server: whirr fit"},
-    {FINDING_REQUESTS_QUEUE, "Start a second server, or a smaller model, where there is room: whirr fit"},
-    {FINDING_MODEL_SLOW, "Compare what limits it now and before: whirr history; a lower power limit, heat, another program "
-                         "on the GPU or new settings of the server may be the cause."},
-    {FINDING_MODEL_UNUSED,
-     "Let the guard unload it while no requests come, and load it for the next request: idle_after of a worker, whirr "
-     "guard run --idle-after 20m"},
-    {FINDING_NO_WORK_DONE, "Look at what the program waits for: whirr watch"},
-    {FINDING_HEAT_LIMIT, "Check airflow, fans and filters."},
-    {FINDING_MEMORY_HOT, "Cool the memory: lower the memory clock or power limit, check its thermal pads."},
-    {FINDING_FAN_STOPPED, "Stop the work until the fan turns again; check its cable, for a blocked blade, and the fan setting."},
-    {FINDING_FAN_FAILING,
-     "Check the fan for dust, a blocked blade, a worn bearing, and its cable; replace it if that doesn't help."},
-};
-
 /* What an XID asks for depends on its number, which the headline begins with. */
 static const char *advice_for(const struct finding *f)
 {
@@ -75,10 +24,7 @@ static const char *advice_for(const struct finding *f)
         return fault_action(xid->class);
     if (f->code == FINDING_NVLINK && strstr(f->headline, "fabric"))
         return "Check that the Fabric Manager is running: systemctl status '*fabricmanager*'";
-    for (size_t i = 0; i < ARRAY_LEN(own); i++)
-        if (own[i].code == f->code)
-            return own[i].advice;
-    return NULL;
+    return remedy_of(f->code);
 }
 
 /* What can't be told of an effect without a root: what is left, and not ruled out. */
@@ -199,16 +145,6 @@ static void view_causes(const struct facts *f, struct why_part *part)
     free(v);
 }
 
-static void insert_suggestion(struct why_part *part, size_t at, const char *advice)
-{
-    size_t kept = MIN_OF(part->suggestion_count, (size_t)WHY_SUGGESTIONS_MAX - 1);
-    if (at > kept || suggest_has(part, advice))
-        return;
-    memmove(part->suggestions[at + 1], part->suggestions[at], (kept - at) * sizeof part->suggestions[0]);
-    snprintf(part->suggestions[at], sizeof part->suggestions[at], "%s", advice);
-    part->suggestion_count = kept + 1;
-}
-
 /* What the answer says already. */
 static bool is_said(const struct facts *f, const struct why_part *part, const struct finding *found)
 {
@@ -288,7 +224,7 @@ void answer_findings(const struct facts *f, struct why_part *part)
         else if (!found->is_effect && found->severity >= SEVERITY_WARNING)
             join_headline(part, found);
         if (!found->is_effect)
-            insert_suggestion(part, added++, advice_for(found));
+            suggest_insert(part, added++, advice_for(found));
     }
     view_causes(f, part);
 }

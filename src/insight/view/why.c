@@ -3,11 +3,15 @@
  */
 #include "insight/view/why.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "insight/area/job.h"
 #include "insight/view/answer.h"
+#include "model/job.h"
 
 const char *why_calm(const struct snapshot *s, int only)
 {
@@ -35,6 +39,145 @@ enum severity why_severity(const struct why *why)
     const struct finding *first = verdict_main(why->verdict);
     return first ? first->severity : SEVERITY_INFO;
 }
+
+/* ---- the host: the GPU that matters most, and a word on the others ---- */
+
+enum answer_kind {
+    KIND_FAN,
+    KIND_LOST,
+    KIND_ERROR,
+    KIND_LATE,
+    KIND_WAITING,
+    KIND_BUSY,
+    KIND_LIGHT,
+    KIND_WARM,
+    KIND_COOLING,
+    KIND_AWAKE,
+    KIND_FAST_FAN,
+    KIND_UNKNOWN,
+    KIND_IDLE,
+    KIND_ASLEEP,
+    KIND_COUNT
+};
+
+/* "GPU 1 is ...", in the order in which they are said: what is wrong first. */
+static const char *const states[KIND_COUNT] = {"without a working fan",
+                                               "lost",
+                                               "unreadable",
+                                               "late",
+                                               "waiting",
+                                               "busy",
+                                               "lightly loaded",
+                                               "warm",
+                                               "cooling down",
+                                               "kept from idling",
+                                               "loud by a setting",
+                                               "unclear",
+                                               "idle",
+                                               "asleep"};
+
+static enum answer_kind answer_host_kind_of(const struct why_part *part)
+{
+    if (part->waits)
+        return KIND_WAITING;
+    bool light = part->activity.code == ACTIVITY_LIGHTLY_LOADED;
+    switch (part->causes[0].code) {
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD:
+    case FINDING_VIDEO_LOAD:
+    case FINDING_SHARED_LOAD:
+    case FINDING_INSTANCE_LOAD:
+    case FINDING_MINING:
+    case FINDING_MEMORY_TRAFFIC:
+    case FINDING_POWER_LIMIT:
+    case FINDING_HIDDEN_LOAD:
+    case FINDING_LOADING: return light ? KIND_LIGHT : KIND_BUSY;
+    case FINDING_NO_WORK_DONE:
+    case FINDING_RANKS_WAIT: return KIND_WAITING;
+    case FINDING_STRAGGLER: return KIND_LATE;
+    case FINDING_FAN_STOPPED:
+    case FINDING_FAN_FAILING: return KIND_FAN;
+    case FINDING_RECENT_LOAD: return KIND_COOLING;
+    case FINDING_CONTEXT_HELD:
+    case FINDING_DISPLAY:
+    case FINDING_CLOCKS_HELD: return KIND_AWAKE;
+    case FINDING_FAN_SETTING: return KIND_FAST_FAN;
+    case FINDING_NOTHING_UNUSUAL: return light ? KIND_LIGHT : KIND_IDLE;
+    case FINDING_CANNOT_KNOW: return KIND_UNKNOWN;
+    case FINDING_ASLEEP: return KIND_ASLEEP;
+    case FINDING_LOST: return KIND_LOST;
+    case FINDING_ERROR: return KIND_ERROR;
+    default: return KIND_WARM;
+    }
+}
+
+/* The position of the GPU that the first finding is about; 0 where none is about a GPU. */
+static size_t main_of(const struct why *why)
+{
+    for (size_t i = 0; i < why->verdict->count; i++)
+        for (size_t k = 0; k < why->gpu_count; k++)
+            if (why->gpus[k].gpu_index == why->verdict->findings[i].gpu_index)
+                return k;
+    return 0;
+}
+
+/* "GPU 1 is lost.", "GPUs 1, 4, and 5 are also busy.", "The other 7 GPUs are idle." */
+static void say_kind(struct text *s, const struct snapshot *now, const struct why *why, enum answer_kind kind, bool over)
+{
+    enum { NAMED = 4 };
+    size_t main = why->main, count = 0, others = why->gpu_count - 1, said = 0;
+    bool simulated = true;
+    for (size_t i = 0; i < why->gpu_count; i++)
+        if (i != main && answer_host_kind_of(&why->gpus[i]) == kind) {
+            count++;
+            simulated &= now->gpus[i].simulated;
+        }
+    if (!count)
+        return;
+    const char *gpu = simulated ? "simulated GPU" : "GPU", *also = answer_host_kind_of(&why->gpus[main]) == kind ? "also " : "";
+    const char *is = over ? "was" : "is", *are = over ? "were" : "are";
+    if (count == others && count > 1) {
+        text_append(s, " The other %zu %ss %s %s%s.", count, gpu, are, also, states[kind]);
+        return;
+    }
+    if (count > NAMED) {
+        text_append(s, " %zu other %ss %s %s%s.", count, gpu, are, also, states[kind]);
+        return;
+    }
+    char list[96] = "";
+    struct text names = TEXT(list);
+    for (size_t i = 0; i < why->gpu_count; i++)
+        if (i != main && answer_host_kind_of(&why->gpus[i]) == kind) {
+            text_append(&names, "%s%d",
+                        said == 0           ? ""
+                        : said + 1 == count ? count > 2 ? ", and " : " and "
+                                            : ", ",
+                        why->gpus[i].gpu_index);
+            said++;
+        }
+    text_append(s, " %s%s %s %s %s%s.", simulated ? "Simulated GPU" : "GPU", count > 1 ? "s" : "", list, count > 1 ? are : is, also,
+                states[kind]);
+}
+
+static void answer_host(const struct snapshot *now, struct why *why, bool over)
+{
+    struct text s = TEXT(why->answer);
+    if (why->machine.cause_count)
+        str_copy(why->machine.answer, sizeof why->machine.answer, str_from(why->machine.causes[0].text));
+    if (!why->gpu_count) {
+        text_append(&s, "%s", why->machine.answer);
+        return;
+    }
+    why->main = main_of(why);
+    str_copy(why->answer, sizeof why->answer, str_from(why->gpus[why->main].answer));
+    s.len = strlen(why->answer);
+    if (why->machine.cause_count)
+        text_append(&s, " %s", why->machine.answer);
+    for (size_t kind = 0; kind < KIND_COUNT; kind++)
+        say_kind(&s, now, why, (enum answer_kind)kind, over);
+}
+
+/* ---- all of it ---- */
 
 static void answer(const struct facts *f, struct why_part *part)
 {
@@ -94,4 +237,90 @@ void why_free(struct why *why)
         return;
     verdict_free(why->verdict);
     free(why);
+}
+
+/* ---- narrowed down to the GPUs of one job, or to one ---- */
+
+static bool is_of_job(const struct gpu *gpu, const void *id)
+{
+    char own[PROCESS_CONTAINER_NAME_SIZE];
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        process_job_id(&gpu->processes[i], own, sizeof own);
+        if (strcmp(own, id) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void keep_findings(struct verdict *v, const struct snapshot *part)
+{
+    size_t kept = 0, looked = 0;
+    for (size_t i = 0; i < v->count; i++)
+        for (size_t g = 0; g < part->gpu_count; g++)
+            if (v->findings[i].gpu_index == part->gpus[g].index) {
+                v->findings[kept++] = v->findings[i];
+                break;
+            }
+    for (size_t i = 0; i < v->gpu_count; i++)
+        for (size_t g = 0; g < part->gpu_count; g++)
+            if (v->gpus[i].gpu_index == part->gpus[g].index) {
+                v->gpus[looked++] = v->gpus[i];
+                break;
+            }
+    v->count = kept;
+    v->gpu_count = looked;
+}
+
+static bool is_at(const struct gpu *gpu, const void *index)
+{
+    return gpu->index == *(const int *)index;
+}
+
+static int narrow(const struct snapshot *now, const struct why *why, bool (*belongs)(const struct gpu *gpu, const void *to),
+                  const void *to, const struct snapshot **ret_now, struct why **ret)
+{
+    size_t kept = 0;
+    struct snapshot *part = snapshot_copy(now);
+    struct why *own = calloc(1, sizeof *own + why->gpu_count * sizeof own->gpus[0]);
+    int rc = part && own ? 0 : -ENOMEM;
+    if (rc == 0) {
+        memcpy(own, why, sizeof *own);
+        own->verdict = verdict_copy(why->verdict);
+        rc = own->verdict ? 0 : -ENOMEM;
+    }
+    for (size_t i = 0; rc == 0 && i < part->gpu_count; i++) {
+        if (i >= why->gpu_count || !belongs(&part->gpus[i], to)) {
+            gpu_done(&part->gpus[i]);
+            continue;
+        }
+        own->gpus[kept] = why->gpus[i];
+        part->gpus[kept++] = part->gpus[i];
+    }
+    if (rc == 0) {
+        part->gpu_count = own->gpu_count = kept;
+        rc = kept ? 0 : -ENOENT;
+    }
+    if (rc < 0) {
+        snapshot_unref(part);
+        why_free(own);
+        return rc;
+    }
+    keep_findings(own->verdict, part);
+    if (part->verdict)
+        keep_findings(part->verdict, part);
+    own->machine = (struct why_part){.gpu_index = -1};
+    answer_host(part, own, false);
+    *ret_now = part;
+    *ret = own;
+    return 0;
+}
+
+int why_of_job(const struct snapshot *now, const struct why *why, const char *id, const struct snapshot **ret_now, struct why **ret)
+{
+    return narrow(now, why, is_of_job, id, ret_now, ret);
+}
+
+int why_of_gpu(const struct snapshot *now, const struct why *why, int index, const struct snapshot **ret_now, struct why **ret)
+{
+    return narrow(now, why, is_at, &index, ret_now, ret);
 }

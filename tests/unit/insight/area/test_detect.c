@@ -95,7 +95,7 @@ static void memory_without_an_owner_is_found(void **state)
 {
     (void)state;
     struct look l = left_over();
-    FINDS(&l, detect_memory, FINDING_MEMORY_UNOWNED, "21");
+    FINDS(&l, area_memory.find, FINDING_MEMORY_UNOWNED, "21");
 }
 
 static void memory_of_a_process_that_just_ended_is_still_being_freed(void **state)
@@ -106,13 +106,13 @@ static void memory_of_a_process_that_just_ended_is_still_being_freed(void **stat
         l.past.ended_count = 1;
         l.past.ended[0].gpu_index = 0;
         l.past.ended[0].missed_at.ms = l.s->taken_at.ms - ago_s * 1000;
-        assert_int_equal(found(&l, detect_memory, FINDING_MEMORY_UNOWNED) != NULL, ago_s == 30);
+        assert_int_equal(found(&l, area_memory.find, FINDING_MEMORY_UNOWNED) != NULL, ago_s == 30);
     }
     struct look l = left_over(); /* on another GPU */
     l.past.ended_count = 1;
     l.past.ended[0].gpu_index = 1;
     l.past.ended[0].missed_at.ms = l.s->taken_at.ms - 1000;
-    assert_non_null(found(&l, detect_memory, FINDING_MEMORY_UNOWNED));
+    assert_non_null(found(&l, area_memory.find, FINDING_MEMORY_UNOWNED));
 }
 
 static void memory_is_owned_where_owners_cannot_be_listed(void **state)
@@ -120,19 +120,19 @@ static void memory_is_owned_where_owners_cannot_be_listed(void **state)
     (void)state;
     struct look l = left_over();
     l.gpu->processes_state = READING_DENIED;
-    assert_null(found(&l, detect_memory, FINDING_MEMORY_UNOWNED));
+    assert_null(found(&l, area_memory.find, FINDING_MEMORY_UNOWNED));
     l = left_over();
     l.gpu->processes_hidden = 1;
-    assert_null(found(&l, detect_memory, FINDING_MEMORY_UNOWNED));
+    assert_null(found(&l, area_memory.find, FINDING_MEMORY_UNOWNED));
     l = left_over();
     add_process(&l, 7, "python3", 0)->mem_bytes = reading_absent(READING_UNSUPPORTED);
-    assert_null(found(&l, detect_memory, FINDING_MEMORY_UNOWNED));
+    assert_null(found(&l, area_memory.find, FINDING_MEMORY_UNOWNED));
     l = left_over();
     l.gpu->util_permille = reading_ok(900); /* it computes, and nothing is listed */
-    assert_null(found(&l, detect_memory, FINDING_MEMORY_UNOWNED));
+    assert_null(found(&l, area_memory.find, FINDING_MEMORY_UNOWNED));
     l = left_over();
     add_process(&l, 7, "python3", 19 * GIB);
-    assert_null(found(&l, detect_memory, FINDING_MEMORY_UNOWNED));
+    assert_null(found(&l, area_memory.find, FINDING_MEMORY_UNOWNED));
 }
 
 static void memory_that_the_driver_reserves_needs_no_owner(void **state)
@@ -141,7 +141,7 @@ static void memory_that_the_driver_reserves_needs_no_owner(void **state)
     struct look l = left_over();
     l.gpu->mem_free_bytes = reading_ok(59 * GIB);
     l.gpu->mem_reserved_bytes = reading_ok(20 * GIB);
-    assert_null(found(&l, detect_memory, FINDING_MEMORY_UNOWNED));
+    assert_null(found(&l, area_memory.find, FINDING_MEMORY_UNOWNED));
 }
 
 static void memory_that_moved_to_the_host_is_found(void **state)
@@ -150,14 +150,14 @@ static void memory_that_moved_to_the_host_is_found(void **state)
     struct look l = busy();
     l.gpu->gtt_used_bytes = reading_ok(6 * GIB);
     l.gpu->mem_used_bytes = reading_ok(79 * GIB);
-    FINDS(&l, detect_memory, FINDING_MEMORY_SPILLED, "6");
+    FINDS(&l, area_memory.find, FINDING_MEMORY_SPILLED, "6");
     l = busy(); /* there is room: what is there was put there on purpose */
     l.gpu->gtt_used_bytes = reading_ok(6 * GIB);
-    assert_null(found(&l, detect_memory, FINDING_MEMORY_SPILLED));
+    assert_null(found(&l, area_memory.find, FINDING_MEMORY_SPILLED));
     l = busy();
     l.gpu->gtt_used_bytes = reading_ok(GIB / 2);
     l.gpu->mem_used_bytes = reading_ok(79 * GIB);
-    assert_null(found(&l, detect_memory, FINDING_MEMORY_SPILLED));
+    assert_null(found(&l, area_memory.find, FINDING_MEMORY_SPILLED));
 }
 
 /* ---- model servers ---- */
@@ -177,25 +177,25 @@ static void a_full_cache_is_found_while_requests_wait(void **state)
 {
     (void)state;
     struct look l = serving(30, 2, 990);
-    FINDS(&l, detect_serving, FINDING_KV_CACHE_FULL, "full (99%), and 2 requests wait");
+    FINDS(&l, area_serving.find, FINDING_KV_CACHE_FULL, "full (99%), and 2 requests wait");
     l = serving(30, 0, 990); /* full, and enough for all */
-    assert_null(found(&l, detect_serving, FINDING_KV_CACHE_FULL));
+    assert_null(found(&l, area_serving.find, FINDING_KV_CACHE_FULL));
     l = serving(30, 2, 700);
-    assert_null(found(&l, detect_serving, FINDING_KV_CACHE_FULL));
+    assert_null(found(&l, area_serving.find, FINDING_KV_CACHE_FULL));
     l = serving(30, 2, 990);
     l.gpu->processes[0].requests_waiting = reading_absent(READING_UNSUPPORTED);
-    assert_null(found(&l, detect_serving, FINDING_KV_CACHE_FULL));
+    assert_null(found(&l, area_serving.find, FINDING_KV_CACHE_FULL));
 }
 
 static void a_queue_is_found_where_more_wait_than_run(void **state)
 {
     (void)state;
     struct look l = serving(4, 9, 300);
-    FINDS(&l, detect_serving, FINDING_REQUESTS_QUEUE, "9 requests wait at vllm, which is working on 4");
+    FINDS(&l, area_serving.find, FINDING_REQUESTS_QUEUE, "9 requests wait at vllm, which is working on 4");
     l = serving(16, 9, 300);
-    assert_null(found(&l, detect_serving, FINDING_REQUESTS_QUEUE));
+    assert_null(found(&l, area_serving.find, FINDING_REQUESTS_QUEUE));
     l = serving(1, 3, 300);
-    assert_null(found(&l, detect_serving, FINDING_REQUESTS_QUEUE));
+    assert_null(found(&l, area_serving.find, FINDING_REQUESTS_QUEUE));
 }
 
 static void interrupted_requests_and_silence_are_found(void **state)
@@ -203,16 +203,16 @@ static void interrupted_requests_and_silence_are_found(void **state)
     (void)state;
     struct look l = serving(30, 2, 600);
     l.gpu->processes[0].preempted_milli = reading_ok(2000);
-    FINDS(&l, detect_serving, FINDING_PREEMPTIONS, "interrupts 120 requests a minute");
+    FINDS(&l, area_serving.find, FINDING_PREEMPTIONS, "interrupts 120 requests a minute");
     l = serving(30, 2, 600);
     l.gpu->processes[0].preempted_milli = reading_ok(0);
-    assert_null(found(&l, detect_serving, FINDING_PREEMPTIONS));
+    assert_null(found(&l, area_serving.find, FINDING_PREEMPTIONS));
     l = serving(30, 2, 600);
     l.gpu->processes[0].tokens_milli = reading_absent(READING_FAILED);
-    FINDS(&l, detect_serving, FINDING_SERVER_SILENT, "vllm has stopped answering");
+    FINDS(&l, area_serving.find, FINDING_SERVER_SILENT, "vllm has stopped answering");
     l = serving(30, 2, 600);
     l.gpu->processes[0].tokens_milli = reading_absent(READING_UNSUPPORTED); /* it never said anything */
-    assert_null(found(&l, detect_serving, FINDING_SERVER_SILENT));
+    assert_null(found(&l, area_serving.find, FINDING_SERVER_SILENT));
 }
 
 /* ---- clocks ---- */
@@ -229,12 +229,12 @@ static void low_clocks_under_load_say_what_holds_them(void **state)
     (void)state;
     struct look l = slow();
     l.gpu->throttle_bits = reading_ok(THROTTLE_APP_CLOCKS);
-    FINDS(&l, detect_clocks, FINDING_CLOCKS_LOW, "locked");
+    FINDS(&l, area_clocks.find, FINDING_CLOCKS_LOW, "locked");
     l = slow();
     l.gpu->pstate = reading_ok(8);
-    FINDS(&l, detect_clocks, FINDING_CLOCKS_LOW, "P8");
+    FINDS(&l, area_clocks.find, FINDING_CLOCKS_LOW, "P8");
     l = slow();
-    FINDS(&l, detect_clocks, FINDING_CLOCKS_LOW, "420 of 1980 MHz");
+    FINDS(&l, area_clocks.find, FINDING_CLOCKS_LOW, "420 of 1980 MHz");
 }
 
 static void memory_in_an_idle_state_is_found_under_load(void **state)
@@ -243,11 +243,11 @@ static void memory_in_an_idle_state_is_found_under_load(void **state)
     struct look l = busy();
     l.gpu->clock_memory_max_khz = reading_ok(10501000);
     l.gpu->clock_memory_khz = reading_ok(405000);
-    FINDS(&l, detect_clocks, FINDING_CLOCKS_LOW, "its memory is at 405 of 10501 MHz");
+    FINDS(&l, area_clocks.find, FINDING_CLOCKS_LOW, "its memory is at 405 of 10501 MHz");
     l = busy();
     l.gpu->clock_memory_max_khz = reading_ok(10501000);
     l.gpu->clock_memory_khz = reading_ok(10251000);
-    assert_null(found(&l, detect_clocks, FINDING_CLOCKS_LOW));
+    assert_null(found(&l, area_clocks.find, FINDING_CLOCKS_LOW));
 }
 
 static void low_clocks_have_other_reasons(void **state)
@@ -255,15 +255,15 @@ static void low_clocks_have_other_reasons(void **state)
     (void)state;
     struct look l = slow();
     l.gpu->util_permille = reading_ok(300);
-    assert_null(found(&l, detect_clocks, FINDING_CLOCKS_LOW));
+    assert_null(found(&l, area_clocks.find, FINDING_CLOCKS_LOW));
     l = slow();
     l.gpu->throttle_bits = reading_ok(THROTTLE_HW_THERMAL); /* which is the trouble; these clocks only take calm away */
-    FINDS(&l, detect_clocks, FINDING_CLOCKS_LOW, "a limit holds it there");
+    FINDS(&l, area_clocks.find, FINDING_CLOCKS_LOW, "a limit holds it there");
     l = slow();
     l.gpu->power_mw = reading_ok(699000);
-    FINDS(&l, detect_clocks, FINDING_CLOCKS_LOW, "a limit holds it there");
+    FINDS(&l, area_clocks.find, FINDING_CLOCKS_LOW, "a limit holds it there");
     l = busy();
-    assert_null(found(&l, detect_clocks, FINDING_CLOCKS_LOW));
+    assert_null(found(&l, area_clocks.find, FINDING_CLOCKS_LOW));
 }
 
 /* ---- fan ---- */
@@ -283,13 +283,13 @@ static void a_fan_set_by_hand_is_found_where_it_is_too_slow(void **state)
 {
     (void)state;
     struct look l = by_hand(300, 87000, "manual");
-    FINDS(&l, detect_fan, FINDING_FAN_BY_HAND, "30%");
+    FINDS(&l, area_fan.find, FINDING_FAN_BY_HAND, "30%");
     l = by_hand(300, 87000, "automatic");
-    assert_null(found(&l, detect_fan, FINDING_FAN_BY_HAND));
+    assert_null(found(&l, area_fan.find, FINDING_FAN_BY_HAND));
     l = by_hand(300, 60000, "manual");
-    assert_null(found(&l, detect_fan, FINDING_FAN_BY_HAND));
+    assert_null(found(&l, area_fan.find, FINDING_FAN_BY_HAND));
     l = by_hand(900, 87000, "manual");
-    assert_null(found(&l, detect_fan, FINDING_FAN_BY_HAND));
+    assert_null(found(&l, area_fan.find, FINDING_FAN_BY_HAND));
 }
 
 /* ---- links ---- */
@@ -299,20 +299,20 @@ static void a_narrow_link_is_found_under_load(void **state)
     (void)state;
     struct look l = busy();
     l.gpu->pcie_width = reading_ok(4);
-    FINDS(&l, detect_link, FINDING_PCIE_LINK, "4 of 16");
+    FINDS(&l, area_link.find, FINDING_PCIE_LINK, "4 of 16");
     l = busy(); /* one lane may be why it works so little */
     l.gpu->util_permille = reading_ok(150);
     l.gpu->pcie_width = reading_ok(1);
-    FINDS(&l, detect_link, FINDING_PCIE_LINK, "1 of 16");
+    FINDS(&l, area_link.find, FINDING_PCIE_LINK, "1 of 16");
     l = idle(); /* lanes do not rest, and it is known before work begins */
     l.gpu->pcie_width = reading_ok(4);
-    FINDS(&l, detect_link, FINDING_PCIE_LINK, "4 of 16");
+    FINDS(&l, area_link.find, FINDING_PCIE_LINK, "4 of 16");
     l = idle(); /* but in laptops they do */
     snprintf(l.gpu->id.name, sizeof l.gpu->id.name, "NVIDIA GeForce RTX 4070 Laptop GPU");
     l.gpu->pcie_width = reading_ok(4);
-    assert_null(found(&l, detect_link, FINDING_PCIE_LINK));
+    assert_null(found(&l, area_link.find, FINDING_PCIE_LINK));
     l = busy();
-    assert_null(found(&l, detect_link, FINDING_PCIE_LINK));
+    assert_null(found(&l, area_link.find, FINDING_PCIE_LINK));
 }
 
 static void a_gpu_outside_of_the_fabric_is_found(void **state)
@@ -320,10 +320,10 @@ static void a_gpu_outside_of_the_fabric_is_found(void **state)
     (void)state;
     struct look l = busy();
     l.gpu->fabric_ready = reading_ok(0);
-    FINDS(&l, detect_link, FINDING_NVLINK, "fabric");
+    FINDS(&l, area_link.find, FINDING_NVLINK, "fabric");
     l = busy();
     l.gpu->fabric_ready = reading_ok(1);
-    assert_null(found(&l, detect_link, FINDING_NVLINK));
+    assert_null(found(&l, area_link.find, FINDING_NVLINK));
 }
 
 /* The links of GPU 0 and of a second GPU beside it. */
@@ -348,17 +348,17 @@ static void fewer_links_than_a_sibling_are_found(void **state)
 {
     (void)state;
     struct look l = linked(17, 18, "NVIDIA H200");
-    FINDS(&l, detect_link, FINDING_NVLINK, "17 of 18 links");
+    FINDS(&l, area_link.find, FINDING_NVLINK, "17 of 18 links");
     l = linked(18, 18, "NVIDIA H200");
-    assert_null(found(&l, detect_link, FINDING_NVLINK));
+    assert_null(found(&l, area_link.find, FINDING_NVLINK));
     l = linked(18, 17, "NVIDIA H200"); /* that is the other one's finding */
-    assert_null(found(&l, detect_link, FINDING_NVLINK));
+    assert_null(found(&l, area_link.find, FINDING_NVLINK));
     l = linked(0, 4, "NVIDIA H200"); /* a bridge joins two */
-    FINDS(&l, detect_link, FINDING_NVLINK, "0 of 4 links");
+    FINDS(&l, area_link.find, FINDING_NVLINK, "0 of 4 links");
     l = linked(0, 0, "NVIDIA H200"); /* without a bridge */
-    assert_null(found(&l, detect_link, FINDING_NVLINK));
+    assert_null(found(&l, area_link.find, FINDING_NVLINK));
     l = linked(12, 18, "NVIDIA A100"); /* of another kind */
-    assert_null(found(&l, detect_link, FINDING_NVLINK));
+    assert_null(found(&l, area_link.find, FINDING_NVLINK));
 }
 
 /* ---- trust ---- */
@@ -369,24 +369,24 @@ static void utilization_without_work_is_found(void **state)
     struct look l = busy();
     l.gpu->sm_active_permille = reading_ok(10);
     l.gpu->power_mw = reading_ok(122000); /* as a kernel that waits draws on this GPU */
-    FINDS(&l, detect_trust, FINDING_NO_WORK_DONE, "waiting inside a kernel");
+    FINDS(&l, area_trust.find, FINDING_NO_WORK_DONE, "waiting inside a kernel");
     l = busy();
     l.gpu->sm_active_permille = reading_ok(10);
     l.gpu->graphics_active_permille = reading_ok(5);
     l.gpu->power_mw = reading_ok(130000);
-    FINDS(&l, detect_trust, FINDING_NO_WORK_DONE, "only with copies");
+    FINDS(&l, area_trust.find, FINDING_NO_WORK_DONE, "only with copies");
     l = busy(); /* 400 W are work: the counters are of a moment before it began */
     l.gpu->sm_active_permille = reading_ok(10);
-    assert_null(found(&l, detect_trust, FINDING_NO_WORK_DONE));
+    assert_null(found(&l, area_trust.find, FINDING_NO_WORK_DONE));
     l = busy();
     l.gpu->sm_active_permille = reading_ok(600);
-    assert_null(found(&l, detect_trust, FINDING_NO_WORK_DONE));
+    assert_null(found(&l, area_trust.find, FINDING_NO_WORK_DONE));
     l = busy();
-    assert_null(found(&l, detect_trust, FINDING_NO_WORK_DONE));
+    assert_null(found(&l, area_trust.find, FINDING_NO_WORK_DONE));
     l = busy();
     l.gpu->sm_active_permille = reading_ok(10);
     l.gpu->encoder_permille = reading_ok(800);
-    assert_null(found(&l, detect_trust, FINDING_NO_WORK_DONE));
+    assert_null(found(&l, area_trust.find, FINDING_NO_WORK_DONE));
 }
 
 /* Full utilization at little power, for so long; no counter tells what the units do. */
@@ -407,11 +407,11 @@ static void power_that_contradicts_the_utilization_is_found(void **state)
 {
     (void)state;
     struct look l = cheap_load(120000, 90000);
-    FINDS(&l, detect_trust, FINDING_NO_WORK_DONE, "only 90 W");
+    FINDS(&l, area_trust.find, FINDING_NO_WORK_DONE, "only 90 W");
     l = cheap_load(20000, 90000); /* drivers average power: it may still follow */
-    assert_null(found(&l, detect_trust, FINDING_NO_WORK_DONE));
+    assert_null(found(&l, area_trust.find, FINDING_NO_WORK_DONE));
     l = cheap_load(120000, 300000);
-    assert_null(found(&l, detect_trust, FINDING_NO_WORK_DONE));
+    assert_null(found(&l, area_trust.find, FINDING_NO_WORK_DONE));
 }
 
 /* ---- work ---- */
@@ -423,7 +423,7 @@ static const char *cause_text(struct look *l, enum finding_code code, int32_t *p
     struct facts f;
     struct why_part part = {0};
     facts_collect(&f, l->s, l->gpu, &l->past);
-    rules_work(&f, &part);
+    area_work.weigh(&f, &part);
     const struct why_cause *cause = find_cause(&part, code);
     snprintf(text, sizeof text, "%s", cause ? cause->text : "");
     *pid = cause ? cause->pid : 0;
@@ -513,33 +513,33 @@ static void the_odd_one_out_of_siblings_is_named(void **state)
 {
     (void)state;
     struct look l = four();
-    assert_null(found(&l, detect_siblings, FINDING_CLOCKS_LOW));
+    assert_null(found(&l, area_siblings.find, FINDING_CLOCKS_LOW));
     l = four();
     l.gpu->clock_graphics_khz = reading_ok(1200000);
     l.gpu->power_mw = reading_ok(250000);
-    FINDS(&l, detect_siblings, FINDING_CLOCKS_LOW, "3 others");
+    FINDS(&l, area_siblings.find, FINDING_CLOCKS_LOW, "3 others");
     l = four(); /* they draw less: they wait, and run faster for it */
     l.gpu->clock_graphics_khz = reading_ok(1200000);
     for (size_t i = 0; i < 3; i++)
         l.s->gpus[i].power_mw = reading_ok(120000);
-    assert_null(found(&l, detect_siblings, FINDING_CLOCKS_LOW));
+    assert_null(found(&l, area_siblings.find, FINDING_CLOCKS_LOW));
     l = four(); /* what is not read compares nothing */
     l.gpu->clock_graphics_khz = reading_ok(1200000);
     l.gpu->power_mw = reading_absent(READING_UNSUPPORTED);
-    assert_null(found(&l, detect_siblings, FINDING_CLOCKS_LOW));
+    assert_null(found(&l, area_siblings.find, FINDING_CLOCKS_LOW));
     l = four(); /* of two, it is not known which is odd */
     l.gpu->clock_graphics_khz = reading_ok(1200000);
     l.gpu->power_mw = reading_ok(250000);
     snprintf(l.s->gpus[0].id.name, sizeof l.s->gpus[0].id.name, "NVIDIA L4");
     snprintf(l.s->gpus[1].id.name, sizeof l.s->gpus[1].id.name, "NVIDIA L4");
-    assert_null(found(&l, detect_siblings, FINDING_CLOCKS_LOW));
+    assert_null(found(&l, area_siblings.find, FINDING_CLOCKS_LOW));
     l = four();
     l.gpu->temp_mdegc = reading_ok(83000);
-    FINDS(&l, detect_siblings, FINDING_AIRFLOW, "3 others");
+    FINDS(&l, area_siblings.find, FINDING_AIRFLOW, "3 others");
     l = four();
     l.gpu->pcie_width = reading_ok(4);
     l.gpu->pcie_width_max = reading_absent(READING_UNSUPPORTED);
-    FINDS(&l, detect_siblings, FINDING_PCIE_LINK, "3 others");
+    FINDS(&l, area_siblings.find, FINDING_PCIE_LINK, "3 others");
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/area/limit_words.h"
+#include "insight/area/limit.h"
 #include "test.h"
 
 /* Percent, as the readings were noted; PCIe in GB/s, power in W. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "insight/fit/capacity_trend.h"
+#include "insight/fit/capacity.h"
 
 #include <stdio.h>
 

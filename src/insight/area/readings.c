@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/view/answer.h"
+#include "insight/area/area.h"
 
 /* ---- readings ---- */
 
@@ -188,4 +188,14 @@ void say_normal(struct text *s, const struct facts *f, const struct why_part *pa
         text_append(s, ", normal for this work: within 3%% of the clock that it can reach");
     else if (find_cause(part, FINDING_POWER_LIMIT))
         text_append(s, ", normal for this work: the limit that it was built for");
+}
+
+/* " (83 °C)"; "" where it is not known */
+const char *heat_words(const struct gpu *gpu, char out[SHORT_WORDS])
+{
+    int64_t temp;
+    out[0] = '\0';
+    if (reading_get(gpu->temp_mdegc, &temp))
+        snprintf(out, SHORT_WORDS, " (%lld °C)", words_whole(temp, 1000));
+    return out;
 }

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What areas make their findings of: causes with evidence, findings of one list, advice that is said once.
+ */
+#include "insight/area/area.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+/* ---- causes ---- */
+
+void cause_begin(struct cause_draft *d, struct why_part *part, enum finding_code code, double most)
+{
+    *d = (struct cause_draft){.part = part, .most = most};
+    d->cause.code = code;
+}
+
+void cause_process(struct cause_draft *d, const struct process *p)
+{
+    d->cause.pid = p->pid;
+    str_copy_clean(d->cause.process, sizeof d->cause.process, str_from(p->name));
+}
+
+static void add_evidence(struct why_cause *cause, const char *format, va_list args)
+{
+    if (cause->evidence_count == WHY_EVIDENCE_MAX)
+        return;
+    char *line = cause->evidence[cause->evidence_count++];
+    vsnprintf(line, WHY_LINE_SIZE, format, args);
+}
+
+void support(struct cause_draft *d, double weight, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    add_evidence(&d->cause, format, args);
+    va_end(args);
+    d->cause.confidence = 1 - (1 - d->cause.confidence) * (1 - weight);
+}
+
+void doubt(struct cause_draft *d, double factor, const char *format, ...)
+{
+    if (format) {
+        va_list args;
+        va_start(args, format);
+        add_evidence(&d->cause, format, args);
+        va_end(args);
+    }
+    d->cause.confidence *= factor;
+}
+
+void cause_end(struct cause_draft *d, const char *format, ...)
+{
+    struct why_part *part = d->part;
+    d->cause.confidence = MIN_OF(d->cause.confidence, d->most);
+    if (d->cause.confidence < CONFIDENCE_LEAST)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(d->cause.text, sizeof d->cause.text, format, args);
+    va_end(args);
+    /* Equal ones keep the order of the rules, so that the same facts always give the same list. */
+    size_t at = part->cause_count;
+    while (at > 0 && part->causes[at - 1].confidence < d->cause.confidence)
+        at--;
+    if (at == WHY_CAUSES_MAX)
+        return;
+    size_t kept = MIN_OF(part->cause_count, (size_t)WHY_CAUSES_MAX - 1);
+    memmove(&part->causes[at + 1], &part->causes[at], (kept - at) * sizeof part->causes[0]);
+    part->causes[at] = d->cause;
+    part->cause_count = kept + 1;
+}
+
+const struct why_cause *find_cause(const struct why_part *part, enum finding_code code)
+{
+    for (size_t i = 0; i < part->cause_count; i++)
+        if (part->causes[i].code == code)
+            return &part->causes[i];
+    return NULL;
+}
+
+double best_confidence(const struct why_part *part)
+{
+    return part->cause_count ? part->causes[0].confidence : 0;
+}
+
+void support_load(struct cause_draft *d, const struct facts *f, double weight)
+{
+    char since[SHORT_WORDS];
+    if (f->load_basis == BASIS_UTIL && f->past.steady_ms >= STEADY_LEAST_MS)
+        support(d, weight, "utilization %lld%%, without a break for %s", percent(f->load_permille),
+                words_duration(f->past.steady_ms, since));
+    else if (f->load_basis == BASIS_UTIL)
+        support(d, weight, "utilization %lld%%", percent(f->load_permille));
+    else if (f->load_basis == BASIS_PROCESSES)
+        support(d, weight * 0.8, "its processes together: %lld%%", percent(f->load_permille));
+}
+
+void support_power(struct cause_draft *d, const struct facts *f, double weight)
+{
+    int64_t power, limit;
+    if (!reading_get(f->gpu->power_mw, &power))
+        return;
+    if (reading_get(f->gpu->power_limit_mw, &limit) && limit > 0)
+        support(d, weight, "%lld W of %lld W", words_whole(power, 1000), words_whole(limit, 1000));
+    else
+        support(d, weight, "%lld W", words_whole(power, 1000));
+}
+
+void support_temperature(struct cause_draft *d, const struct facts *f, double weight)
+{
+    int64_t temp, limit;
+    if (!reading_get(f->gpu->temp_mdegc, &temp))
+        return;
+    if (reading_get(f->limit_mdegc, &limit) && limit > 0)
+        support(d, weight, "%lld °C, throttles at %lld °C", words_whole(temp, 1000), words_whole(limit, 1000));
+    else if (f->has_margin)
+        support(d, weight, "%lld °C, %lld °C below where it throttles", words_whole(temp, 1000),
+                words_whole(f->margin_mdegc, 1000));
+    else
+        support(d, weight, "%lld °C", words_whole(temp, 1000));
+}
+
+void support_fan(struct cause_draft *d, const struct facts *f, double weight)
+{
+    int64_t speed, rpm;
+    bool has_rpm = reading_get(f->gpu->fan_rpm, &rpm);
+    if (reading_get(f->gpu->fan_permille, &speed)) {
+        if (has_rpm)
+            support(d, weight, "fan %lld%% (%lld rpm)", percent(speed), (long long)rpm);
+        else
+            support(d, weight, "fan %lld%%", percent(speed));
+    } else if (has_rpm) {
+        support(d, weight, "fan %lld rpm", (long long)rpm);
+    } else if (f->fan == FAN_NONE) {
+        support(d, 0, "no fan of its own");
+    }
+}
+
+void support_calm(struct cause_draft *d, const struct facts *f, double weight)
+{
+    char since[SHORT_WORDS];
+    if (f->past.known && f->past.calm_ms >= CALM_LEAST_MS)
+        support(d, weight, "idle for the last %s", words_duration(f->past.calm_ms, since));
+}
+
+/* Several rules lean on the same calm past, or doubt themselves without one. */
+void weigh_past(struct cause_draft *d, const struct facts *f, double known, double unknown)
+{
+    support_calm(d, f, known);
+    if (!f->past.known)
+        doubt(d, unknown, "the minutes before are not known: work may just have ended");
+    double left = MAX_OF(f->past.ended_left, f->past.fell_left);
+    if (left > 0.1)
+        doubt(d, 1 - left, NULL);
+}
+
+bool recently_busy(const struct facts *f)
+{
+    return f->past.ended_left > 0.1 || f->past.fell_left > 0.1;
+}
+
+bool draws_little(const struct facts *f)
+{
+    return f->power == POWER_LOW || f->power == POWER_UNKNOWN;
+}
+
+/* ---- findings ---- */
+
+int collection_init(struct collection *c, const struct snapshot *now)
+{
+    size_t most = FINDINGS_PER_GPU * (now->gpu_count + 2);
+    *c = (struct collection){.now = now, .most = most, .verdict = verdict_new(now->gpu_count, most)};
+    return c->verdict ? 0 : -ENOMEM;
+}
+
+static struct finding *collect_find(struct collection *c, int gpu_index, enum finding_code code)
+{
+    return (struct finding *)verdict_find(c->verdict, gpu_index, code);
+}
+
+struct finding *collect_finding(struct collection *c, const struct finding *fresh)
+{
+    struct finding *known = collect_find(c, fresh->gpu_index, fresh->code);
+    if (!known) {
+        if (c->verdict->count == c->most)
+            return NULL;
+        c->verdict->findings[c->verdict->count] = *fresh;
+        return &c->verdict->findings[c->verdict->count++];
+    }
+    if (fresh->severity > known->severity) {
+        known->severity = fresh->severity;
+        memcpy(known->headline, fresh->headline, sizeof known->headline);
+    }
+    known->confidence = MAX_OF(known->confidence, fresh->confidence);
+    known->pid = known->pid ? known->pid : fresh->pid;
+    if (fresh->tense == TENSE_NOW) { /* over, and here again */
+        known->tense = TENSE_NOW;
+        known->until.ms = 0;
+    }
+    if (fresh->since.ms && (!known->since.ms || fresh->since.ms < known->since.ms))
+        known->since = fresh->since;
+    return known;
+}
+
+void collect(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity, double confidence,
+             int32_t pid, const char *format, ...)
+{
+    struct finding f = {.code = code,
+                        .severity = severity,
+                        .confidence = confidence,
+                        .gpu_index = gpu ? gpu->index : -1,
+                        .pid = pid,
+                        .tense = finding_usual_tense(code),
+                        .power_mw = gpu ? reading_or(gpu->power_mw, 0) : 0};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(f.headline, sizeof f.headline, format, args);
+    va_end(args);
+    collect_finding(c, &f);
+}
+
+/* Words that whirr's own sentences begin with: others are names of programs, or like XID and PCIe. */
+static bool begins_sentence(const char *text)
+{
+    static const char *const words[] = {"A",    "All",     "An",   "At",  "Displays", "Fan",  "It", "Its",  "More",
+                                        "None", "Nothing", "Some", "The", "Thermal",  "Work", "No", "Video"};
+    size_t len = strcspn(text, " ");
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strlen(words[i]) == len && strncmp(words[i], text, len) == 0)
+            return true;
+    return false;
+}
+
+/* "The fan has stopped." becomes "GPU 1: the fan has stopped". */
+void collect_sentence(struct collection *c, const struct gpu *gpu, int gpu_index, struct finding f, const char *text)
+{
+    char sentence[FINDING_HEADLINE_SIZE - 16];
+    const char *end = strstr(text, ". ");
+    size_t len = end ? (size_t)(end - text) : strlen(text);
+    while (len && text[len - 1] == '.')
+        len--;
+    str_copy(sentence, sizeof sentence, (struct str){text, len});
+    if (gpu_index < 0)
+        snprintf(f.headline, sizeof f.headline, "%s", sentence);
+    else {
+        if (begins_sentence(sentence))
+            sentence[0] = (char)(sentence[0] - 'A' + 'a');
+        snprintf(f.headline, sizeof f.headline, "GPU %d: %s", gpu_index, sentence);
+    }
+    f.gpu_index = gpu_index;
+    f.power_mw = gpu ? reading_or(gpu->power_mw, 0) : 0;
+    collect_finding(c, &f);
+}
+
+/* ---- what to do ---- */
+
+/* Two of them ask for the same where they say what to do in the same words, whatever reasons or commands follow. */
+static bool suggest_has(const struct why_part *part, const char *advice)
+{
+    size_t action = strcspn(advice, ".:;");
+    for (size_t i = 0; i < part->suggestion_count; i++)
+        if (strcspn(part->suggestions[i], ".:;") == action && strncmp(part->suggestions[i], advice, action) == 0)
+            return true;
+    return false;
+}
+
+void suggest_add(struct why_part *part, const char *format, ...)
+{
+    if (part->suggestion_count == WHY_SUGGESTIONS_MAX)
+        return;
+    char *line = part->suggestions[part->suggestion_count];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, WHY_LINE_SIZE, format, args);
+    va_end(args);
+    if (!suggest_has(part, line))
+        part->suggestion_count++;
+}
+
+void suggest_insert(struct why_part *part, size_t at, const char *advice)
+{
+    size_t kept = MIN_OF(part->suggestion_count, (size_t)WHY_SUGGESTIONS_MAX - 1);
+    if (at > kept || suggest_has(part, advice))
+        return;
+    memmove(part->suggestions[at + 1], part->suggestions[at], (kept - at) * sizeof part->suggestions[0]);
+    snprintf(part->suggestions[at], sizeof part->suggestions[at], "%s", advice);
+    part->suggestion_count = kept + 1;
+}
+
+static const struct {
+    enum finding_code code;
+    const char *advice;
+} own[] = {
+    {FINDING_ECC, "Stop all work on the GPU and reset it, or reboot the host; what is wrong: whirr health"},
+    {FINDING_DRIVER_VERDICT, "What the driver asks for, and what to do: whirr health"},
+    {FINDING_REPAIR, "Let the work on it finish, then reset it or reboot the host; what is wrong: whirr health"},
+    {FINDING_ROW_REMAP, "Let the work on it finish, then reset it or reboot the host; what is wrong: whirr health"},
+    {FINDING_RETIRED_PAGES, "Reboot the host when it suits; what is wrong: whirr health"},
+    {FINDING_XID, "What the error means, and what to do: whirr health"},
+    {FINDING_DRIVER_FAULT, "Check the kernel log around that time: sudo dmesg"},
+    {FINDING_SLOWDOWN, "Check the power supply and its cables: the host or the board is asking the GPU to draw less."},
+    {FINDING_FAN_BY_HAND, "Set the fan back to automatic in the tool that set it."},
+    {FINDING_COOLING, "Clean the fans and filters; if that doesn't help, have the thermal paste renewed."},
+    {FINDING_THROTTLE_SOON, "Check the airflow before it throttles: whirr forecast"},
+    {FINDING_VRAM_FULL_SOON, "Find out what keeps growing before the memory is full: whirr forecast"},
+    {FINDING_DIED_MEMORY_FULL,
+     "Look for an out-of-memory error in the program's own log; a smaller batch, model or context needs less."},
+    {FINDING_MEMORY_UNOWNED,
+     "Look for a program that was killed, or a container whose processes can't be seen from here: sudo whirr ps"},
+    {FINDING_MEMORY_SPILLED, "Use a smaller model or context, or unload what is not needed: whirr ps"},
+    {FINDING_PCIE_LINK, "Power off the host and reseat the GPU and its riser; check the slot and its BIOS settings."},
+    {FINDING_PCIE_REPLAYS, "Power off the host and reseat the GPU and its riser."},
+    {FINDING_PCIE_ERRORS, "Power off the host and reseat the GPU and its riser; which errors: aer_dev_* of its PCI device."},
+    {FINDING_INFINIBAND, "Check its cable and the switch: ibstat"},
+    {FINDING_ON_BATTERY, "Connect the power supply: on battery a GPU gets less power."},
+    {FINDING_CPU_CLOCKS_LOW, "Choose another governor: sudo cpupower frequency-set -g schedutil"},
+    {FINDING_NVLINK, "Check the bridge or fabric between GPUs and the kernel log; a reset may bring the link back."},
+    {FINDING_CLOCKS_LOW, "Reset fixed clocks to their default, and check the power supply or battery."},
+    {FINDING_STRAGGLER, "See what limits each of its ranks: whirr ps --sort job"},
+    {FINDING_RANKS_WAIT,
+     "Look into the logs of its ranks: a rank that failed, or a collective that not all of them call, leaves them waiting."},
+    {FINDING_SERVER_SILENT, "Look into its log."},
+    {FINDING_PREEMPTIONS,
+     "Let it work on fewer requests at once (vLLM: --max-num-seqs), or give its cache more memory (--gpu-memory-utilization)."},
+    {FINDING_KV_CACHE_FULL, "Give its cache more memory (vLLM: --gpu-memory-utilization), limit the context (--max-model-len), or "
+                            "start a second server: whirr fit"},
+    {FINDING_REQUESTS_QUEUE, "Start a second server, or a smaller model, where there is room: whirr fit"},
+    {FINDING_MODEL_SLOW, "Compare what limits it now and before: whirr history; a lower power limit, heat, another program "
+                         "on the GPU or new settings of the server may be the cause."},
+    {FINDING_MODEL_UNUSED,
+     "Let the guard unload it while no requests come, and load it for the next request: idle_after of a worker, whirr "
+     "guard run --idle-after 20m"},
+    {FINDING_NO_WORK_DONE, "Look at what the program waits for: whirr watch"},
+    {FINDING_HEAT_LIMIT, "Check airflow, fans and filters."},
+    {FINDING_MEMORY_HOT, "Cool the memory: lower the memory clock or power limit, check its thermal pads."},
+    {FINDING_FAN_STOPPED, "Stop the work until the fan turns again; check its cable, for a blocked blade, and the fan setting."},
+    {FINDING_FAN_FAILING,
+     "Check the fan for dust, a blocked blade, a worn bearing, and its cable; replace it if that doesn't help."},
+};
+
+const char *remedy_of(enum finding_code code)
+{
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        if (own[i].code == code)
+            return own[i].advice;
+    return NULL;
+}
+
+/* ---- the areas ---- */
+
+const struct area *const all_areas[] = {&area_work,    &area_idle,   &area_heat,  &area_fan,      &area_limit,
+                                        &area_usual,   &area_clocks, &area_link,  &area_siblings, &area_memory,
+                                        &area_serving, &area_trust,  &area_lease, &area_calm,     NULL};
