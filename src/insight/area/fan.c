@@ -18,12 +18,13 @@ static void notice_fan(const struct facts *f, struct collection *c)
     if (f->fan_judged.state == FAN_STATE_STOPPED)
         collect(c, gpu, FINDING_FAN_STOPPED, SEVERITY_CRITICAL, 0.95, 0, "GPU %d: its fan %s stopped%s", gpu->index, has(f),
                 heat_words(gpu, words));
+    if (!sounds_loud(f))
+        return;
     if (reading_get(gpu->fan_permille, &fan))
         snprintf(speed, sizeof speed, " (fan %lld%%)", percent(fan));
     else if (reading_get(gpu->fan_rpm, &fan))
         snprintf(speed, sizeof speed, " (fan %lld rpm)", (long long)fan);
-    if (activity_is_loud(&f->activity, gpu, f->load == LOAD_BUSY))
-        collect(c, gpu, FINDING_LOUD, SEVERITY_WARNING, 0.95, 0, "GPU %d %s loud%s", gpu->index, is(f), speed);
+    collect(c, gpu, FINDING_LOUD, SEVERITY_WARNING, 0.95, 0, "GPU %d %s loud%s", gpu->index, is(f), speed);
 }
 
 static void rule_fan_stopped(const struct facts *f, struct why_part *part)
@@ -128,6 +129,8 @@ static bool say_of_fan(struct text *s, const struct facts *f, struct why_part *p
     const struct why_cause *cause = &part->causes[0];
     char name[SHORT_WORDS];
     int64_t temp = 0, fan = reading_or(f->gpu->fan_permille, 0), target;
+    if (cause->code != FINDING_FAN_STOPPED && cause->code != FINDING_FAN_FAILING && cause->code != FINDING_FAN_SETTING)
+        return false;
     words_gpu(f->gpu, true, name);
     bool has_temp = reading_get(f->gpu->temp_mdegc, &temp);
     if (cause->code == FINDING_FAN_STOPPED) {
@@ -144,15 +147,13 @@ static bool say_of_fan(struct text *s, const struct facts *f, struct why_part *p
                         is(f), (long long)reading_or(f->gpu->fan_rpm, 0));
         if (has_temp)
             text_append(s, "; the GPU %s at %lld °C", is(f), words_whole(temp, 1000));
-    } else if (cause->code == FINDING_FAN_SETTING) {
+    } else {
         bool sure = f->past.calm_ms >= CALM_LEAST_MS;
         char speed[SHORT_WORDS];
         text_append(s, "%s %s idle and cool (%lld °C)", name, is(f), words_whole(temp, 1000));
         if (words_fan_speed(f, speed))
             text_append(s, "; %s", speed);
         text_append(s, " %s %sa setting (a fan curve or a fixed speed), not heat", is(f), sure ? "" : "very likely ");
-    } else {
-        return false;
     }
     return true;
 }
