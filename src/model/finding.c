@@ -158,6 +158,13 @@ static bool is_rest(enum finding_code code)
     return code == FINDING_NOTHING_UNUSUAL || code == FINDING_CANNOT_KNOW || code == FINDING_ASLEEP;
 }
 
+/* That a GPU works is seen; what limits its program can only be concluded, and says more where it is likely. */
+static enum likelihood weight_of(const struct finding *f)
+{
+    enum likelihood l = likelihood_of(f->confidence);
+    return l == LIKELY && f->severity == SEVERITY_INFO && finding_kind(f->code)->area == AREA_LIMIT ? VERY_LIKELY : l;
+}
+
 int finding_compare(const struct finding *a, const struct finding *b)
 {
     if (a->muted != b->muted)
@@ -166,7 +173,7 @@ int finding_compare(const struct finding *a, const struct finding *b)
         return a->severity > b->severity ? -1 : 1;
     if (a->is_effect != b->is_effect)
         return a->is_effect ? 1 : -1;
-    enum likelihood x = likelihood_of(a->confidence), y = likelihood_of(b->confidence);
+    enum likelihood x = weight_of(a), y = weight_of(b);
     if (a->severity > SEVERITY_INFO && x != y)
         return x > y ? -1 : 1;
     /* Among info findings, anything outranks idle GPUs; then power draw decides before the kind of work: some GPUs draw more
@@ -257,6 +264,19 @@ const struct finding *verdict_first(const struct verdict *v, int gpu_index)
 const struct finding *verdict_main(const struct verdict *v)
 {
     return v && v->count ? &v->findings[0] : NULL;
+}
+
+const struct finding *verdict_also(const struct verdict *v)
+{
+    const struct finding *first = verdict_main(v);
+    for (size_t i = 1; first && i < v->count; i++) {
+        const struct finding *f = &v->findings[i];
+        if (f->severity < SEVERITY_WARNING || f->muted)
+            return NULL;
+        if (!f->is_effect && f->gpu_index != first->gpu_index)
+            return f;
+    }
+    return NULL;
 }
 
 const struct finding *verdict_find(const struct verdict *v, int gpu_index, enum finding_code code)

@@ -147,6 +147,8 @@ void verdict_rank(struct verdict *v);
 const struct finding *verdict_first(const struct verdict *v, int gpu_index);
 /* The top finding overall; NULL: none. */
 const struct finding *verdict_main(const struct verdict *v);
+/* A second answer beside it: the top root of another GPU, where both are warnings or worse; NULL: none. */
+const struct finding *verdict_also(const struct verdict *v);
 /* Areas examined on a GPU; NULL: not in the verdict. */
 const struct gpu_looked *verdict_looked(const struct verdict *v, int gpu_index);
 /* The examined areas: "errors, fan, heat". */

@@ -45,8 +45,20 @@ static void host_words(char *text, size_t size, const struct page *page, const s
         snprintf(text, size, "%s %s", whole ? "host" : "CPU", watts);
 }
 
-/* The worst finding, and how many more there are: "GPU 1 is throttling (93 °C), 2 more". Returns its ink. */
-static enum ink worst_words(char *text, size_t size, const struct snapshot *s, int only)
+/* The worst finding and, as far as there is room, a second root: "GPU 1 is throttling (93 °C); also GPU 5 is lost, 2 more". */
+static void trouble_words(char *text, size_t size, const struct page *page, const struct finding *worst, const struct finding *also,
+                          size_t others)
+{
+    char more[32] = "";
+    if (others > (also != NULL))
+        snprintf(more, sizeof more, ", %zu more", others - (also != NULL));
+    snprintf(text, size, "%s%s%s%s", worst->headline, also ? "; also " : "", also ? also->headline : "", more);
+    if (also && page->width && width_of(text) + 2 > page->width)
+        trouble_words(text, size, page, worst, NULL, others);
+}
+
+/* The worst that was found, or how calm it is. Returns its ink. */
+static enum ink worst_words(char *text, size_t size, const struct page *page, const struct snapshot *s, int only)
 {
     const struct finding *worst = NULL;
     size_t found = 0;
@@ -58,8 +70,8 @@ static enum ink worst_words(char *text, size_t size, const struct snapshot *s, i
     for (size_t i = 0; i < s->gpu_count; i++)
         found += (only == ALL_GPUS || only == (int)i) && verdict_severity(s->verdict, s->gpus[i].index) > SEVERITY_INFO;
     if (worst) {
-        size_t others = found - (found && worst->gpu_index >= 0);
-        snprintf(text, size, others ? "%s, %zu more" : "%s", worst->headline, others);
+        trouble_words(text, size, page, worst, only == ALL_GPUS ? verdict_also(s->verdict) : NULL,
+                      found - (found && worst->gpu_index >= 0));
         return severity_ink(worst->severity);
     }
     for (size_t i = 0; i < s->source_count; i++) {
@@ -96,10 +108,10 @@ void status_verdict(struct buf *out, const struct page *page, const struct snaps
 {
     enum { HOST, SIMULATED, COUNT, POWER, HOST_POWER, VERDICT, PARTS };
     struct {
-        char text[FINDING_HEADLINE_SIZE + HOST_NAME_SIZE];
+        char text[2 * FINDING_HEADLINE_SIZE + HOST_NAME_SIZE];
         enum ink ink;
     } parts[PARTS] = {{{0}}};
-    char worst[FINDING_HEADLINE_SIZE + 32];
+    char worst[2 * FINDING_HEADLINE_SIZE + 48];
     snprintf(parts[HOST].text, sizeof parts[HOST].text, "%s", s->host.name[0] ? s->host.name : "this host");
     parts[HOST].ink = INK_STRONG;
     if (any_simulated(s, only))
@@ -113,7 +125,7 @@ void status_verdict(struct buf *out, const struct page *page, const struct snaps
     if (only == ALL_GPUS && !any_simulated(s, only))
         host_words(parts[HOST_POWER].text, sizeof parts[HOST_POWER].text, page, &s->host);
     parts[HOST_POWER].ink = INK_FAINT;
-    parts[VERDICT].ink = worst_words(worst, sizeof worst, s, only);
+    parts[VERDICT].ink = worst_words(worst, sizeof worst, page, s, only);
     snprintf(parts[VERDICT].text, sizeof parts[VERDICT].text, "%s %s", sign_of(page, parts[VERDICT].ink), worst);
     /* The verdict matters most: on a narrow page, drop other parts, the least important first. */
     static const int dispensable[] = {HOST_POWER, POWER, COUNT, HOST};

@@ -73,7 +73,7 @@ void suggest_insert(struct why_part *part, size_t at, const char *advice); /* be
 const char *remedy_of(enum finding_code code);                             /* NULL: it has none that fits every case */
 void suggest_power(const struct facts *f, struct why_part *part);          /* a lower power limit, where work is felt */
 void suggest_limits(const struct facts *f, struct why_part *part);
-bool is_felt(const struct facts *f);     /* advice needs its symptom */
+bool is_felt(const struct facts *f);     /* advice needs its finding */
 bool may_control(const struct facts *f); /* whirr itself may change settings, and that has a way back */
 
 /* ---- words that several areas use ---- */

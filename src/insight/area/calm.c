@@ -9,6 +9,31 @@ static bool quiet(const struct facts *f)
     return f->fan == FAN_OFF || f->fan == FAN_LOW || f->fan == FAN_NONE || f->fan == FAN_UNKNOWN;
 }
 
+/* Up to here nothing is unusual; what shares its cooling with a CPU idles warmer. */
+static bool is_cool_enough(const struct facts *f)
+{
+    return f->heat <= HEAT_LUKEWARM ||
+           (f->heat == HEAT_WARM && cooling_is_shared(f->gpu) && f->gpu->temp_mdegc.value < FAN_NEEDED_FROM);
+}
+
+/* As far as it can be seen. */
+static bool is_at_ease(const struct facts *f)
+{
+    return f->load != LOAD_BUSY && quiet(f) && is_cool_enough(f) && f->power <= POWER_RAISED;
+}
+
+static size_t count_known(const struct facts *f)
+{
+    return (f->load != LOAD_UNKNOWN && f->load_basis != BASIS_POWER) + (f->heat != HEAT_UNKNOWN) + (f->power != POWER_UNKNOWN) +
+           (f->fan == FAN_OFF || f->fan == FAN_LOW);
+}
+
+/* Work, heat, noise or power that can be seen, or nothing can be seen at all. */
+static bool needs_explaining(const struct facts *f)
+{
+    return !is_at_ease(f) || !count_known(f);
+}
+
 /* Something is left to explain when a cause is likely that is neither a little work nor memory that is merely held. */
 static bool explained(const struct facts *f, const struct why_part *part)
 {
@@ -85,31 +110,23 @@ static void rule_cannot_know(const struct facts *f, struct why_part *part)
         support(&d, 0.3, "processes: %s", words_absent(gpu->processes_state));
     if (!f->past.known)
         support(&d, 0.5, "the minutes before are not known");
-    support(&d, 0.4, "no cause fits its readings");
+    if (needs_explaining(f))
+        support(&d, 0.4, "no cause fits its readings");
     /* It is the answer only where nothing better is; what else was thought of stays below it. */
     d.cause.confidence = MAX_OF(d.cause.confidence, best_confidence(part) + 0.01);
-    cause_end(&d, "Its readings don't show why.");
-}
-
-/* Up to here nothing is unusual; what shares its cooling with a CPU idles warmer. */
-static bool is_cool_enough(const struct facts *f)
-{
-    return f->heat <= HEAT_LUKEWARM ||
-           (f->heat == HEAT_WARM && cooling_is_shared(f->gpu) && f->gpu->temp_mdegc.value < FAN_NEEDED_FROM);
+    cause_end(&d, needs_explaining(f) ? "Its readings don't show why." : "Not all of it can be read.");
 }
 
 static void rules_calm(const struct facts *f, struct why_part *part)
 {
     if (explained(f, part))
         return;
-    size_t known = (f->load != LOAD_UNKNOWN && f->load_basis != BASIS_POWER) + (f->heat != HEAT_UNKNOWN) +
-                   (f->power != POWER_UNKNOWN) + (f->fan == FAN_OFF || f->fan == FAN_LOW);
     /* Graphics inside a processor have neither sensor nor fan: no work and next to no power is calm enough. */
     bool no_work = f->load == LOAD_IDLE && f->load_basis == BASIS_UTIL;
     bool beside_cpu = no_work && rests_beside_cpu(f);
     bool silent = f->fan == FAN_OFF || f->fan == FAN_LOW;
     bool feels = f->heat != HEAT_UNKNOWN || (f->power == POWER_LOW && (f->fan != FAN_UNKNOWN || no_work)) || (no_work && silent);
-    if (((known >= 2 && feels) || beside_cpu) && f->load != LOAD_BUSY && quiet(f) && is_cool_enough(f) && f->power <= POWER_RAISED)
+    if (((count_known(f) >= 2 && feels) || beside_cpu) && is_at_ease(f))
         rule_nothing(f, part);
     else
         rule_cannot_know(f, part);
@@ -244,7 +261,10 @@ static void answer_unknown(struct text *s, const struct facts *f, const struct w
     if (known)
         text_append(s, "%s", activity);
     known |= say_readings(s, f, part, known && f->load == LOAD_IDLE ? SAID_LOAD : 0, known ? ", " : "at ") > 0;
-    if (known) {
+    if (known && !needs_explaining(f)) {
+        if (part->severity == SEVERITY_INFO)
+            text_append(s, "; no trouble seen");
+    } else if (known) {
         text_append(s, "; can't tell why");
     } else {
         s->len = start;
@@ -296,6 +316,8 @@ static void suggest_blind(const struct facts *f, struct why_part *part)
                   gpu->processes_state == READING_DENIED;
     if (denied)
         suggest_add(part, "Look with more rights: sudo whirr status");
+    else if (!needs_explaining(f))
+        return;
     if (!f->past.known && f->heat != HEAT_UNKNOWN)
         suggest_add(part, "Ask again in a minute, or keep the daemon running: whirr serve");
     suggest_add(part, "See what this GPU and driver don't report, and why: whirr doctor");

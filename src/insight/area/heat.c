@@ -384,11 +384,10 @@ static bool say_of_heat(struct text *s, const struct facts *f, struct why_part *
 
 /* ---- what to do ---- */
 
-/* Advice needs its symptom: work that no user hears or feels is left alone. */
+/* Advice needs its finding: work that no user hears or feels is left alone. */
 bool is_felt(const struct facts *f)
 {
-    return f->activity.symptoms & (1u << SYMPTOM_LOUD | 1u << SYMPTOM_HOT | 1u << SYMPTOM_UNUSUAL) ||
-           f->activity.throttled_by & THROTTLE_HOT;
+    return is_troubled(f) || has_symptom(f, SYMPTOM_UNUSUAL);
 }
 
 /* whirr itself may change settings, and that has a way back. */
@@ -472,7 +471,7 @@ static void suggest_limit(const struct facts *f, struct why_part *part)
         return;
     }
     if (!limit_can_be_set(f) || !reading_get(f->gpu->power_limit_mw, &limit) ||
-        !reading_get(f->gpu->power_limit_default_mw, &stock) || stock <= limit)
+        !reading_get(f->gpu->power_limit_default_mw, &stock) || limit * 4 >= stock * 3) /* a little less is meant */
         return;
     limit_command(f, words_whole(stock, 1000), command, sizeof command);
     if (may_control(f))

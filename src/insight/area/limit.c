@@ -29,6 +29,7 @@ enum {
     LINK_FULL = 600,
     LINK_ONLY = 40, /* least, where nothing but copies is seen */
     LINK_SPILL = 250,
+    LINK_AWAKE = 300, /* of the utilization: the link has left its state of rest */
     VRAM_FULL = 960,
     NVLINK_FULL = 500,
     VIDEO_FULL = 600,
@@ -60,15 +61,28 @@ static struct limit_look look(enum limit code, double confidence)
     return (struct limit_look){code, confidence};
 }
 
-/* Bytes a second that the PCIe link carries in one direction; 0 unknown. */
-static int64_t limit_link_capacity(const struct gpu *gpu)
+/* Bytes a second that the PCIe link carries in one direction at this generation; 0 unknown. */
+static int64_t capacity_of(const struct gpu *gpu, int64_t generation)
 {
     enum { LANES_MAX = 32 };
     static const int64_t lane[] = {0, 250000000, 500000000, 985000000, 1969000000, 3938000000, 7563000000};
-    int64_t generation = reading_or(gpu->pcie_generation_max, reading_or(gpu->pcie_generation, 0));
     int64_t width = reading_or(gpu->pcie_width, reading_or(gpu->pcie_width_max, 0));
     bool known = generation > 0 && generation < (int64_t)ARRAY_LEN(lane) && width > 0 && width <= LANES_MAX;
     return known ? lane[generation] * width : 0;
+}
+
+/* A link at rest is slow; one that stays slow at work carries no more. What it carries all the same is newer than its state. */
+static int64_t limit_link_generation(const struct gpu *gpu)
+{
+    int64_t now = reading_or(gpu->pcie_generation, 0), most = reading_or(gpu->pcie_generation_max, now);
+    int64_t moves = MAX_OF(reading_or(gpu->pcie_rx_bytes_per_s, 0), reading_or(gpu->pcie_tx_bytes_per_s, 0));
+    bool stays = now && reading_or(gpu->util_permille, 0) >= LINK_AWAKE && moves <= capacity_of(gpu, now);
+    return stays ? now : most;
+}
+
+static int64_t limit_link_capacity(const struct gpu *gpu)
+{
+    return capacity_of(gpu, limit_link_generation(gpu));
 }
 
 /* Where the link is not known: that of most hosts of today. */
@@ -435,6 +449,13 @@ static bool is_fed_too_slowly(const struct host_evidence *h)
     return is_loader(h->busiest_child) && of(h->child_cpu_permille) >= LOADERS_BUSY && busiest < CORE_FULL;
 }
 
+/* Several that are at work at the other end of its pipes, where their names can't be read: most programs have such for their data.
+ */
+static bool are_like_loaders(const struct host_evidence *h)
+{
+    return !h->busiest_child[0] && of(h->child_count) > 1 && of(h->main_pipe_permille) >= WAITS_MOST;
+}
+
 /* A program whose main thread waits for its children: what they do is what it does. Only a loader is called one. */
 static struct limit_look limit_of_children(const struct limit_facts *f, const struct host_evidence *h)
 {
@@ -446,7 +467,7 @@ static struct limit_look limit_of_children(const struct limit_facts *f, const st
         return look(LIMIT_COMPILE, 0.85);
     if (is_loader(h->busiest_child)) /* some wait themselves, for a network or on purpose */
         return look(LIMIT_LOADERS, busy ? 0.9 : gave_work(f) ? 0.75 : 0.65);
-    return busy && !is_server(f, h) ? look(LIMIT_PEER, 0.7) : look(LIMIT_UNJUDGED, 0);
+    return busy && !is_server(f, h) ? look(are_like_loaders(h) ? LIMIT_LOADERS : LIMIT_PEER, 0.7) : look(LIMIT_UNJUDGED, 0);
 }
 
 /* A program that works in steps and waits between them for another process or host. A server waits for those that ask it; at a lock
@@ -549,18 +570,20 @@ static bool is_remote(const struct process *p)
 
 struct limit_look limit_detect(const struct gpu *gpu, const struct process *p, const struct host *host)
 {
-    enum { LINK_HALF = 500 };
+    enum { LINK_PART = 250, LINK_HALF = 500 };
     struct limit_facts f;
     if (!can_be_judged(gpu, p))
         return look(LIMIT_UNJUDGED, 0);
     limit_facts_collect(&f, gpu, p);
     f.host = host;
     struct limit_look found = limit_of_gpu(&f);
+    int64_t busier = MAX_OF(reading_or(f.in, 0), reading_or(f.out, 0));
+    bool copies = found.code == LIMIT_PCIE_IN || found.code == LIMIT_PCIE_OUT;
+    /* Between sockets a copy gets a part of what the link carries; the thread that waits for it looks busy. */
+    if (is_remote(p) && busier < LINK_HALF && (copies || (!found.code && f.alone && busier >= LINK_PART)))
+        return look(LIMIT_NUMA, 0.65);
     if (!found.code)
         return limit_of_host(&f);
-    bool copies = found.code == LIMIT_PCIE_IN || found.code == LIMIT_PCIE_OUT;
-    if (copies && is_remote(p) && MAX_OF(reading_or(f.in, 0), reading_or(f.out, 0)) < LINK_HALF)
-        return look(LIMIT_NUMA, 0.65);
     if (found.code != LIMIT_OTHERS)
         return found;
     /* Beside others: one that waits for its own side would not go faster alone. */
@@ -735,13 +758,12 @@ static bool say_quota(struct text *s, const struct process *p)
 static bool say_copies(struct text *s, const struct gpu *gpu, enum limit code)
 {
     enum { LINK_ALL = 850 };
-    int64_t capacity = limit_link_capacity(gpu), width, generation;
+    int64_t capacity = limit_link_capacity(gpu), width;
     int64_t bytes = reading_or(code == LIMIT_PCIE_IN ? gpu->pcie_rx_bytes_per_s : gpu->pcie_tx_bytes_per_s, 0);
     char amount[SHORT_WORDS];
     text_append(s, "moves %s %s the GPU", rate(bytes, amount), code == LIMIT_PCIE_IN ? "to" : "from");
-    if (capacity && (double)bytes * 1000 >= (double)capacity * LINK_ALL && reading_get(gpu->pcie_width, &width) &&
-        reading_get(gpu->pcie_generation_max, &generation))
-        text_append(s, ", all that PCIe %lld.0 x%lld can carry", (long long)generation, (long long)width);
+    if (capacity && (double)bytes * 1000 >= (double)capacity * LINK_ALL && reading_get(gpu->pcie_width, &width))
+        text_append(s, ", all that PCIe %lld.0 x%lld can carry", (long long)limit_link_generation(gpu), (long long)width);
     return true;
 }
 

@@ -171,6 +171,9 @@ static void answer_host(const struct snapshot *now, struct why *why, bool over)
     why->main = main_of(why);
     str_copy(why->answer, sizeof why->answer, str_from(why->gpus[why->main].answer));
     s.len = strlen(why->answer);
+    const struct finding *also = verdict_also(why->verdict);
+    if (also && also->gpu_index >= 0)
+        text_append(&s, " Also %s.", also->headline);
     if (why->machine.cause_count)
         text_append(&s, " %s", why->machine.answer);
     for (size_t kind = 0; kind < KIND_COUNT; kind++)

@@ -222,10 +222,17 @@ static void the_worst_is_the_verdict_and_the_rest_is_counted(void **state)
     s->gpus[61].state = GPU_LOST;
     judge(s);
     table_status(&ill, &page, s, ALL_GPUS);
-    assert_non_null(strstr(ill.at, "64 GPUs   ▲ GPU 61 is lost, 1 more\n"));
+    assert_non_null(strstr(ill.at, "64 GPUs   ▲ GPU 61 is lost; also GPU 7 is hot (95 °C)\n"));
     assert_non_null(strstr(ill.at, "\n▲  7 H100"));
     assert_non_null(strstr(ill.at, "\n▲ 61 H100  lost"));
     assert_non_null(strstr(ill.at, "\n   0 H100"));
+    s->gpus[9].state = GPU_LOST;
+    judge(s);
+    AUTO_BUF struct buf two = BUF(1 << 20), narrow = BUF(1 << 20);
+    table_status(&two, &page, s, ALL_GPUS);
+    assert_non_null(strstr(two.at, "64 GPUs   ▲ GPU 9 is lost; also GPU 61 is lost, 1 more\n"));
+    table_status(&narrow, &(struct page){.width = 30, .utf8 = true}, s, ALL_GPUS);
+    assert_non_null(strstr(narrow.at, "▲ GPU 9 is lost, 2 more\n"));
     snapshot_unref(s);
 }
 

@@ -2,6 +2,11 @@ story calm-mig-h100-serves
 title An H100 in three instances, two of which serve
 gpu 0 NVIDIA H100 80GB HBM3 like h100
   mig_enabled 1
+  # Corrected: the counters of the whole GPU, at 0, can't be read in MIG mode either.
+  graphics_active_percent -
+  sm_active_percent -
+  tensor_active_percent -
+  dram_active_percent -
   utilization_percent -
   memory_utilization_percent -
   memory_used_mb 47000

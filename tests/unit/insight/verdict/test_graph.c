@@ -96,9 +96,13 @@ static void an_edge_holds_only_where_its_needs_are_met(void **state)
 static void what_the_root_says_already_is_left_out(void **state)
 {
     (void)state;
-    struct verdict *v = linked(FINDING_SLOWDOWN, FINDING_CLOCKS_LOW, 0.95, THROTTLE_POWER_BRAKE);
+    struct verdict *v = linked(FINDING_SLOWDOWN, FINDING_POWER_LIMIT, 0.95, THROTTLE_POWER_BRAKE);
     assert_int_equal(v->count, 1);
     assert_int_equal(v->findings[0].code, FINDING_SLOWDOWN);
+    verdict_free(v);
+    v = linked(FINDING_SLOWDOWN, FINDING_CLOCKS_LOW, 0.95, THROTTLE_POWER_BRAKE); /* by how much it is slower is news */
+    assert_int_equal(v->count, 2);
+    assert_int_equal(verdict_find(v, 0, FINDING_CLOCKS_LOW)->root, FINDING_SLOWDOWN);
     verdict_free(v);
 }
 
