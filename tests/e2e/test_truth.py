@@ -33,14 +33,17 @@ def truth(*words):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", ["known", "new"])
-def test_the_first_answer_is_the_cause_that_was_put_in(which):
+@pytest.mark.parametrize("which, count", [("known", 300), ("new", 200)])
+def test_the_first_answer_is_the_cause_that_was_put_in(which, count):
+    """The screens of each tenth are compared, too. Under a sanitizer a tenth of the machines must do."""
     seed = 1000 if which == "known" else random.randrange(10**6, 10**9)
-    got = json.loads(truth(seed, 24, "--json"))
-    why = f"see them: tools/truth {seed} 24\n{got}"
-    assert got["can_be_known"] >= 16, why
-    assert got["right"] >= 0.85 * got["can_be_known"], why
-    assert got["false_alarm"] <= (which == "new"), why
+    count = count if program() == ROOT / "build" / "whirr" else count // 10
+    print(f"tools/truth {seed} {count}")
+    got = json.loads(truth(seed, count, "--json", "--screens", 10))
+    why = f"see them: tools/truth {seed} {count}\n{got}"
+    assert got["can_be_known"] >= 0.8 * count, why
+    assert got["right"] >= 0.95 * got["can_be_known"], why
+    assert got["false_calm"] <= 0.01 * count and got["false_alarm"] <= 0.01 * count + (which == "new"), why
     assert got["contradictions"] == 0, why
 
 
