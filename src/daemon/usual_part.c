@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Usual values of the GPUs, as a part of the daemon: a reader of the database learns them from the history, at the start and once
- * an hour, for explanations and health.
+ * an hour, for explanations and health. What changed on a GPU is looked up sooner: when its samples show another value.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -15,6 +15,8 @@
 #include "serve/data/data.h"
 
 enum { LEARN_EVERY_MS = 3600000, RETRY_MS = 10000 };
+/* When another driver or slot, and another setting, is in the history. */
+static const int64_t look_after_ms[] = {3000, CHANGE_HOLD_MS + 5000};
 
 /* One query of the history; the last owner frees it. */
 struct lesson {
@@ -22,6 +24,7 @@ struct lesson {
     _Atomic int refs;
     _Atomic(struct baselines *) learned;
     _Atomic bool over;
+    bool changes_only;
     struct wall until;
     char host[HOST_NAME_SIZE];
 };
@@ -32,6 +35,8 @@ struct usual_part {
     struct engine *engine;
     struct lesson *lesson; /* running; NULL: none */
     struct mono next;
+    struct mono look[ARRAY_LEN(look_after_ms)]; /* at changes; ns 0: not due */
+    struct values_seen seen;
     struct baselines *latest;
 };
 
@@ -51,10 +56,16 @@ static int usual_part_learn(struct store_question *q, struct store *s, struct er
     struct baselines *learned = NULL;
     char host[HOST_NAME_SIZE];
     int rc = told_host(s, l->host, NULL, host, err);
-    if (rc == 0)
+    if (rc == 0 && l->changes_only) {
+        learned = calloc(1, sizeof *learned);
+        rc = learned ? past_changes(s, host, l->until, &learned->changes, err) : error_set(err, -ENOMEM, "out of memory");
+    } else if (rc == 0) {
         rc = past_usual(s, host, l->until, &learned, err);
+    }
     if (rc != 0 && rc != -ENOENT && rc != -ENODATA && rc != -ETIME && rc != -ECANCELED)
         log_warn("what is usual for the GPUs cannot be learned from the history", LOG_TEXT("error", err->text));
+    if (rc < 0)
+        free(TAKE(learned));
     if (learned)
         atomic_store(&l->learned, learned);
     return rc;
@@ -70,13 +81,14 @@ static void lesson_over(struct store_question *q, int rc, const struct error *er
     lesson_unref(l);
 }
 
-static void usual_part_ask(struct usual_part *p, const struct snapshot *s)
+static void usual_part_ask(struct usual_part *p, const struct snapshot *s, bool changes_only)
 {
     struct lesson *l = calloc(1, sizeof *l);
     if (!l)
         return;
     atomic_store(&l->refs, 2);
     l->until = s->taken_at;
+    l->changes_only = changes_only;
     const char *named = store_service_host(p->store);
     str_copy(l->host, sizeof l->host, str_from(named[0] ? named : s->host.name));
     l->question = (struct store_question){.read = usual_part_learn, .answered = lesson_over};
@@ -93,10 +105,17 @@ static void usual_part_take(struct usual_part *p, const struct snapshot *s)
     if (!p->lesson || !atomic_load(&p->lesson->over))
         return;
     struct baselines *learned = atomic_exchange(&p->lesson->learned, NULL);
+    bool changes_only = p->lesson->changes_only;
     lesson_unref(TAKE(p->lesson));
-    p->next = (struct mono){s->taken.ns + (learned ? LEARN_EVERY_MS : RETRY_MS) * (int64_t)NS_PER_MS};
+    if (!changes_only)
+        p->next = (struct mono){s->taken.ns + (learned ? LEARN_EVERY_MS : RETRY_MS) * (int64_t)NS_PER_MS};
     if (!learned)
         return;
+    if (changes_only && p->latest) {
+        p->latest->changes = learned->changes;
+        free(learned);
+        learned = TAKE(p->latest);
+    }
     if (p->engine) {
         judge_set_usual(engine_lock_judge(p->engine), learned);
         engine_unlock_judge(p->engine);
@@ -124,6 +143,19 @@ static int usual_part_start(void *part, const struct part_host *host)
     return 0;
 }
 
+static void look_at_changes(struct usual_part *p, const struct snapshot *s)
+{
+    bool differ = values_differ(&p->seen, s);
+    for (size_t i = 0; i < ARRAY_LEN(p->look); i++) {
+        if (differ)
+            p->look[i] = (struct mono){s->taken.ns + look_after_ms[i] * (int64_t)NS_PER_MS};
+        if (p->lesson || !p->latest || !p->look[i].ns || s->taken.ns < p->look[i].ns)
+            continue;
+        p->look[i] = (struct mono){0};
+        usual_part_ask(p, s, true);
+    }
+}
+
 static void usual_part_sampled(void *part, const struct snapshot *s)
 {
     struct usual_part *p = part;
@@ -131,7 +163,9 @@ static void usual_part_sampled(void *part, const struct snapshot *s)
         return;
     usual_part_take(p, s);
     if (!p->lesson && s->taken.ns >= p->next.ns)
-        usual_part_ask(p, s);
+        usual_part_ask(p, s, false);
+    else
+        look_at_changes(p, s);
 }
 
 static void close_usual(void *part)

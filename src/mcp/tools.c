@@ -115,7 +115,7 @@ const struct mcp_tool mcp_tools[] = {
          {.when = "since",
           .command = "why",
           .path = "/api/why",
-          .head = "since:s until:s host:s answer:t note:s simulated:x missing_seconds:n",
+          .head = "since:s until:s host:s answer:t note:s simulated:x missing_seconds:n changes:a",
           .rows = "episodes",
           .fields = "gpu_index:i since:s until:s duration_seconds:n times:i pid:i process:t user:t answer:t severity:s ended_by:t "
                     "causes:u"},

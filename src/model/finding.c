@@ -115,6 +115,9 @@ const char *finding_reference(enum finding_code code)
     case FINDING_NVLINK:
     case FINDING_INFINIBAND: return "siblings";
     case FINDING_COOLING:
+    case FINDING_DRIVER_CHANGED:
+    case FINDING_PLACE_CHANGED:
+    case FINDING_SETTING_CHANGED:
     case FINDING_MODEL_SLOW:
     case FINDING_RECENT_LOAD: return "own_past";
     default: return NULL;

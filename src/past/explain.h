@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "insight/baseline/changes.h"
 #include "insight/view/episodes.h"
 #include "model/recent.h"
 #include "store/query.h"
@@ -89,6 +90,7 @@ struct explained_span {
     struct history_gap gaps[EXPLAIN_GAPS_MAX]; /* oldest first */
     size_t gap_count;
     int64_t missing_ms; /* of all gaps */
+    struct changes changes;
     char answer[EXPLAIN_ANSWER_SIZE];
     char note[200];
 };

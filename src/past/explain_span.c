@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "past/parallel_query.h"
+#include "past/past_usual.h"
 #include "past/span.h"
 
 enum {
@@ -288,6 +289,8 @@ int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall 
         rc = span_add_findings(p, err);
     if (rc == 0)
         rc = gaps_within(s, host, ret, err);
+    if (rc == 0)
+        rc = past_changes_within(s, host, gpu_id, since, until, &ret->changes, err);
     for (size_t i = 0; i < p->gpu_count; i++)
         free(p->read[i].list);
     free(p->workers);

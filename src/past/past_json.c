@@ -140,6 +140,25 @@ static void episode(struct json_writer *j, const struct explained_episode *e)
     jw_end(j);
 }
 
+static void span_changes(struct json_writer *j, const struct changes *changes)
+{
+    char words[CHANGE_WORDS];
+    jw_key_array(j, "changes");
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct gpu_change *c = &changes->list[i];
+        jw_object(j);
+        jw_key_int(j, "gpu_index", c->gpu_index);
+        json_words(j, "gpu_name", c->id.name);
+        json_time(j, "since", c->since);
+        jw_key_text(j, "what", change_name(c->code));
+        jw_key_text(j, "before", c->before);
+        jw_key_text(j, "after", c->after);
+        jw_key_text(j, "text", change_words(c, words));
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
 static void span_body(struct json_writer *j, const struct past_question *q, const struct explained_span *t, const char *host)
 {
     bool simulated = false;
@@ -164,6 +183,7 @@ static void span_body(struct json_writer *j, const struct past_question *q, cons
     for (size_t i = 0; i < t->gap_count; i++)
         json_gap(j, &t->gaps[i]);
     jw_end(j);
+    span_changes(j, &t->changes);
     jw_end(j);
 }
 

@@ -218,9 +218,10 @@ static int finish_gpu(struct past_moment *p, int64_t at_ms, bool *ret_there, str
     return rc;
 }
 
-static int take_fact(void *user, int64_t gpu_id, const char *key, const char *value)
+static int take_fact(void *user, int64_t gpu_id, struct wall since, const char *key, const char *value)
 {
     struct past_moment *p = user;
+    (void)since;
     if (!turn_to(p, gpu_id))
         return 0;
     struct gpu *gpu = &p->snapshot->gpus[p->gpu];

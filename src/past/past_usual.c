@@ -379,6 +379,8 @@ int past_usual(struct store *s, const char *host, struct wall until, struct base
         rc = conclude_share(s, &(struct usual_share){gpus, 0, gpus->count, all}, err);
     if (rc == 0)
         rc = usual_of_models(s, host, until, all, err);
+    if (rc == 0)
+        rc = past_changes(s, host, until, &all->changes, err);
     if (rc < 0)
         return rc;
     *ret = TAKE(all);

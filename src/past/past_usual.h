@@ -9,6 +9,11 @@
 /* Learns from the history up to `until`, at most 400 days back: recent weeks by minute, older ones by hour. Release *ret with
  * free(). */
 int past_usual(struct store *s, const char *host, struct wall until, struct baselines **ret, struct error *err);
+/* What changed on its GPUs in the weeks before `until`, with what came with it; past_usual() has the same. */
+int past_changes(struct store *s, const char *host, struct wall until, struct changes *ret, struct error *err);
+/* The changes alone, of a span. */
+int past_changes_within(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until,
+                        struct changes *ret, struct error *err);
 /* Adds by how much each running process raised the GPU's idle power when it started, if that was measured. */
 int past_idle_steps(struct store *s, int64_t gpu_id, struct wall until, struct baseline *ret, struct error *err);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Events into their table: those of a snapshot, those that others bring, and sources that fail or come back.
+ * Events into their table: those of a snapshot, those that others bring, changes of a GPU, and sources that fail or come back.
  */
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/json_writer.h"
 #include "store/internal.h"
 
 int put_event(struct store *s, const struct store_event *e, struct error *err)
@@ -86,6 +87,41 @@ int write_source_changes(struct store *s, const struct snapshot *snapshot, struc
             str_copy(s->source_names[s->source_count++], SOURCE_NAME_SIZE, str_from(now->name));
         if (k < s->source_count)
             s->source_states[k] = now->state;
+    }
+    return rc;
+}
+
+static int put_change(struct store *s, const struct gpu *gpu, const struct gpu_change *c, struct error *err)
+{
+    AUTO_BUF struct buf data = BUF(1024);
+    struct json_writer j = JSON_WRITER(&data);
+    char words[CHANGE_WORDS], text[CHANGE_WORDS + 24];
+    jw_object(&j);
+    jw_key_text(&j, "what", change_name(c->code));
+    jw_key_text(&j, "before", c->before);
+    jw_key_text(&j, "after", c->after);
+    jw_end(&j);
+    snprintf(text, sizeof text, "GPU %d: %s", gpu->index, change_words(c, words));
+    if (data.failed)
+        return error_set(err, -ENOMEM, "out of memory");
+    return put_event(
+        s,
+        &(struct store_event){
+            .at = c->since, .gpu_index = gpu->index, .kind = "change", .severity = "info", .text = text, .data = data.at},
+        err);
+}
+
+int write_changes(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
+{
+    int rc = 0;
+    for (int code = 0; rc == 0 && code < CHANGE_COUNT; code++) {
+        struct gpu_change change;
+        const char *key = change_key((enum change_code)code);
+        enum change_seen seen = change_watch_see(&known->watch, (enum change_code)code, gpu, (struct wall){at_ms}, &change);
+        if ((seen == WATCHED_FIRST || seen == WATCHED_CHANGED) && !change_is_fact((enum change_code)code))
+            rc = put_fact(s, known, key, change.after, change.since.ms, err);
+        if (rc == 0 && seen == WATCHED_CHANGED)
+            rc = put_change(s, gpu, &change, err);
     }
     return rc;
 }

@@ -92,8 +92,8 @@ int store_facts(struct store *s, const char *host, int64_t until_ms, store_fact_
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = db_prepare(s->db,
-                        "SELECT f.key, f.value, f.gpu_id FROM hosts h JOIN gpus g ON g.host_id = h.id JOIN facts f ON f.gpu_id = "
-                        "g.id WHERE h.name = $1 AND f.since_ms <= $2 ORDER BY f.since_ms",
+                        "SELECT f.key, f.value, f.gpu_id, f.since_ms FROM hosts h JOIN gpus g ON g.host_id = h.id JOIN facts f ON "
+                        "f.gpu_id = g.id WHERE h.name = $1 AND f.since_ms <= $2 ORDER BY f.since_ms",
                         &q, err);
     if (rc < 0)
         return rc;
@@ -103,7 +103,7 @@ int store_facts(struct store *s, const char *host, int64_t until_ms, store_fact_
         char key[64], value[GPU_TEXT_SIZE];
         str_copy(key, sizeof key, db_text(q, 0));
         str_copy(value, sizeof value, db_text(q, 1));
-        rc = each(user, db_i64(q, 2), key, value);
+        rc = each(user, db_i64(q, 2), (struct wall){db_i64(q, 3)}, key, value);
         if (rc)
             return MIN_OF(rc, 0);
     }

@@ -98,8 +98,7 @@ static void fact_text(enum metric metric, int64_t value, char text[GPU_TEXT_SIZE
     snprintf(text, GPU_TEXT_SIZE, "%.10g", (double)value * metric_table[metric].json_scale);
 }
 
-static int put_fact(struct store *s, const struct known_gpu *known, const char *key, const char *value, int64_t at_ms,
-                    struct error *err)
+int put_fact(struct store *s, const struct known_gpu *known, const char *key, const char *value, int64_t at_ms, struct error *err)
 {
     struct db_statement *q = store_statement(s, ST_FACT, err);
     if (!q)
@@ -129,6 +128,9 @@ static int load_facts(struct store *s, struct known_gpu *known, struct error *er
         for (size_t i = 0; i < PROPERTY_COUNT; i++)
             if (strcmp(property_table[i].json, key) == 0)
                 known->facts_hash[METRIC_COUNT + i] = hash_text(value);
+        for (size_t i = 0; i < CHANGE_COUNT; i++)
+            if (strcmp(change_key((enum change_code)i), key) == 0)
+                str_copy(known->watch.values[i].known, CHANGE_VALUE_SIZE, str_from(value));
         enum reading_state list;
         for (int i = GPU_OK; i <= GPU_LOST; i++)
             if (strcmp(key, FACT_STATE) == 0 && strcmp(value, gpu_state_name((enum gpu_state)i)) == 0)
@@ -279,6 +281,8 @@ int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct k
         s->gpu_next = (size_t)(known - s->gpus) + 1;
     if (rc == 0)
         rc = write_facts(s, gpu, known, at_ms, err);
+    if (rc == 0)
+        rc = write_changes(s, gpu, known, at_ms, err);
     if (rc == 0)
         *ret = known;
     return rc;

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include "insight/baseline/changes.h"
 #include "model/energy.h"
 #include "model/finding.h"
 #include "store/db/db.h"
@@ -71,6 +72,7 @@ struct known_gpu {
     uint64_t facts_hash[METRIC_COUNT + PROPERTY_COUNT]; /* of the values last written; 0 none yet */
     struct reading facts[METRIC_COUNT];                 /* as last written, to see changes without making text; side by side */
     struct property_text properties[PROPERTY_COUNT];
+    struct change_watch watch;
     int state, processes_state; /* as last written; -1: not yet */
     int64_t largest_instance;   /* as last written; -1: it was not divided */
     int64_t seen_ms;            /* to be noted at the end of the transaction; 0: it is */
@@ -332,6 +334,9 @@ int findings_write(struct store *s, const struct snapshot *snapshot, int64_t at_
 int findings_flush(struct store *s, struct error *err);
 /* events.c */
 int put_event(struct store *s, const struct store_event *e, struct error *err);
+int put_fact(struct store *s, const struct known_gpu *known, const char *key, const char *value, int64_t at_ms, struct error *err);
+/* What is other than the history knows it becomes an event, with before and after. */
+int write_changes(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err);
 int write_snapshot_events(struct store *s, const struct snapshot *snapshot, struct error *err);
 int write_source_changes(struct store *s, const struct snapshot *snapshot, struct error *err);
 int set_horizon(struct store *s, enum series series, enum level level, int64_t ms, struct error *err);

@@ -233,7 +233,7 @@ int store_neighbor(struct store *s, int64_t host_id, int64_t at_ms, bool before,
 #define FACT_PROCESSES "processes"
 /* Of a GPU that is or was divided into instances: the size of the largest in bytes; "none" when it is whole again. */
 #define FACT_INSTANCES "largest_instance"
-typedef int store_fact_fn(void *user, int64_t gpu_id, const char *key, const char *value);
+typedef int store_fact_fn(void *user, int64_t gpu_id, struct wall since, const char *key, const char *value);
 int store_facts(struct store *s, const char *host, int64_t until_ms, store_fact_fn *each, void *user, struct error *err);
 
 /* Who took part in each step of a GPU, in ORDER_BY_GPU_AND_STEP. */

@@ -10,7 +10,7 @@ from conftest import BUILD, environment, eventually
 MAKER = BUILD / "tests" / "fakes" / "history" / "make_history"
 MOMENT = ("at", "host", "detail", "note", "answer", "severity", "gpu_index", "timestamp", "simulated", "calm", "gpus", "findings", "machine", "processes", "gap")
 SPAN = ("since", "until", "host", "answer", "note", "simulated", "gpu_count", "step_seconds", "episodes", "episodes_left_out",
-        "missing_seconds", "gaps")
+        "missing_seconds", "gaps", "changes")
 
 
 @pytest.fixture

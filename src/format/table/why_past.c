@@ -323,6 +323,25 @@ static void span_gaps(struct buf *out, const struct page *page, const json_t *bo
     }
 }
 
+static void span_changes(struct buf *out, const struct page *page, const json_t *body)
+{
+    const json_t *changes = json_object_get(body, "changes");
+    char at[MOMENT_TEXT_SIZE], line[400];
+    if (json_array_size(changes) == 0)
+        return;
+    buf_char(out, '\n');
+    page_ink(out, page, INK_STRONG, STR("  What changed"));
+    buf_char(out, '\n');
+    for (size_t i = 0; i < json_array_size(changes); i++) {
+        const json_t *c = json_array_get(changes, i);
+        moment_format(json_moment(c, "since"), page->now, at);
+        snprintf(line, sizeof line, "%s  GPU %lld: %s", at, (long long)json_integer_value(json_object_get(c, "gpu_index")),
+                 json_text(c, "text"));
+        buf_text(out, page->utf8 ? "    • " : "    - ");
+        page_wrap(out, page, INK_PLAIN, line, 6, 6);
+    }
+}
+
 static void span(struct buf *out, const struct page *page, const json_t *body)
 {
     char title[2 * MOMENT_TEXT_SIZE + NUMBER_SIZE];
@@ -346,6 +365,7 @@ static void span(struct buf *out, const struct page *page, const json_t *body)
         snprintf(title, sizeof title, "  and %zu more%s", count - shown + left_out, shown < count ? "; all of them: -v" : "");
         page_wrap(out, page, INK_FAINT, title, 2, 0);
     }
+    span_changes(out, page, body);
     span_gaps(out, page, body);
     if (json_text(body, "note")[0])
         buf_char(out, '\n');

@@ -325,6 +325,9 @@ static const struct {
     {FINDING_STRAGGLER, "See what limits each of its ranks: whirr ps --sort job"},
     {FINDING_RANKS_WAIT,
      "Look into the logs of its ranks: a rank that failed, or a collective that not all of them call, leaves them waiting."},
+    {FINDING_DRIVER_CHANGED, "If that matters, try a newer version, or go back to the one from before."},
+    {FINDING_PLACE_CHANGED, "Check its slot, riser and cables, or set it back as it was before."},
+    {FINDING_SETTING_CHANGED, "If nobody meant it, set it back as it was before."},
     {FINDING_SERVER_SILENT, "Look into its log."},
     {FINDING_PREEMPTIONS,
      "Let it work on fewer requests at once (vLLM: --max-num-seqs), or give its cache more memory (--gpu-memory-utilization)."},
@@ -354,6 +357,6 @@ const char *remedy_of(enum finding_code code)
 
 /* ---- the areas ---- */
 
-const struct area *const all_areas[] = {&area_work,    &area_idle,   &area_heat,  &area_fan,      &area_limit,
-                                        &area_usual,   &area_clocks, &area_link,  &area_siblings, &area_memory,
-                                        &area_serving, &area_trust,  &area_lease, &area_calm,     NULL};
+const struct area *const all_areas[] = {&area_work,   &area_idle,    &area_heat,     &area_fan,    &area_limit,   &area_usual,
+                                        &area_clocks, &area_link,    &area_siblings, &area_memory, &area_serving, &area_trust,
+                                        &area_lease,  &area_changed, &area_calm,     NULL};

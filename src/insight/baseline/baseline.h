@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "insight/baseline/changes.h"
 #include "model/snapshot.h"
 
 enum {
@@ -98,6 +99,7 @@ struct serving_baselines {
 struct baselines {
     int64_t zone_ms; /* local time less UTC */
     struct serving_baselines serving;
+    struct changes changes; /* of the last weeks */
     size_t count;
     struct baseline list[GPU_MAX];
 };

@@ -9,6 +9,7 @@
 #include "model/recent.h"
 #include "model/snapshot.h"
 
+struct changes;
 struct job_waits;
 struct serving_baselines;
 
@@ -72,6 +73,7 @@ struct facts {
     const struct process *loading;           /* fills the memory right now; NULL: none */
     const struct gpu *neighbor;              /* a working card in the same machine that is hotter; NULL none */
     const struct serving_baselines *serving; /* how fast models are usually served; NULL: not known */
+    const struct changes *changes;           /* what changed on GPUs of this host; NULL: not known */
     const struct job_waits *waits;           /* ranks that wait for another one; NULL: not judged */
     const struct verdict *verdict;           /* once everything is found: claims of calm rest on it; NULL before */
 };

@@ -35,6 +35,11 @@ static bool power_brakes(const struct gpu *gpu)
     return reading_or(gpu->throttle_bits, 0) & THROTTLE_POWER_BRAKE;
 }
 
+static bool has_fewer_lanes(const struct gpu *gpu)
+{
+    return reading_or(gpu->pcie_width, INT64_MAX) < reading_or(gpu->pcie_width_max, INT64_MAX);
+}
+
 static const struct {
     enum finding_code effect, cause;
     bool (*needs)(const struct gpu *gpu);

@@ -198,6 +198,7 @@ static void judge_gpu(const struct snapshot *now, const struct gpu *gpu, const s
         facts_collect(f, now, gpu, basis->past);
         f->over = basis->over;
         f->serving = basis->usual ? &basis->usual->serving : NULL;
+        f->changes = basis->usual ? &basis->usual->changes : NULL;
         part->activity = f->activity;
         for (const struct area *const *area = all_areas; *area; area++) {
             if (*area == &area_calm && part->usual.too_hot)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/str.h"
 #include "insight/area/limit.h"
 #include "insight/view/answer.h"
@@ -232,6 +233,20 @@ void suggest(const struct facts *f, struct why_part *part)
             for (const struct area *const *area = all_areas; *area; area++)
                 if ((*area)->remedy)
                     (*area)->remedy(f, part, cause);
+    }
+}
+
+/* ---- what was changed ---- */
+
+void answer_changed(const struct facts *f, struct why_part *part)
+{
+    static const enum finding_code codes[] = {FINDING_DRIVER_CHANGED, FINDING_PLACE_CHANGED, FINDING_SETTING_CHANGED};
+    struct text s = {part->answer, sizeof part->answer, strlen(part->answer)};
+    for (size_t i = 0; i < ARRAY_LEN(codes) && part->answer[0]; i++) {
+        const struct finding *found = verdict_find(f->verdict, part->gpu_index, codes[i]);
+        const char *text = found ? strstr(found->headline, ": ") : NULL;
+        if (text && found->severity == SEVERITY_INFO) /* what is more leads the answer */
+            text_append(&s, " %c%s.", text[2] - 'a' + 'A', text + 3);
     }
 }
 

@@ -187,6 +187,7 @@ static void answer(const struct facts *f, struct why_part *part)
     part->severity = verdict_severity(f->verdict, part->gpu_index);
     answer_gpu(f, part);
     answer_usual(part, f->over);
+    answer_changed(f, part);
     answer_resume(f, part);
     suggest(f, part);
     answer_findings(f, part);

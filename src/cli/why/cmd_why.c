@@ -11,6 +11,7 @@
 #include "ask/past_answer.h"
 #include "cli/cli_fleet.h"
 #include "cli/cli_show.h"
+#include "cli/why/why_prove.h"
 #include "config/findings.h"
 #include "format/json/json.h"
 #include "format/process_rows.h"
@@ -125,6 +126,11 @@ static int why_run(struct cli *cli)
     const struct options *o = cli->options;
     if (options_has(o, "codes"))
         return show_codes(cli);
+    if (options_has(o, "prove") && (o->argument_count || options_has(o, "since") || options_has(o, "until") ||
+                                    options_has(o, "fleet") || options_has(o, "job") || options_has(o, "idle")))
+        return cli_usage(cli, "--prove is about one finding of one moment: it goes with --gpu and --at alone");
+    if (options_has(o, "prove"))
+        return why_prove(cli, options_value(o, "prove", ""));
     if (options_has(o, "fleet") && o->argument_count)
         return cli_usage(cli, "a process is explained on its own host; whirr ps --fleet shows where it runs");
     if (options_has(o, "fleet"))
@@ -156,6 +162,9 @@ static const struct option_spec options[] = {
     {.name = "job",
      .argument = "ID",
      .help = "Explain only this job: a Slurm job, a run of torchrun, a pod; with --fleet, over all its hosts"},
+    {.name = "prove",
+     .argument = "CODE",
+     .help = "Show the rule of this finding, the readings that decide, and the nearest one that would change the answer"},
     {.name = "codes", .help = "List every code of a finding with its severity and meaning"},
     {.name = "at",
      .argument = "TIME",
@@ -171,7 +180,8 @@ static const struct option_spec options[] = {
 
 const struct command command_why = {
     .exits =
-        "0 fine, even without a GPU; 1 it failed, or there are GPUs and none of them can be read; 2 wrong usage or configuration.",
+        "0 fine, even without a GPU; 1 it failed, there are GPUs and none of them can be read, or the finding of --prove is not "
+        "said; 2 wrong usage or configuration.",
     .name = "why",
     .group = HELP_EXPLAIN,
     .summary = "Explain why a GPU is loud, hot, slow or busy",
@@ -186,7 +196,9 @@ const struct command command_why = {
         "idling: "
         "displays, a pinned memory clock, compute contexts, loaded models, browsers, video decode, other monitors, PCIe power "
         "saving, runtime power management, persistence mode. `whirr why` does the same for a GPU that draws more than it "
-        "usually does when idle. What other users' programs have open is visible to root or an administrator only.",
+        "usually does when idle. What other users' programs have open is visible to root or an administrator only.\n\nWith --prove "
+        "CODE the judge is asked again with one reading moved after the other: what decides about this finding, and at which "
+        "value the answer would be another. With --at it reads the history itself.",
     .arguments = "[PID|NAME]",
     .arguments_max = 1,
     OPTIONS(options),

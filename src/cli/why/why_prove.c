@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr why --prove CODE: the rule of a finding, the readings that decide about it, and the nearest one that would change the
+ * answer; now, or at a stored moment.
+ */
+#include "cli/why/why_prove.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ask/explain.h"
+#include "ask/past_answer.h"
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "cli/cli_show.h"
+#include "config/places.h"
+#include "format/json/json.h"
+#include "format/table/grid.h"
+#include "format/table/table.h"
+#include "insight/facts/words.h"
+#include "insight/verdict/graph.h"
+#include "insight/view/proof.h"
+#include "past/past_usual.h"
+#include "past/question.h"
+
+/* ---- words ---- */
+
+enum { VALUE_WORDS = 96 };
+
+static const char *value_words(const struct metric_info *m, int64_t value, char out[VALUE_WORDS])
+{
+    const char *unit = metric_unit(m->json);
+    struct text s = {out, VALUE_WORDS, 0};
+    switch (m->kind) {
+    case KIND_BOOL: snprintf(out, VALUE_WORDS, "%s", value ? "yes" : "no"); break;
+    case KIND_PSTATE: snprintf(out, VALUE_WORDS, "P%lld", (long long)value); break;
+    case KIND_THROTTLE:
+        snprintf(out, VALUE_WORDS, "none");
+        for (unsigned i = 0; i < THROTTLE_COUNT; i++)
+            if (value & 1 << i)
+                text_append(&s, "%s%s", s.len ? ", " : "", throttle_name(i));
+        break;
+    default:
+        snprintf(out, VALUE_WORDS, "%.6g%s%s", (double)value * m->json_scale, unit[0] && unit[0] != '%' ? " " : "", unit);
+        break;
+    }
+    return out;
+}
+
+/* "at 84 °C instead of 91 °C it would not be said" */
+static void turn_sentence(const struct proof_reading *r, bool said, char *out, size_t size)
+{
+    char now[VALUE_WORDS], other[VALUE_WORDS];
+    if (!r->turns) {
+        snprintf(out, size, "without %s it would%s be said", r->info->json, said ? " not" : "");
+        return;
+    }
+    if (r->value.state == READING_OK)
+        snprintf(out, size, "with %s at %s instead of %s it would%s be said", r->info->json, value_words(r->info, r->turn, other),
+                 value_words(r->info, r->value.value, now), said ? " not" : "");
+    else
+        snprintf(out, size, "with %s at %s, which is not read, it would%s be said", r->info->json,
+                 value_words(r->info, r->turn, other), said ? " not" : "");
+}
+
+static void who_words(const struct proof *p, char *out, size_t size)
+{
+    if (p->gpu_index < 0)
+        snprintf(out, size, "the host");
+    else
+        snprintf(out, size, "GPU %d", p->gpu_index);
+}
+
+static void answer_words(const struct proof *p, char *out, size_t size)
+{
+    char who[24], turn[256] = "";
+    who_words(p, who, sizeof who);
+    if (p->said && p->by_moment)
+        snprintf(out, size, "It is said of %s: %s.", who, p->found.headline);
+    else if (p->said)
+        snprintf(out, size,
+                 "It is said of %s: %s. The readings of this moment alone don't bring it about: it rests on the time before, on "
+                 "programs or on the kernel log.",
+                 who, p->found.headline);
+    else if (p->count)
+        turn_sentence(&p->readings[0], false, turn, sizeof turn);
+    if (!p->said && p->count)
+        snprintf(out, size, "It is not said of %s; %s.", who, turn);
+    else if (!p->said)
+        snprintf(out, size, "It is not said of %s, and no single reading would change that.", who);
+}
+
+/* What can bring it about, or what it can bring about, by causes.def. */
+static void edges_words(enum finding_code code, bool causes, struct text *s)
+{
+    for (size_t i = 0; i < FINDING_CODE_COUNT; i++) {
+        enum finding_code other = (enum finding_code)i;
+        double weight = causes ? graph_weight(NULL, other, code) : graph_weight(NULL, code, other);
+        if (weight > 0)
+            text_append(s, "%s%s", s->len ? ", " : "", finding_code_name(other));
+    }
+}
+
+/* ---- what is shown ---- */
+
+struct proof_shown {
+    const struct proof *proof;
+    const struct snapshot *now;
+    struct wall asked; /* the age of readings is up to then */
+};
+
+static void line(struct buf *out, const struct page *page, const char *label, const char *text)
+{
+    char padded[16];
+    snprintf(padded, sizeof padded, "  %-9s ", label);
+    page_ink(out, page, INK_LABEL, str_from(padded));
+    page_wrap(out, page, INK_PLAIN, text, 12, 12);
+}
+
+static void readings_table(struct buf *out, const struct page *page, const struct proof *p)
+{
+    static const struct grid_column columns[] = {
+        {"READING", LEFT, 0}, {"VALUE", RIGHT, 0}, {"TURNS AT", RIGHT, 0}, {"WITHOUT IT", LEFT, 1}};
+    AUTO_GRID struct grid g;
+    char value[VALUE_WORDS], turn[VALUE_WORDS], name[96];
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < p->count; i++) {
+        const struct proof_reading *r = &p->readings[i];
+        bool read = r->value.state == READING_OK;
+        snprintf(name, sizeof name, "%s%s", r->of_host ? "host." : "", r->info->json);
+        grid_add(&g, INK_PLAIN, name);
+        grid_add(&g, read ? INK_STRONG : INK_FAINT,
+                 read ? value_words(r->info, r->value.value, value) : words_absent(r->value.state));
+        grid_add(&g, INK_PLAIN, r->turns ? value_words(r->info, r->turn, turn) : page_dash(page));
+        grid_add(&g, INK_FAINT,
+                 p->together  ? "the same, as long as there is another"
+                 : !r->needed ? "the same"
+                 : p->said    ? "not said"
+                              : "said");
+    }
+    grid_write(out, page, &g);
+}
+
+static void prove_table(struct buf *out, const struct page *page, const struct proof_shown *w)
+{
+    const struct proof *p = w->proof;
+    const struct finding_kind *kind = finding_kind(p->code);
+    const char *reference = finding_reference(p->code);
+    char text[1024], age[WORDS_SIZE];
+    answer_words(p, text, sizeof text);
+    page_wrap(out, page, INK_STRONG, text, 0, 0);
+    snprintf(text, sizeof text, "%s: %s", kind->code, kind->title);
+    line(out, page, "Rule", text);
+    snprintf(text, sizeof text, "%s, %s; an alert once it holds for %llds%s%s", finding_area_name(kind->area),
+             severity_text(kind->severity), (long long)(kind->hold_ms / MS_PER_S), reference ? "; compared with: " : "",
+             reference ? reference : "");
+    if (kind->severity == SEVERITY_INFO && !kind->hold_ms)
+        snprintf(text, sizeof text, "%s, information, never an alert", finding_area_name(kind->area));
+    line(out, page, "", text);
+    struct text s = TEXT(text);
+    text[0] = '\0';
+    edges_words(p->code, true, &s);
+    if (s.len)
+        line(out, page, "Causes", text);
+    s = TEXT(text);
+    text[0] = '\0';
+    edges_words(p->code, false, &s);
+    if (s.len)
+        line(out, page, "Effects", text);
+    if (p->together)
+        line(out, page, "Nearest", "each of these readings alone brings it about: only without all of them would it not be said");
+    else if (p->said && p->count) {
+        turn_sentence(&p->readings[0], true, text, sizeof text);
+        line(out, page, "Nearest", text);
+    }
+    snprintf(text, sizeof text, "%s old, those that change slowly up to 30s more; what decides, the nearest first:",
+             words_duration(MAX_OF(w->asked.ms - w->now->taken_at.ms, (int64_t)0), age));
+    if (!p->count)
+        snprintf(text, sizeof text, "no reading of a GPU or the host decides about it alone");
+    line(out, page, "Readings", text);
+    if (p->count)
+        readings_table(out, page, p);
+}
+
+static void json_codes(struct json_writer *j, const char *key, enum finding_code code, bool causes)
+{
+    jw_key_array(j, key);
+    for (size_t i = 0; i < FINDING_CODE_COUNT; i++) {
+        enum finding_code other = (enum finding_code)i;
+        if ((causes ? graph_weight(NULL, other, code) : graph_weight(NULL, code, other)) > 0)
+            jw_text(j, finding_code_name(other));
+    }
+    jw_end(j);
+}
+
+static void json_number(struct json_writer *j, const char *key, bool known, double value)
+{
+    jw_key(j, key);
+    if (known)
+        jw_number(j, value);
+    else
+        jw_null(j);
+}
+
+static void json_reading(struct json_writer *j, bool said, const struct proof_reading *r)
+{
+    char text[256];
+    bool read = r->value.state == READING_OK;
+    jw_object(j);
+    jw_key_text(j, "name", r->info->json);
+    jw_key_text(j, "of", r->of_host ? "host" : "gpu");
+    json_number(j, "value", read, (double)r->value.value * r->info->json_scale);
+    json_words(j, "absent", read ? "" : reading_state_name(r->value.state));
+    jw_key_bool(j, "needed", r->needed);
+    json_number(j, "turns_at", r->turns, (double)r->turn * r->info->json_scale);
+    turn_sentence(r, said, text, sizeof text);
+    jw_key_text(j, "text", text);
+    jw_end(j);
+}
+
+static void prove_json(struct json_writer *j, const struct proof_shown *w)
+{
+    const struct proof *p = w->proof;
+    const struct finding_kind *kind = finding_kind(p->code);
+    char text[1024];
+    answer_words(p, text, sizeof text);
+    jw_object(j);
+    jw_key_text(j, "code", kind->code);
+    jw_key_text(j, "answer", text);
+    jw_key_bool(j, "said", p->said);
+    jw_key_bool(j, "by_this_moment", p->by_moment);
+    jw_key_bool(j, "only_together", p->together);
+    jw_key(j, "gpu_index");
+    if (p->gpu_index >= 0)
+        jw_int(j, p->gpu_index);
+    else
+        jw_null(j);
+    json_words(j, "headline", p->said ? p->found.headline : "");
+    json_words(j, "severity", p->said ? severity_text(p->found.severity) : "");
+    json_words(j, "likelihood", p->said ? likelihood_words(p->found.confidence) : "");
+    jw_key_text(j, "meaning", kind->title);
+    jw_key_text(j, "area", finding_area_name(kind->area));
+    jw_key_number(j, "holds_seconds", (double)kind->hold_ms / MS_PER_S);
+    json_words(j, "reference", finding_reference(p->code) ? finding_reference(p->code) : "");
+    json_codes(j, "causes", p->code, true);
+    json_codes(j, "effects", p->code, false);
+    json_time(j, "timestamp", w->now->taken_at);
+    jw_key_number(j, "age_seconds", (double)MAX_OF(w->asked.ms - w->now->taken_at.ms, (int64_t)0) / MS_PER_S);
+    jw_key_array(j, "readings");
+    for (size_t i = 0; i < p->count; i++)
+        json_reading(j, p->said, &p->readings[i]);
+    jw_end(j);
+    jw_end(j);
+}
+
+/* ---- now, and then ---- */
+
+static int prove_into(struct cli *cli, const struct proof_shown *w, struct buf *out)
+{
+    cli->status = w->proof->said ? 0 : 1;
+    if (cli->json) {
+        struct json_writer j = show_json(cli, out);
+        prove_json(&j, w);
+    } else {
+        prove_table(out, &cli->page, w);
+    }
+    return 0;
+}
+
+static int prove_now(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+{
+    AUTO_SNAPSHOT const struct snapshot *now = sample_watched(session, err);
+    enum finding_code code;
+    struct proof proof;
+    int only, rc = now ? session_only(session, now, &only, err) : err->code;
+    if (rc < 0)
+        return rc;
+    finding_code_from_name(options_value(cli->options, "prove", ""), &code);
+    rc = proof_make(now, &(struct judge_basis){0}, only, code, &proof);
+    if (rc < 0)
+        return error_set(err, rc, "out of memory");
+    return prove_into(cli, &(struct proof_shown){&proof, now, clock_wall(cli->env.clock)}, out);
+}
+
+static int prove_stored(struct cli *cli, struct store *s, struct past_question *q, enum finding_code code, struct buf *out,
+                        struct error *err)
+{
+    char host[HOST_NAME_SIZE];
+    struct recent recent = {0};
+    AUTO_FREE struct baselines *usual = NULL;
+    struct snapshot *made = NULL;
+    enum level level;
+    struct proof proof;
+    int rc = told_host(s, q->host[0] ? q->host : NULL, q->own_host, host, err);
+    if (rc == 0)
+        rc = store_past(s, host, q->at, 0, &made, &recent, &level, err);
+    if (rc < 0)
+        return rc;
+    AUTO_SNAPSHOT const struct snapshot *then = made;
+    rc = past_usual(s, host, q->at, &usual, err);
+    int only = q->gpu[0] ? snapshot_find_gpu(then, q->gpu) : ALL_GPUS;
+    if (rc == 0 && q->gpu[0] && only < 0)
+        rc = error_set(err, -ENODEV, "there was no GPU '%s' then", q->gpu);
+    if (rc == 0)
+        rc = proof_make(then, &(struct judge_basis){.past = &recent, .usual = usual, .over = true}, only, code, &proof);
+    recent_done(&recent);
+    if (rc < 0)
+        return err->text[0] ? rc : error_set(err, rc, "out of memory");
+    return prove_into(cli, &(struct proof_shown){&proof, then, q->at}, out);
+}
+
+static int prove_then(struct cli *cli, enum finding_code code)
+{
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    struct past_question q;
+    struct error err = {0};
+    char url[STORE_PLACE_SIZE];
+    struct store *s = NULL;
+    if (options_has(cli->options, "source") || options_has(cli->options, "sysroot"))
+        return cli_usage(cli, "the past comes from the history, not from a source; for another history: --store");
+    if (cli->host)
+        return cli_usage(cli, "--prove with --at reads the history itself: run it on that host");
+    int rc = past_question_read(&q, options_parameter, cli->options, clock_wall(cli->env.clock), MOMENT_LOCAL, &err);
+    if (rc < 0)
+        return cli_usage(cli, "--%s", err.text);
+    if (cli->settings->store.host[0])
+        str_copy(q.own_host, sizeof q.own_host, str_from(cli->settings->store.host));
+    else
+        env_host_name(q.own_host, sizeof q.own_host);
+    rc = store_place(history_named(cli, cli->settings), url, &err);
+    if (rc == 0)
+        rc = store_open_read_only(&cli->env, url, &s, &err);
+    if (rc == 0)
+        rc = prove_stored(cli, s, &q, code, &out, &err);
+    store_close(s);
+    if (rc < 0)
+        return cli_fail("%s", err.text);
+    if (cli->json)
+        buf_char(&out, '\n');
+    rc = show_text(&out);
+    return rc ? rc : cli->status;
+}
+
+int why_prove(struct cli *cli, const char *name)
+{
+    enum finding_code code;
+    struct nearest near;
+    char meant[NEAREST_SIZE + 24];
+    nearest_init(&near, name);
+    for (size_t i = 0; i < FINDING_CODE_COUNT; i++)
+        nearest_try(&near, finding_code_name((enum finding_code)i));
+    if (!finding_code_from_name(name, &code))
+        return cli_usage(cli, "there is no finding '%s'%s; all of them: whirr why --codes", name,
+                         nearest_text(&near, meant, sizeof meant));
+    return options_has(cli->options, "at") ? prove_then(cli, code) : show(cli, prove_now);
+}
