@@ -57,13 +57,10 @@ void changes_add(struct changes *c, const struct gpu_change *change)
 
 /* ---- values ---- */
 
-/* The limit in force follows heat and load on some GPUs; the one that was asked for is the setting. That of laptops moves all the
- * time. */
+/* The limit in force follows heat and load on some GPUs; the one that was asked for is the setting. */
 static struct reading limit_of(const struct gpu *gpu)
 {
     enum reading_state asked = gpu->power_limit_requested_mw.state;
-    if (cooling_is_shared(gpu))
-        return reading_absent(READING_UNSUPPORTED);
     return asked == READING_UNSUPPORTED || asked == READING_FAILED ? gpu->power_limit_mw : gpu->power_limit_requested_mw;
 }
 
@@ -92,6 +89,17 @@ static const char *text_of(enum change_code code, const struct gpu *gpu)
     }
 }
 
+/* The limit of a laptop moves all the time. */
+static bool is_setting_of(enum change_code code, const struct gpu *gpu)
+{
+    return code != CHANGE_POWER_LIMIT || !cooling_is_shared(gpu);
+}
+
+static int64_t whole_of(enum change_code code, int64_t number)
+{
+    return kinds[code].unit[0] ? words_whole(number, 1000) : number;
+}
+
 bool change_value(enum change_code code, const struct gpu *gpu, char out[CHANGE_VALUE_SIZE])
 {
     const char *text = text_of(code, gpu);
@@ -99,22 +107,31 @@ bool change_value(enum change_code code, const struct gpu *gpu, char out[CHANGE_
     out[0] = '\0';
     if (text)
         str_copy(out, CHANGE_VALUE_SIZE, str_from(text));
-    else if (number.state == READING_OK)
-        snprintf(out, CHANGE_VALUE_SIZE, "%lld", kinds[code].unit[0] ? words_whole(number.value, 1000) : (long long)number.value);
+    else if (number.state == READING_OK && is_setting_of(code, gpu))
+        snprintf(out, CHANGE_VALUE_SIZE, "%lld", (long long)whole_of(code, number.value));
     return out[0] != '\0';
+}
+
+static uint32_t hash_of(enum change_code code, const struct gpu *gpu)
+{
+    const char *text = text_of(code, gpu);
+    struct reading number = number_of(code, gpu);
+    uint32_t hash = 2166136261u;
+    if (!text)
+        return number.state == READING_OK && is_setting_of(code, gpu) ? (uint32_t)whole_of(code, number.value) + 1 : 0;
+    for (const char *at = text; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 16777619u;
+    return text[0] ? hash : 0;
 }
 
 bool values_differ(struct values_seen *seen, const struct snapshot *s)
 {
-    char value[CHANGE_VALUE_SIZE];
     bool differ = false;
     for (size_t i = 0; i < s->gpu_count && i < GPU_MAX; i++)
         for (int code = 0; code < CHANGE_COUNT; code++) {
-            uint32_t hash = 2166136261u;
-            if (!change_value((enum change_code)code, &s->gpus[i], value))
+            uint32_t hash = hash_of((enum change_code)code, &s->gpus[i]);
+            if (!hash)
                 continue;
-            for (const char *at = value; *at; at++)
-                hash = (hash ^ (unsigned char)*at) * 16777619u;
             differ |= seen->hash[i][code] != hash;
             seen->hash[i][code] = hash;
         }
@@ -145,11 +162,22 @@ enum change_seen change_watch_see(struct change_watch *w, enum change_code code,
                                   struct gpu_change *ret)
 {
     struct watched_value *v = &w->values[code];
+    const char *text = text_of(code, gpu);
+    struct reading number = text ? reading_absent(READING_UNREAD) : number_of(code, gpu);
     char value[CHANGE_VALUE_SIZE];
-    if (gpu->state != GPU_OK || !change_value(code, gpu, value))
+    if (gpu->state != GPU_OK)
+        return WATCHED_SAME;
+    /* Every sample comes here: no text is made of what is as it was. */
+    if (text ? text[0] && strcmp(v->known, text) == 0 : v->has_number && number.state == READING_OK && number.value == v->number) {
+        v->next[0] = '\0';
+        return WATCHED_SAME;
+    }
+    if (!change_value(code, gpu, value))
         return WATCHED_SAME;
     if (strcmp(v->known, value) == 0) {
         v->next[0] = '\0';
+        v->has_number = number.state == READING_OK;
+        v->number = number.value;
         return WATCHED_SAME;
     }
     /* What a lease holds for a time is no value of the GPU: afterwards the one from before is back. */
@@ -161,6 +189,7 @@ enum change_seen change_watch_see(struct change_watch *w, enum change_code code,
     str_copy(ret->after, sizeof ret->after, str_from(value));
     str_copy(v->known, sizeof v->known, str_from(value));
     v->next[0] = '\0';
+    v->has_number = false;
     return first ? WATCHED_FIRST : is_news(v, at) ? WATCHED_CHANGED : WATCHED_QUIETLY;
 }
 

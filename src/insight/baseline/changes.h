@@ -69,6 +69,8 @@ bool values_differ(struct values_seen *seen, const struct snapshot *s);
 struct change_watch {
     struct watched_value {
         char known[CHANGE_VALUE_SIZE], next[CHANGE_VALUE_SIZE]; /* "": none yet */
+        int64_t number;                                         /* that reads as the known value */
+        bool has_number;
         struct wall next_since, day;
         int today;
     } values[CHANGE_COUNT];
