@@ -453,7 +453,7 @@ def test_over_http_a_token_with_the_role_may_and_it_is_put_back(host):
         except OSError:
             return 0, None
 
-    eventually(lambda: ask({"gpu": 0}, "read")[0] == 403, explain=lambda: daemon.poll())
+    eventually(lambda: ask({"gpu": 0}, "read")[0] == 403 and ask({})[0] == 400, explain=lambda: daemon.poll())  # 503 until it has looked
     limit = {"gpu": 0, "what": "power_limit", "value": "330W", "for_seconds": 3600}
     assert ask(limit, "read")[1]["error"]["code"] == "role_needed" and host.value() != 330000
     for wrong in ({}, {**limit, "gpu": 9}, {**limit, "for_seconds": 0}, {**limit, "what": "voltage"}, {**limit, "value": ""}, {**limit, "gpu": "0"}):

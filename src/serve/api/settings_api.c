@@ -10,6 +10,7 @@
 #include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "serve/api/core.h"
+#include "serve/api/ready.h"
 
 /* ---- in the thread ---- */
 
@@ -93,19 +94,18 @@ static void bad_body(struct exchange *x)
 static bool read_wanted(const struct exchange *x, const json_t *body, struct setting_errand *s)
 {
     enum { DAYS_MAX = 7 };
-    const struct snapshot *now = x->server->data.latest;
-    int64_t gpu = json_integer_value(json_object_get(body, "gpu")),
+    int64_t index = json_integer_value(json_object_get(body, "gpu")),
             seconds = json_integer_value(json_object_get(body, "for_seconds"));
     const char *what = json_text(body, "what"), *value = json_text(body, "value");
-    if (!json_is_integer(json_object_get(body, "gpu")) || !now || gpu < 0 || gpu >= (int64_t)now->gpu_count || seconds < 1 ||
-        seconds > DAYS_MAX * 86400LL)
+    const struct gpu *gpu = index >= 0 && index < GPU_MAX ? snapshot_gpu(x->server->data.latest, (int)index) : NULL;
+    if (!json_is_integer(json_object_get(body, "gpu")) || !gpu || seconds < 1 || seconds > DAYS_MAX * 86400LL)
         return false;
     s->quiet = str_is(str_from(what), "quiet");
     if (!s->quiet && (!control_from_name(what, &s->kind) || !value[0]))
         return false;
-    s->id = now->gpus[gpu].id;
-    s->gpu_index = (int)gpu;
-    s->draw_mw = now->gpus[gpu].power_mw;
+    s->id = gpu->id;
+    s->gpu_index = gpu->index;
+    s->draw_mw = gpu->power_mw;
     s->until.ms = clock_wall(&clock_system).ms + seconds * MS_PER_S;
     str_copy(s->value, sizeof s->value, str_from(value));
     return true;
@@ -121,6 +121,10 @@ void post_setting(struct exchange *x)
     if (!x->server->options.control) {
         exchange_error(x, 403, "control_off",
                        "Changing settings is off; the host's owner turns it on with [control] allow = true.");
+        return;
+    }
+    if (!x->server->data.latest) {
+        ready_starting(x);
         return;
     }
     if (!errand_is_free(&s->errand, x))
