@@ -327,7 +327,7 @@ static const struct {
      "Look into the logs of its ranks: a rank that failed, or a collective that not all of them call, leaves them waiting."},
     {FINDING_DRIVER_CHANGED, "If that matters, try a newer version, or go back to the one from before."},
     {FINDING_PLACE_CHANGED, "Check its slot, riser and cables, or set it back as it was before."},
-    {FINDING_SETTING_CHANGED, "If nobody meant it, set it back as it was before."},
+    {FINDING_SETTING_CHANGED, "If it was not intended, set it back as it was before."},
     {FINDING_SERVER_SILENT, "Look into its log."},
     {FINDING_PREEMPTIONS,
      "Let it work on fewer requests at once (vLLM: --max-num-seqs), or give its cache more memory (--gpu-memory-utilization)."},
