@@ -692,7 +692,7 @@ int main(int argc, char **argv)
     int64_t total = days * SAMPLES_A_DAY / (100 * BATCH) * (100 * BATCH), end_ms = BEGIN_MS + total * 5000;
     measure_growth(s, total);
     measure_gpus();
-    measure_plot(s, "one metric of one GPU over a day", end_ms - DAY_MS, end_ms, 2);
+    measure_plot(s, "one metric of one GPU over a day", end_ms - DAY_MS, end_ms, 3);
     measure_plot(s, "one metric of one GPU over 30 days", BEGIN_MS, end_ms, 5);
     make_year(days);
     measure_plot(s, "one metric of one GPU over a year", end_ms - 365 * DAY_MS, end_ms, 20);

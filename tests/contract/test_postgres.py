@@ -245,11 +245,33 @@ def test_a_server_that_hangs_loses_nothing(keeping):
         # The time that is said goes on.
         first = store(d)["message"]
         eventually(lambda: "has not answered for" in store(d)["message"] != first, explain=d.log)
-        # More than fits into memory and the inbox together.
+        # More than fits into memory.
         eventually(lambda: store(d)["queued_rows"] >= 330, explain=d.log)
         assert store(d)["lost_total"] == 0
         refused = d.get("/api/history/events")
         assert refused.status == 503 and refused.json()["error"]["code"] == "store_failing"
+    eventually(lambda: store(d)["state"] == "ok" and store(d)["queued_rows"] < 5, explain=d.log)
+    assert store(d)["lost_total"] == 0
+    stop_and_expect_all(d, keeping)
+
+
+@pytest.mark.slow
+def test_a_disk_that_keeps_the_queue_waiting_loses_nothing(keeping):
+    """The server is away, and so is the disk of the queue, for longer than memory holds: as long as SQLite waits for a lock, twice."""
+    d = keeping()
+    eventually(lambda: store(d)["written_total"] >= 10, explain=d.log)
+    control("stop", "fast")
+    queue = d.folder / "whirr" / "queue.db"
+    eventually(lambda: on_disk(queue) >= 5, explain=d.log)
+    with contextlib.closing(sqlite3.connect(queue, timeout=30, isolation_level=None)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        taken = d.json("/api/health")["gpu_monitoring"]["samples_total"]
+        eventually(lambda: d.json("/api/health")["gpu_monitoring"]["samples_total"] >= taken + 170, explain=d.log)
+        db.execute("ROLLBACK")
+    before = on_disk(queue)
+    eventually(lambda: on_disk(queue) >= before + 170, explain=d.log)
+    assert store(d)["lost_total"] == 0
+    control("start")
     eventually(lambda: store(d)["state"] == "ok" and store(d)["queued_rows"] < 5, explain=d.log)
     assert store(d)["lost_total"] == 0
     stop_and_expect_all(d, keeping)

@@ -14,7 +14,8 @@
 #include "base/os/thread.h"
 #include "store/service/internal.h"
 
-enum { INBOX_SIZE = 64, ORDERS_SIZE = 256, WORKS_SIZE = 4 };
+/* The inbox holds what comes while the keeper waits for the disk of its queue: minutes of it, and 25 s at 20 samples a second. */
+enum { INBOX_SIZE = 512, ORDERS_SIZE = 256, WORKS_SIZE = 4 };
 
 static void drop_snapshot(void *item)
 {

@@ -177,14 +177,16 @@ static void watch_writer(struct store_service *v)
 }
 
 /* While nothing can be written, what came goes to the disk. So does what comes faster than it can be written. */
-static void spill(struct store_service *v)
+static int spill(struct store_service *v)
 {
     struct error err = {0};
     bool waits = v->status.state != STORE_OK || v->backlog.count > MEMORY_HALF || (v->busy && v->late);
     if (!waits || !v->backlog.queue || v->backlog.count == 0)
-        return;
-    if (backlog_spill(&v->backlog, &err) < 0)
+        return 0;
+    int rc = backlog_spill(&v->backlog, &err);
+    if (rc < 0)
         service_log(v, LOG_WARNING, "store: the queue cannot be written: %s", err.text);
+    return rc;
 }
 
 /* Whether time alone changes something: a retry, a database that hangs, a loss that is over. */
@@ -201,9 +203,13 @@ static void wait_for_something(struct store_service *v)
     poll(fds, ARRAY_LEN(fds), time_matters(v) ? LOOK_MS : CALM_MS);
 }
 
+/* After a disk that did not answer for a while, more may have come than memory holds: what is there goes to the disk first. */
 static void take_snapshots(struct store_service *v)
 {
+    int rc = 0;
     for (const struct snapshot *s; (s = mailbox_take(v->inbox, 0)) != NULL;) {
+        if (v->backlog.count == BACKLOG_MEMORY_MAX && rc == 0)
+            rc = spill(v);
         backlog_add_snapshot(&v->backlog, s);
         v->clean_next = true;
     }
