@@ -104,9 +104,22 @@ def literals():
 PARTS = "SELECT p.relname, MIN(c.relname::text) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent WHERE c.relkind = 'r' GROUP BY 1"
 
 
+# The plan of a prepared statement, line by line, or what the server has against it: one session for all of them.
+PLAN = """SET enable_seqscan = off; SET enable_bitmapscan = off; SET plan_cache_mode = force_generic_plan;
+CREATE FUNCTION pg_temp.plan(types text, statement text, given text) RETURNS SETOF text LANGUAGE plpgsql AS $plan$
+BEGIN
+    EXECUTE 'PREPARE q' || types || ' AS ' || statement;
+    RETURN QUERY EXECUTE 'EXPLAIN EXECUTE q' || given;
+    DEALLOCATE q;
+EXCEPTION WHEN OTHERS THEN
+    RETURN NEXT 'ERROR ' || SQLERRM;
+    IF EXISTS (SELECT FROM pg_prepared_statements WHERE name = 'q') THEN DEALLOCATE q; END IF;
+END $plan$;
+"""
+
+
 def psql(url, text):
-    done = subprocess.run(["psql", "-X", "-A", "-t", "-q", url], input=text, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    return done.stdout, done.stderr
+    return subprocess.run(["psql", "-X", "-A", "-t", "-q", url], input=text, capture_output=True, text=True, timeout=10 * PATIENCE, check=False).stdout
 
 
 def explain(url, statements):
@@ -114,16 +127,18 @@ def explain(url, statements):
     statements = list(statements)
     for table, columns in re.findall(r"INSERT INTO (\w+) \(([^)]*)\)", "\n".join(statements)):  # columns come with what GPUs show
         psql(url, "".join(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {name} BIGINT;" for name in columns.split(", ")))
-    parts = dict(line.split("|") for line in psql(url, PARTS)[0].splitlines())
+    parts = dict(line.split("|") for line in psql(url, PARTS).splitlines())
+    script = [PLAN]
     for text in statements:
         there = re.sub(r"\b(\w+?)_\d{4}_\d\d_\d\d\b", lambda found: parts.get(found[1], found[0]), text)
         count = max((int(number) for number in re.findall(r"\$(\d+)", there)), default=0)
         values = f"({', '.join(['NULL'] * count)})" if count else ""
         for types in ("", f"({', '.join(['bigint'] * count)})", f"({', '.join(['text'] * count)})"):
-            out, err = psql(url, f"SET enable_seqscan = off; SET enable_bitmapscan = off; SET plan_cache_mode = force_generic_plan; PREPARE q{types} AS {there};\nEXPLAIN EXECUTE q{values};")
-            if not err:
-                break
-        yield text, out, err
+            script.append(f"SELECT * FROM pg_temp.plan($types${types}$types$, $statement${there}$statement$, '{values}');\n\\echo --\n")
+    plans = psql(url, "".join(script)).split("--\n")
+    assert len(plans) == 3 * len(statements) + 1, "the server did not answer everything"
+    for i, text in enumerate(statements):
+        yield text, next((plan for plan in plans[3 * i:3 * i + 3] if not plan.startswith("ERROR")), plans[3 * i])
 
 
 def server_faults(plan):
@@ -144,7 +159,7 @@ def test_ranges_are_asked_for_and_every_statement_is_seen(in_files, tmp_path):
     _, servers = noted(SERVERS, tmp_path / "statements", {})
     url = re.sub(r"/[^/?]*\?", "/whirr_statements?", URL)
     texts = {text: part.strip() for text, whole in servers.items() for part in whole.split(";") if is_question(plain(part)) and not allowed(text)}
-    bad = [f"{text[:300]}\n    {line}" for text, plan, err in explain(url, texts.values()) for line in (err.splitlines() or server_faults(plan))]
+    bad = [f"{text[:300]}\n    {line}" for text, plan in explain(url, texts.values()) for line in (plan.splitlines() if plan.startswith("ERROR") else server_faults(plan))]
     assert not bad, "\n".join(bad)
     seen = "\n".join([*in_files, *servers])
     unseen = [f"{file}: {text}" for file, text in literals() if text not in seen and not text.startswith(UNSEEN)]
