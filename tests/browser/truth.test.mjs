@@ -381,6 +381,15 @@ test("who may only read sees no button that would refuse", { skip }, async (t) =
   }
 });
 
+test("the lines below the answer do not repeat it", { skip }, async (t) => {
+  const d = await daemon(t, "sim:scenario=fan-stopped,start=400"),
+    page = await visit(t, d.url);
+  await page.locator("#answer .because .evidence").first().waitFor();
+  const said = await page.locator("#answer .told").innerText();
+  assert.equal(said.match(/fan has stopped/g)?.length, 1, said);
+  assert.match(said, /Evidence\s+very likely/);
+});
+
 test("header and answer name the same thing as the worst", { skip }, async (t) => {
   const said = async (source, words) => {
     const page = await visit(

@@ -18,7 +18,7 @@ function spoken(why: Why, level: Level): string {
   return `${level === "bad" ? "Act now: " : level === "warn" ? "Look soon: " : ""}${index == null ? "no GPU" : `GPU ${index}`}${process ? `, ${process}` : ""}`;
 }
 
-/** One line with as much evidence as fits; the rest expands. `said`: evidence that is shown above already. */
+/** One line with as much evidence as fits; the rest expands. `said`: evidence that is shown above already; "Evidence": so is the sentence. */
 export function Because({ cause, name, said = [] }: { cause: Cause; name: string; said?: string[] }) {
   const [open, setOpen] = useState(false);
   const evidence = cause.evidence.filter((e) => !said.includes(e));
@@ -27,7 +27,7 @@ export function Because({ cause, name, said = [] }: { cause: Cause; name: string
       <dt>{name}</dt>
       <dd>
         <span>
-          {tied(plainly(cause.text))} <span class="likely">{cause.likelihood}</span>
+          {name !== "Evidence" && tied(plainly(cause.text))} <span class="likely">{cause.likelihood}</span>
         </span>
         {evidence.length > 0 && (
           <>
@@ -337,6 +337,8 @@ function Told({ s, why, gpus, level }: { s: State; why: Why; gpus: Gpu[]; level:
   const [next, rest] = cut ? [`${brief}.`, whole.slice(brief.length + 2)] : firstSentence(whole),
     said = useRef(""),
     headline = (said.current = steady(said.current, next));
+  // A headline that is the first cause itself is not said twice.
+  const heads = !!own?.brief?.trouble && own.findings?.[0]?.code === own.causes[0]?.code;
   const shown: Level = s.view.gpu != null && own ? (gpu && !then ? gpuLevel(gpu) : levelOf(own.severity)) : level;
   const more = index == null ? "whirr why -v" : `whirr why -v --gpu ${index}`;
   return (
@@ -358,7 +360,7 @@ function Told({ s, why, gpus, level }: { s: State; why: Why; gpus: Gpu[]; level:
             <Because
               key={c.code}
               cause={c}
-              name={i ? "Also" : "Cause"}
+              name={i ? "Also" : heads ? "Evidence" : "Cause"}
               said={list.slice(0, i).flatMap((x) => x.evidence)}
             />
           ))}
