@@ -350,7 +350,7 @@ int why_prove(struct cli *cli, const char *name)
     for (size_t i = 0; i < FINDING_CODE_COUNT; i++)
         nearest_try(&near, finding_code_name((enum finding_code)i));
     if (!finding_code_from_name(name, &code))
-        return cli_usage(cli, "there is no finding '%s'%s; all of them: whirr why --codes", name,
-                         nearest_text(&near, meant, sizeof meant));
+        return cli_usage(cli, "there is no finding '%s'%s", name,
+                         nearest_found(&near) ? nearest_text(&near, meant, sizeof meant) : "; `whirr why --codes` lists all");
     return options_has(cli->options, "at") ? prove_then(cli, code) : show(cli, prove_now);
 }
