@@ -22,7 +22,8 @@ def test_a_loop_in_python_is_named_and_a_sleeper_is_not(nvml):
             if "can't be sampled" in said:
                 pytest.skip(said)
             assert re.match(r"\d+% of its CPU time is Python code", said), said
-            assert f"(pid {busy.pid}): " not in nvml(script, "why").out
+            plain = nvml(script, "why").out
+            assert not re.search(r"CPU +\S+ \(pid", plain) and re.search(rf"Where +\S+ \(pid {busy.pid}\): the top level of <string>:1, \d+% of", plain), plain
         finally:
             busy.kill()
             asleep.kill()

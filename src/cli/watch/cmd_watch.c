@@ -128,6 +128,7 @@ static void follow(struct looker *l, struct program *p)
     int64_t step_ms = MIN_OF(l->w->interval_ms, FIRST_MS); /* begin fast, to catch a short program */
     if (l->session)
         tree_look(&l->tree, &l->cli->env, &(struct tree_use){0});
+    watch_lines_begin(&l->w->lines, &l->cli->env, p->pid);
     while (!program_has_ended(p)) {
         next.ns += step_ms * NS_PER_MS;
         int64_t left_ms = mono_since_ms(next, clock_mono(&clock_system));
@@ -149,6 +150,7 @@ static void follow(struct looker *l, struct program *p)
     struct error err = {0};
     l->w->status = p->status;
     end_cpu_samples(l);
+    watch_lines_end(&l->w->lines);
     AUTO_SNAPSHOT const struct snapshot *s = l->session ? session_sample(l->session, GROUP_ALL, &err) : NULL;
     if (l->session)
         usage_end(&l->w->usage, s, ended);
@@ -157,23 +159,33 @@ static void follow(struct looker *l, struct program *p)
 
 /* ---- the end ---- */
 
-static int write_report(struct cli *cli, const struct watched *w)
+int watch_write(struct cli *cli, const struct buf *report, FILE *otherwise)
 {
-    AUTO_BUF struct buf out = BUF(4 << 20);
     const char *file = options_value(cli->options, "output", NULL);
+    FILE *to = file ? fopen(file, "we") : otherwise;
+    if (!to)
+        return cli_fail("cannot write '%s': %s", file, strerror(errno));
+    bool fine = !report->failed && fwrite(report->at, 1, report->len, to) == report->len;
+    if (file)
+        fine = fclose(to) == 0 && fine;
+    return fine ? EXIT_FINE : cli_fail("cannot write the report: %s", strerror(errno));
+}
+
+static void write_report(struct cli *cli, const struct watched *w)
+{
+    AUTO_BUF struct buf out = BUF(16 << 20);
+    const char *folded = options_value(cli->options, "folded", NULL);
     struct page page = cli->page;
     page.color = page.color && isatty(STDERR_FILENO);
     if (cli->json)
         watch_json(&out, w);
     else
         watch_text(&out, &page, w);
-    FILE *to = file ? fopen(file, "we") : stderr;
-    if (!to)
-        return cli_fail("cannot write '%s': %s", file, strerror(errno));
-    bool fine = !out.failed && fwrite(out.at, 1, out.len, to) == out.len;
-    if (file)
-        fine = fclose(to) == 0 && fine;
-    return fine ? EXIT_FINE : cli_fail("cannot write the report: %s", strerror(errno));
+    if (!cli->json && options_has(cli->options, "lines"))
+        watch_lines_tree(&out, &page, &w->lines);
+    watch_write(cli, &out, stderr);
+    if (folded)
+        watch_lines_folded(&w->lines, folded);
 }
 
 /* 0, or the exit status if it could not be started. */
@@ -196,9 +208,19 @@ static int watch_run(struct cli *cli)
                          .argc = cli->options->argument_count,
                          .interval_ms = INTERVAL_MS,
                          .price_per_kwh = cli->settings->energy.price_per_kwh,
-                         .currency = cli->settings->energy.currency};
+                         .currency = cli->settings->energy.currency,
+                         .lines.wanted = options_has(cli->options, "lines")};
+    const char *pid = options_value(cli->options, "pid", NULL);
     if (options_seconds(cli->options, "interval", &w.interval_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
+    if (pid && w.argc)
+        return cli_usage(cli, "--pid is about a program that runs already: it can't be combined with a command");
+    if (pid)
+        return watch_running(cli, pid);
+    if (!w.argc)
+        return cli_usage(cli, "missing COMMAND, or --pid PID of a program that runs already");
+    if (options_has(cli->options, "for"))
+        return cli_usage(cli, "--for goes with --pid; a command is watched until it ends");
     int result = watch_begin(&l, &err);
     if (result < 0)
         return result == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("out of memory");
@@ -212,6 +234,7 @@ static int watch_run(struct cli *cli)
     }
     session_close(l.session);
     tree_done(&l.tree);
+    watch_lines_done(&w.lines);
     if (!w.blind)
         usage_done(&w.usage);
     if (status >= 0)
@@ -224,6 +247,13 @@ static int watch_run(struct cli *cli)
 static const struct option_spec options[] = {
     {.name = "interval", .argument = "SECONDS", .help = "Sample every SECONDS (default: 1)"},
     OPTION_OUTPUT("Write the report to FILE instead of stderr"),
+    {.name = "pid", .argument = "PID", .help = "Look at a Python program that runs already: in which lines it spends its time"},
+    {.name = "for", .argument = "DURATION", .help = "With --pid: for how long (default: 10s)"},
+    {.name = "lines", .help = "List its calls as a tree, each with its share of the time"},
+    {.name = "folded",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .help = "Write its stacks to FILE, for flamegraph.pl or speedscope"},
 };
 
 const struct command command_watch = {
@@ -235,13 +265,15 @@ const struct command command_watch = {
         "Like time(1), for GPUs. The program keeps the terminal, stdin, stdout and stderr; the report goes to stderr when it "
         "ends, or to the file of --output. Its children are counted, also those that leave it. Phases are starting, loading, "
         "computing, saving, waiting, and ending; limits are compute, memory bandwidth, PCIe, the host's CPU, disk, power, "
-        "heat, and other programs on the GPU. Asks a running daemon, or samples directly.",
+        "heat, and other programs on the GPU. Asks a running daemon, or samples directly.\n\nOf a Python program (CPython 3.8 to "
+        "3.15) it says in which lines it and its children spend their time, 20 looks a second. With --pid it looks at a "
+        "program that runs already, for 10 seconds or --for, 100 times a second, without stopping it. That takes the same "
+        "user and kernel.yama.ptrace_scope 0, or root.",
     .arguments = "-- COMMAND...",
-    .arguments_min = 1,
     .arguments_max = ARGUMENTS_MAX,
     OPTIONS(options),
     .examples = {{"whirr watch -- python3 train.py", "what it used, and what limited it"},
                  {"whirr watch --json -o run.json -- ./benchmark", "the same as data"},
-                 {"whirr watch --gpu 0 -- docker run --gpus all IMAGE", "count GPU 0 as a whole, with all its processes"}},
+                 {"whirr watch --pid 4242 --for 10s --lines", "in which lines a Python program spends its time"}},
     .run = watch_run,
 };

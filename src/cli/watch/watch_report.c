@@ -11,6 +11,7 @@
 #include "base/os/place.h"
 #include "base/words.h"
 #include "cli/watch/watch.h"
+#include "format/json/json.h"
 
 enum { TITLE_SIZE = 96, LIST_MAX = 4096 };
 
@@ -160,9 +161,18 @@ static void put_limits(struct buf *out, const struct page *page, const struct ru
     row(out, page, "Limited by", &text);
 }
 
-void watch_text(struct buf *out, const struct page *page, const struct watched *w)
+static void put_places(struct buf *out, const struct page *page, const struct program_lines *l)
 {
-    put_headline(out, page, w);
+    char words[PLACE_WORDS];
+    for (size_t i = 0; i < l->count; i++) {
+        AUTO_BUF struct buf text = BUF(LIST_MAX);
+        buf_text(&text, place_words(&l->places[i], i == 0, words));
+        row(out, page, i == 0 ? "Where" : "", &text);
+    }
+}
+
+static void put_use(struct buf *out, const struct page *page, const struct watched *w)
+{
     if (w->blind || !w->usage.gpu_count)
         return;
     if (!w->usage.course.on_gpu) {
@@ -179,6 +189,15 @@ void watch_text(struct buf *out, const struct page *page, const struct watched *
         buf_text(&text, w->cpu_time);
         row(out, page, "CPU time", &text);
     }
+}
+
+void watch_text(struct buf *out, const struct page *page, const struct watched *w)
+{
+    put_headline(out, page, w);
+    put_use(out, page, w);
+    /* Of a program that its GPU limits, or that uses none, they are no answer. */
+    if (w->lines.wanted || (w->usage.course.on_gpu && limit_side(course_limited_by(&w->usage.course)) >= LIMIT_SIDE_HOST))
+        put_places(out, page, &w->lines.lines);
 }
 
 /* ---- JSON ---- */
@@ -294,6 +313,7 @@ void watch_json(struct buf *out, const struct watched *w)
     key_number(&j, "throttled_total_seconds", c->slowed_s, !w->blind);
     jw_key_text(&j, "limited_by", limit_name(course_limited_by(c)));
     jw_key_text(&j, "cpu_time", w->cpu_time[0] ? w->cpu_time : NULL);
+    json_lines(&j, w->lines.known ? &w->lines.lines : NULL, w->lines.known ? "" : w->lines.err.text);
     json_phases(&j, c);
     json_gpus(&j, &w->usage);
     jw_end(&j);

@@ -16,6 +16,7 @@
 #include "format/json/json.h"
 #include "format/process_rows.h"
 #include "format/table/table.h"
+#include "host/frames/lines.h"
 #include "insight/view/why.h"
 
 enum { SAMPLE_MS = 1000 };
@@ -23,6 +24,35 @@ enum { SAMPLE_MS = 1000 };
 static void cleanup_why(struct why **why)
 {
     why_free(*why);
+}
+
+/* Looks for two seconds in which lines a program of this host spends its time. False: `err` says why not. */
+static bool look_at_lines(struct cli *cli, int32_t pid, struct looks *looks, struct program_lines *ret, struct error *err)
+{
+    const struct lines_request request = {.pid = pid, .ms = LINES_MS, .looks_per_s = LINES_LOOKS_PER_S};
+    if (cli->host || lines_take(&cli->env, &request, looks, err) < 0)
+        return false;
+    looks_judge(looks, ret);
+    return true;
+}
+
+/* The first program whose own side limits its GPU. */
+static void add_lines(struct cli *cli, const struct snapshot *now, int only, struct buf *out)
+{
+    struct looks looks;
+    struct program_lines lines;
+    struct error err = {0};
+    for (size_t g = 0; g < now->gpu_count; g++)
+        for (size_t i = 0; i < now->gpus[g].process_count && (only == ALL_GPUS || only == (int)g); i++) {
+            const struct process *p = &now->gpus[g].processes[i];
+            if (now->gpus[g].simulated || limit_side(p->limit.code) != LIMIT_SIDE_HOST || !p->visible)
+                continue;
+            if (!look_at_lines(cli, p->pid, &looks, &lines, &err))
+                continue;
+            table_lines(out, &cli->page, p, &lines);
+            looks_done(&looks);
+            return;
+        }
 }
 
 /* With -v: samples for a second where programs spend their CPU time. */
@@ -75,6 +105,7 @@ static int why_render(struct cli *cli, struct session *session, struct buf *out,
         table_idle(out, &cli->page, now, why, only);
     } else {
         table_why(out, &cli->page, now, why, only, "whirr why");
+        add_lines(cli, now, only, out);
         if (cli->page.verbose)
             add_cpu_time(cli, session, now, only, out);
     }
@@ -92,14 +123,23 @@ static int why_process_render(struct cli *cli, struct session *session, struct b
         return rc;
     char cpu_time[ADDRESS_WORDS] = "";
     const struct process *first = rows.rows[0].process;
-    if ((cli->page.verbose || !cli->json) && !rows.rows[0].gpu->simulated && limit_side(first->limit.code) >= LIMIT_SIDE_HOST)
+    struct looks looks;
+    struct program_lines lines;
+    struct error why = {0};
+    bool ours = !rows.rows[0].gpu->simulated && limit_side(first->limit.code) >= LIMIT_SIDE_HOST;
+    bool seen = ours && look_at_lines(cli, first->pid, &looks, &lines, &why);
+    if ((cli->page.verbose || (!cli->json && !seen)) && !rows.rows[0].gpu->simulated &&
+        limit_side(first->limit.code) >= LIMIT_SIDE_HOST)
         cpu_time_words(cli, session, first, SAMPLE_MS, cpu_time);
+    const struct limits_told told = {cpu_time, seen ? &lines : NULL, why.text};
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
-        json_limits(&j, now, &rows, cpu_time);
+        json_limits(&j, now, &rows, &told);
     } else {
-        table_limits(out, &cli->page, now, &rows, cpu_time);
+        table_limits(out, &cli->page, now, &rows, &told);
     }
+    if (seen)
+        looks_done(&looks);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "guard/guard.h"
 #include "host/evidence/address_samples.h"
+#include "host/frames/looks.h"
 #include "model/snapshot.h"
 #include "store/query.h"
 
@@ -29,9 +30,15 @@ void activity_from_json(const struct json_t *o, struct activity *a);
 /* The key `limit` with its object; null if not judged. */
 void json_limit(struct json_writer *j, const struct process_limit *l);
 struct process_rows;
-/* `whirr why PID`: these processes with their limits, evidence and advice. cpu_time: where the first one spends CPU time, in
- * words; "": unknown. */
-void json_limits(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows, const char *cpu_time);
+/* `whirr why PID`: these processes with their limits, evidence and advice. The rest is about the first of them, on request. */
+struct limits_told {
+    const char *cpu_time;              /* where it spends its CPU time, in words; "": unknown */
+    const struct program_lines *lines; /* on which it spends its time; NULL: unknown */
+    const char *missing;               /* why no line is known; "": they were not asked for */
+};
+void json_limits(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows, const struct limits_told *told);
+/* The keys `lines`, `lines_of`, `looks` and `lines_missing`. */
+void json_lines(struct json_writer *j, const struct program_lines *l, const char *missing);
 void json_process_keys(struct json_writer *j, const struct process *p);
 /* One process; if gpu is not NULL, adds gpu_index and gpu_name. */
 void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p);

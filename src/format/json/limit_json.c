@@ -47,7 +47,8 @@ static void host_keys(struct json_writer *j, const struct host_evidence *h)
     jw_end(j);
 }
 
-static void explained(struct json_writer *j, const struct snapshot *s, const struct process_row *row, const char *cpu_time)
+static void explained(struct json_writer *j, const struct snapshot *s, const struct process_row *row,
+                      const struct limits_told *told)
 {
     char lines[WHY_EVIDENCE_MAX][WHY_LINE_SIZE], advice[LIMIT_ADVICE_MAX][WHY_LINE_SIZE], text[WHY_TEXT_SIZE] = "";
     struct text says = TEXT(text);
@@ -71,18 +72,19 @@ static void explained(struct json_writer *j, const struct snapshot *s, const str
     for (size_t i = 0, count = limit_advice(s, row->gpu, p, advice); i < count; i++)
         jw_text(j, advice[i]);
     jw_end(j);
-    json_words(j, "cpu_time", cpu_time);
+    json_words(j, "cpu_time", told->cpu_time);
+    json_lines(j, told->lines, told->missing);
     host_keys(j, p->host);
     jw_end(j);
 }
 
-void json_limits(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows, const char *cpu_time)
+void json_limits(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows, const struct limits_told *told)
 {
     jw_object(j);
     json_time(j, "timestamp", s->taken_at);
     jw_key_array(j, "processes");
     for (size_t i = 0; i < rows->count; i++)
-        explained(j, s, &rows->rows[i], cpu_time);
+        explained(j, s, &rows->rows[i], i ? &(struct limits_told){"", NULL, ""} : told);
     jw_end(j);
     jw_end(j);
 }

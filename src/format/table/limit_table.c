@@ -6,7 +6,10 @@
  *     Evidence the GPU was busy 19% of the time, its multiprocessors 18%
  *     Do       Let loader processes prepare the data: DataLoader(num_workers=8, pin_memory=True)
  */
+#include <stdio.h>
+
 #include "base/words.h"
+#include "format/json/json.h"
 #include "format/table/table.h"
 #include "insight/area/limit.h"
 
@@ -32,8 +35,23 @@ static void limit_line(struct buf *out, const struct page *page, const struct pr
     labelled(out, page, "Limit", INK_PLAIN, text);
 }
 
+void table_lines(struct buf *out, const struct page *page, const struct process *p, const struct program_lines *l)
+{
+    char words[PLACE_WORDS], who[PROCESS_WORDS], text[PLACE_WORDS + PROCESS_WORDS];
+    if (l->blame == BLAME_GPU)
+        labelled(out, page, "Where", INK_PLAIN, "no line of its own: it waits for the GPU");
+    if (l->few_cores)
+        labelled(out, page, "Cores", INK_PLAIN, "there are too few: the threads below waited longer for a CPU than they ran");
+    for (size_t i = 0; i < l->count; i++) {
+        snprintf(text, sizeof text, "%s%s%s", p && i == 0 ? process_words(p, WITH_PID, who) : "", p && i == 0 ? ": " : "",
+                 place_words(&l->places[i], i == 0, words));
+        labelled(out, page, i == 0 ? "Where" : "", INK_PLAIN, text);
+    }
+    labelled(out, page, "", INK_FAINT, lines_evidence(l, words));
+}
+
 static void explain_row(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_row *row,
-                        const char *cpu_time)
+                        const struct limits_told *told)
 {
     char lines[WHY_EVIDENCE_MAX][WHY_LINE_SIZE], advice[LIMIT_ADVICE_MAX][WHY_LINE_SIZE], text[WHY_TEXT_SIZE] = "";
     char who[PROCESS_WORDS];
@@ -49,11 +67,17 @@ static void explain_row(struct buf *out, const struct page *page, const struct s
     text_stop(&says);
     page_wrap(out, page, INK_STRONG, text, 0, 0);
     limit_line(out, page, &p->limit);
+    if (told->lines)
+        table_lines(out, page, NULL, told->lines);
     size_t count = limit_evidence(row->gpu, p, lines);
     for (size_t i = 0; i < count; i++)
         labelled(out, page, i == 0 ? "Evidence" : "", INK_FAINT, lines[i]);
-    if (cpu_time[0])
-        labelled(out, page, count ? "" : "Evidence", INK_FAINT, cpu_time);
+    if (told->cpu_time[0])
+        labelled(out, page, count ? "" : "Evidence", INK_FAINT, told->cpu_time);
+    if (told->missing[0] && !told->lines) {
+        snprintf(text, sizeof text, "its lines can't be read: %s", told->missing);
+        labelled(out, page, "Where", INK_FAINT, text);
+    }
     if (p->limit.code == LIMIT_CANNOT_TELL && limit_missing(row->gpu, p))
         labelled(out, page, "Missing", INK_FAINT, limit_missing(row->gpu, p));
     count = limit_advice(s, row->gpu, p, advice);
@@ -62,7 +86,7 @@ static void explain_row(struct buf *out, const struct page *page, const struct s
 }
 
 void table_limits(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows,
-                  const char *cpu_time)
+                  const struct limits_told *told)
 {
     for (size_t i = 0; i < rows->count; i++) {
         if (i)
@@ -71,6 +95,6 @@ void table_limits(struct buf *out, const struct page *page, const struct snapsho
             page_simulated(out, page);
             buf_char(out, '\n');
         }
-        explain_row(out, page, s, &rows->rows[i], cpu_time);
+        explain_row(out, page, s, &rows->rows[i], i ? &(struct limits_told){"", NULL, ""} : told);
     }
 }

@@ -27,9 +27,13 @@ void table_full(struct buf *out, const struct page *page, const struct snapshot 
 void table_ps(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows);
 /* Where a process spends its CPU time, below an explanation. */
 void table_cpu_time(struct buf *out, const struct page *page, const struct process *p, const char *words);
-/* `whirr why PID`: the limits of these processes. cpu_time: where the first one spends CPU time; "": unknown. */
+/* `whirr why PID`: the limits of these processes; `told` is about the first. */
+struct limits_told;
 void table_limits(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows,
-                  const char *cpu_time);
+                  const struct limits_told *told);
+/* "Where": the lines on which a program spends its time, and how they were seen. `p` NULL: it was named above. */
+struct program_lines;
+void table_lines(struct buf *out, const struct page *page, const struct process *p, const struct program_lines *l);
 /* At most 12 lines, worst first, equal GPUs on one line; a verbose page shows all evidence. command: prefix of the hints in the
  * last line; NULL: none. */
 void table_why(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What only Linux has: a readable kernel log, and samples of where a program's CPU time goes. Each reports in a sentence that it
- * is missing.
+ * What only Linux has: a readable kernel log, samples of where a program's CPU time goes, and the lines of one that runs. Each
+ * reports in a sentence that it is missing.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "host/calls/calls.h"
 #include "host/evidence/address_samples.h"
+#include "host/frames/lines.h"
 #include "host/kernel_log.h"
 
 struct kernel_log {
@@ -49,4 +51,10 @@ void address_samples_take(const struct env *env, int32_t pid, int64_t ms, struct
     *ret = (struct address_samples){.state = READING_UNSUPPORTED};
     snprintf(ret->why, sizeof ret->why, "where it spends its CPU time can't be sampled: whirr doesn't do that on %s yet",
              calls_of(env)->name);
+}
+
+int lines_take(const struct env *env, const struct lines_request *request, struct looks *ret, struct error *err)
+{
+    (void)request, (void)ret;
+    return error_set(err, -ENOTSUP, "whirr doesn't look into programs on %s yet", calls_of(env)->name);
 }

@@ -158,7 +158,7 @@ static void write_why_of_process(struct exchange *x, const char *asked)
     }
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
     struct json_writer j = JSON_WRITER(&out);
-    json_limits(&j, x->server->data.latest, &rows, "");
+    json_limits(&j, x->server->data.latest, &rows, &(struct limits_told){"", NULL, ""});
     buf_char(&out, '\n');
     AUTO_BLOB struct blob *body = blob_take(&out);
     ready_reply(x, body, "application/json");

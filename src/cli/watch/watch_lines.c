@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The lines of a program: of the one that is run, beside it, or of one that runs already (--pid), for some seconds.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/words.h"
+#include "cli/watch/watch.h"
+#include "format/json/json.h"
+#include "format/table/table.h"
+#include "host/identity.h"
+
+/* ---- beside a program that is run ---- */
+
+static void *take_lines(void *user)
+{
+    enum { SELDOM = 20 }; /* a program that runs for hours is seen often enough */
+    struct watch_lines *w = user;
+    const struct lines_request request = {.pid = w->pid, .looks_per_s = SELDOM, .cancel = &w->over};
+    w->rc = lines_take(w->env, &request, &w->looks, &w->err);
+    return NULL;
+}
+
+void watch_lines_begin(struct watch_lines *w, const struct env *env, int32_t pid)
+{
+    w->env = env;
+    w->pid = pid;
+    w->running = pthread_create(&w->thread, NULL, take_lines, w) == 0;
+}
+
+void watch_lines_end(struct watch_lines *w)
+{
+    if (!w->running)
+        return;
+    w->over = true;
+    pthread_join(w->thread, NULL);
+    w->running = false;
+    w->known = w->rc == 0;
+    if (w->known)
+        looks_judge(&w->looks, &w->lines);
+}
+
+void watch_lines_done(struct watch_lines *w)
+{
+    if (w->known)
+        looks_done(&w->looks);
+}
+
+/* ---- what is shown ---- */
+
+struct tree_page {
+    struct buf *out;
+    const struct page *page;
+};
+
+static void put_call(void *user, int depth, const char *function, const char *file, int32_t line, int64_t permille)
+{
+    enum { INDENT_MAX = 30, SHARE_WIDTH = 6 };
+    const struct tree_page *t = user;
+    char share[WORDS_SIZE], text[PLACE_WORDS];
+    page_cell(t->out, t->page, INK_STRONG, RIGHT, words_percent(permille, share), SHARE_WIDTH);
+    snprintf(text, sizeof text, "  %*s%s  ", MIN_OF(depth, INDENT_MAX), "", function);
+    buf_text(t->out, text);
+    snprintf(text, sizeof text, "%s:%d", file, (int)line);
+    page_ink(t->out, t->page, INK_FAINT, str_from(text));
+    buf_char(t->out, '\n');
+}
+
+void watch_lines_tree(struct buf *out, const struct page *page, const struct watch_lines *w)
+{
+    if (w->known)
+        looks_tree(&w->looks, put_call, &(struct tree_page){out, page});
+}
+
+int watch_lines_folded(const struct watch_lines *w, const char *file)
+{
+    AUTO_BUF struct buf out = BUF(256 << 20);
+    if (w->known)
+        looks_folded(&w->looks, &out);
+    FILE *to = fopen(file, "we");
+    if (!to)
+        return cli_fail("cannot write '%s': %s", file, strerror(errno));
+    bool fine = !out.failed && fwrite(buf_view(&out).at, 1, out.len, to) == out.len;
+    fine = fclose(to) == 0 && fine;
+    return fine ? EXIT_FINE : cli_fail("cannot write '%s': %s", file, strerror(errno));
+}
+
+/* ---- of a program that runs already ---- */
+
+static void running_json(struct buf *out, const struct process *p, int64_t ms, const struct watch_lines *w)
+{
+    struct json_writer j = JSON_WRITER_PRETTY(out);
+    jw_object(&j);
+    jw_key_int(&j, "pid", p->pid);
+    json_words(&j, "name", p->name);
+    json_words(&j, "user", p->user);
+    json_words(&j, "command", p->command);
+    jw_key_number(&j, "over_seconds", (double)ms / MS_PER_S);
+    json_lines(&j, &w->lines, "");
+    jw_end(&j);
+    buf_char(out, '\n');
+}
+
+static void running_text(struct cli *cli, struct buf *out, const struct process *p, int64_t ms, const struct watch_lines *w)
+{
+    char who[PROCESS_WORDS], over[WORDS_SIZE], text[PROCESS_WORDS + 64];
+    snprintf(text, sizeof text, "%s over %s:", process_words(p, EXACT_NAME, who), words_duration(ms, over));
+    page_wrap(out, &cli->page, INK_STRONG, text, 0, 0);
+    table_lines(out, &cli->page, NULL, &w->lines);
+    if (options_has(cli->options, "lines"))
+        watch_lines_tree(out, &cli->page, w);
+}
+
+int watch_running(struct cli *cli, const char *asked)
+{
+    enum { DEFAULT_MS = 10 * 1000, LONGEST_MS = 3600 * 1000 };
+    static struct watch_lines w;
+    AUTO_BUF struct buf out = BUF(16 << 20);
+    int64_t pid, ms = DEFAULT_MS;
+    const char *during = options_value(cli->options, "for", NULL), *folded = options_value(cli->options, "folded", NULL);
+    if (!str_to_i64(str_from(asked), &pid) || pid <= 0 || pid > INT32_MAX)
+        return cli_usage(cli, "invalid value '%s' for --pid; expected the number of a process: whirr ps shows those on GPUs",
+                         asked);
+    if (during && (!duration_parse(str_from(during), &ms) || ms <= 0 || ms > LONGEST_MS))
+        return cli_usage(cli, "invalid value '%s' for --for; expected " DURATION_SYNTAX ", at most 1h", during);
+    struct process p = {.pid = (int32_t)pid};
+    struct identity *identity = identity_new(&cli->env, false);
+    if (identity)
+        identity_fill(identity, &p);
+    identity_free(identity);
+    const struct lines_request request = {.pid = p.pid, .ms = ms, .looks_per_s = LINES_LOOKS_PER_S};
+    if (lines_take(&cli->env, &request, &w.looks, &w.err) < 0)
+        return cli_fail("can't read the lines of process %d: %s", (int)pid, w.err.text);
+    w.known = true;
+    looks_judge(&w.looks, &w.lines);
+    if (cli->json)
+        running_json(&out, &p, ms, &w);
+    else
+        running_text(cli, &out, &p, ms, &w);
+    int status = watch_write(cli, &out, stdout);
+    if (folded && status == EXIT_FINE)
+        status = watch_lines_folded(&w, folded);
+    watch_lines_done(&w);
+    return status;
+}

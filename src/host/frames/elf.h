@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Exported symbols of an ELF object as it lies in the memory of another process: no file is opened, so containers, chroots and
+ * replaced files make no difference.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "host/frames/target.h"
+
+/* One line of /proc/PID/maps that maps the beginning of a file. False: another line. */
+struct object_map {
+    uint64_t from;
+    struct str path; /* points into the line */
+};
+bool object_map_parse(struct str line, struct object_map *ret);
+
+struct elf_object {
+    uint64_t bias; /* what was added to the addresses in the file */
+    uint64_t symbols, names, gnu_hash, hash;
+};
+
+/* 0; -ENOEXEC: no ELF object, or damaged; -ENOTSUP: a 32-bit one. */
+int elf_open(struct target_pages *p, uint64_t start, struct elf_object *ret);
+/* The address of an exported symbol; false: it has none. */
+bool elf_symbol(struct target_pages *p, const struct elf_object *o, const char *name, uint64_t *ret);
