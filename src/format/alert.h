@@ -4,7 +4,9 @@
 #pragma once
 
 #include "alert/alert.h"
-#include "base/json_writer.h"
+#include "answer/answer.h"
+
+extern const struct answer alerts_answer, alert_rules_answer;
 
 /* One alert: an element of GET /api/alerts, the data of the event `alert`, and what the history stores. */
 void json_alert(struct json_writer *j, const struct alert *a);

@@ -3,12 +3,14 @@
  */
 #pragma once
 
-#include "base/json_writer.h"
+#include "answer/answer.h"
 #include "insight/fit/capacity.h"
 #include "insight/fit/model_size.h"
 #include "insight/fit/placement.h"
 
 struct page;
+
+extern const struct answer capacity_answer, placement_answer;
 
 /* GET /api/capacity. courses: NULL if they are not tracked. */
 void json_capacity(struct json_writer *j, const struct snapshot *s, const struct capacity *c,

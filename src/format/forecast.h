@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/json_writer.h"
+#include "answer/answer.h"
 #include "insight/forecast/forecast.h"
 
 struct page;
@@ -16,6 +16,7 @@ struct forecast_basis {
     double watched_s;
 };
 
+extern const struct answer forecast_answers;
 /* GET /api/forecast, `whirr forecast --json`. */
 void json_forecast(struct json_writer *j, const struct forecast *f, const struct forecast_basis *basis, int only);
 /* Parses it; NULL if it is something else, or out of memory. Skips the host's name. */

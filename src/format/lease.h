@@ -6,6 +6,7 @@
 #include "lease/lease_dir.h"
 #include "model/snapshot.h"
 
+extern const struct answer leases_answer;
 /* {"leases": [...], "problems": [...]}; command lines only for the daemon's owner and on the host itself. */
 void json_leases(struct json_writer *j, const struct lease_list *list, bool commands);
 

@@ -4,10 +4,11 @@
 #pragma once
 
 #include "alert/notify/notify.h"
-#include "base/json_writer.h"
+#include "answer/answer.h"
 
 struct page;
 
+extern const struct answer notifiers_answer;
 /* {"notifiers": [...]} */
 void json_notifiers(struct json_writer *j, const struct notifier_stats *list, size_t count);
 /* Sent, given up, attempted and waiting notices, one series per notifier. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Converts leases to and from JSON.
+ * What a lease is, in words and in JSON.
  */
 #include "lease/lease.h"
 
@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/env.h"
 #include "base/file.h"
-#include "base/json_reader.h"
 #include "base/units.h"
 #include "host/identity.h"
 
@@ -28,16 +27,6 @@ const char *lease_kind_name(enum lease_kind kind)
 const char *lease_state_name(enum lease_state state)
 {
     return state_names[state];
-}
-
-static bool find_name(const char *const *names, size_t count, const char *name, int *ret)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0) {
-            *ret = (int)i;
-            return true;
-        }
-    return false;
 }
 
 /* ---- identity and time ---- */
@@ -144,157 +133,67 @@ const char *lease_holder_words(const struct lease *l, char out[LEASE_WORDS])
     return out;
 }
 
-/* ---- writing ---- */
+/* ---- as JSON ---- */
 
-static void put_moment(struct json_writer *j, const char *key, struct wall at)
-{
-    char text[WALL_TEXT_SIZE];
-    jw_key(j, key);
-    if (at.ms)
-        wall_format(at, text);
-    jw_text(j, at.ms ? text : NULL);
-}
+ANSWER_NAMES(kinds, enum lease_kind, lease_kind_name, LEASE_RUN, LEASE_SETTING);
+ANSWER_NAMES(states, enum lease_state, lease_state_name, LEASE_WAITING, LEASE_ENDED);
 
-static void put_reading(struct json_writer *j, const char *key, struct reading r)
-{
-    jw_key(j, key);
-    if (r.state == READING_OK)
-        jw_int(j, r.value);
-    else
-        jw_null(j);
-}
+#define ANSWER_OF struct lease_gpu
+static const struct answer_field gpu_fields[] = {
+    FIELD(TEXT, "uuid", uuid, NULL),
+    FIELD(INT, "gpu_index", index, NULL),
+    FIELD(OPTION, "free_bytes", free_bytes, "What programs without a lease left when it was given", WHOLE),
+    FIELD(READING, "used_bytes", used_bytes, "What its programs hold now", WHOLE),
+};
+static const struct answer gpu_answer = ANSWER(struct lease_gpu, gpu_fields);
+#undef ANSWER_OF
 
-static void put_text(struct json_writer *j, const char *key, const char *text)
-{
-    jw_key_text(j, key, text[0] ? text : NULL);
-}
+#define ANSWER_OF struct lease_setting
+static const struct answer_field setting_fields[] = {
+    FIELD(TEXT, "what", what, "The setting, which implies its unit"),
+    FIELD(TEXT, "gpu", gpu, "UUID of the GPU"),
+    FIELD(TEXT, "step", step, "How far it is: written, done, active, restored"),
+    FIELD(OPTION, "asked", asked, "null: the driver's default, or a text", WHOLE),
+    FIELD(OPTION, "before", before, "What it was, and will be again", WHOLE),
+    FIELD(OPTION, "least", least, "Range of the GPU", WHOLE),
+    FIELD(OPTION, "most", most, NULL, WHOLE),
+    FIELD(TEXT, "asked_text", asked_text, "Of a setting that is not a number", OR_NULL),
+    FIELD(TEXT, "before_text", before_text, NULL, OR_NULL),
+};
+static const struct answer setting_answer = ANSWER(struct lease_setting, setting_fields);
+#undef ANSWER_OF
 
-static void put_gpus(struct json_writer *j, const struct lease *l)
-{
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < l->gpu_count; i++) {
-        const struct lease_gpu *gpu = &l->gpus[i];
-        jw_object(j);
-        jw_key_text(j, "uuid", gpu->uuid);
-        jw_key_int(j, "gpu_index", gpu->index);
-        put_reading(j, "free_bytes", gpu->free_bytes);
-        put_reading(j, "used_bytes", gpu->used_bytes);
-        jw_end(j);
-    }
-    jw_end(j);
-}
-
-static void put_settings(struct json_writer *j, const struct lease *l)
-{
-    jw_key_array(j, "settings");
-    for (size_t i = 0; i < l->setting_count; i++) {
-        const struct lease_setting *s = &l->settings[i];
-        jw_object(j);
-        jw_key_text(j, "what", s->what);
-        jw_key_text(j, "gpu", s->gpu);
-        jw_key_text(j, "step", s->step);
-        put_reading(j, "asked", s->asked);
-        put_reading(j, "before", s->before);
-        put_reading(j, "least", s->least);
-        put_reading(j, "most", s->most);
-        put_text(j, "asked_text", s->asked_text);
-        put_text(j, "before_text", s->before_text);
-        jw_end(j);
-    }
-    jw_end(j);
-}
+#define ANSWER_OF struct lease
+static const struct answer_field lease_fields[] = {
+    FIELD(TEXT, "id", id, NULL),
+    FIELD(NAME, "kind", kind, NULL, NAMES(kinds)),
+    FIELD(NAME, "state", state, NULL, NAMES(states)),
+    FIELD(INT, "uid", uid, NULL),
+    FIELD(TEXT, "user", user, NULL),
+    FIELD(INT, "pid", pid, "The process that it lives with", OR_NULL),
+    FIELD(INT, "start_key", start_key, "Start of that process in clock ticks since boot"),
+    FIELD(TEXT, "boot", boot, "The boot of the host in which that process runs"),
+    FIELD(TEXT, "command", command, NULL, OR_NULL),
+    FIELD(TEXT, "note", note, NULL, OR_NULL),
+    FIELD(MOMENT, "made", made, NULL),
+    FIELD(MOMENT, "from", from, NULL),
+    FIELD(MOMENT, "until", until, "null: its end is open", OR_NULL),
+    FIELD(INT, "ticket", ticket, "Its place in the queue: the smaller first"),
+    FIELD(INT, "gpus_wanted", gpus_wanted, NULL),
+    FIELD(INT, "memory_bytes", mem_bytes, "On each GPU; 0: whole GPUs"),
+    FIELD(BOOL, "exclusive", exclusive, NULL),
+    OBJECTS("gpus", gpus, gpu_count, gpu_answer, "What it has; while it waits, what it may get (none: any)"),
+    OBJECTS("settings", settings, setting_count, setting_answer, NULL),
+    FIELD(TEXT, "ended_why", ended_why, NULL, OR_NULL),
+    FIELD(MOMENT, "idle_since", idle_since, "Of a reservation on which nothing has run for `lease.idle_minutes`", OR_NULL),
+    FIELD(BOOL, "simulated", simulated, NULL),
+};
+const struct answer lease_answer = ANSWER(struct lease, lease_fields, .name = "Lease");
+#undef ANSWER_OF
 
 void lease_json(struct json_writer *j, const struct lease *l)
 {
-    jw_object(j);
-    jw_key_text(j, "id", l->id);
-    jw_key_text(j, "kind", lease_kind_name(l->kind));
-    jw_key_text(j, "state", lease_state_name(l->state));
-    jw_key_int(j, "uid", l->uid);
-    jw_key_text(j, "user", l->user);
-    put_reading(j, "pid", l->pid ? reading_ok(l->pid) : reading_absent(READING_UNSUPPORTED));
-    jw_key_int(j, "start_key", l->start_key);
-    jw_key_text(j, "boot", l->boot);
-    put_text(j, "command", l->command);
-    put_text(j, "note", l->note);
-    put_moment(j, "made", l->made);
-    put_moment(j, "from", l->from);
-    put_moment(j, "until", l->until);
-    jw_key_int(j, "ticket", l->ticket);
-    jw_key_int(j, "gpus_wanted", l->gpus_wanted);
-    jw_key_int(j, "memory_bytes", l->mem_bytes);
-    jw_key_bool(j, "exclusive", l->exclusive);
-    put_gpus(j, l);
-    put_settings(j, l);
-    put_text(j, "ended_why", l->ended_why);
-    put_moment(j, "idle_since", l->idle_since);
-    jw_key_bool(j, "simulated", l->simulated);
-    jw_end(j);
-}
-
-/* ---- reading ---- */
-
-static struct reading read_number(const json_t *json, const char *key)
-{
-    const json_t *value = json_object_get(json, key);
-    return json_is_integer(value) ? reading_ok(json_integer_value(value)) : reading_absent(READING_UNREAD);
-}
-
-/* NULL or missing: none. An invalid time, or 1970, doesn't mean "no end". */
-static bool read_moment(const json_t *json, const char *key, struct wall *ret)
-{
-    const json_t *value = json_object_get(json, key);
-    *ret = json_moment(json, key);
-    return !value || json_is_null(value) || ret->ms > 0;
-}
-
-/* An integer up to `most`; -1: none. */
-static int32_t read_small(const json_t *json, const char *key, int32_t most)
-{
-    json_int_t value = json_integer_value(json_object_get(json, key));
-    return value >= 0 && value <= most ? (int32_t)value : -1;
-}
-
-/* False: more than a lease can have. */
-static bool read_gpus(const json_t *json, struct lease *l)
-{
-    size_t i;
-    json_t *one;
-    json_array_foreach(json_object_get(json, "gpus"), i, one)
-    {
-        struct lease_gpu *gpu = &l->gpus[l->gpu_count];
-        if (l->gpu_count == LEASE_GPUS_MAX)
-            return false;
-        json_copy_text(one, "uuid", gpu->uuid, sizeof gpu->uuid);
-        gpu->index = (int)reading_or(read_number(one, "gpu_index"), -1);
-        gpu->free_bytes = read_number(one, "free_bytes");
-        gpu->used_bytes = read_number(one, "used_bytes");
-        l->gpu_count++;
-    }
-    return true;
-}
-
-static bool read_settings(const json_t *json, struct lease *l)
-{
-    size_t i;
-    json_t *one;
-    json_array_foreach(json_object_get(json, "settings"), i, one)
-    {
-        struct lease_setting *s = &l->settings[l->setting_count];
-        if (l->setting_count == LEASE_SETTINGS_MAX)
-            return false;
-        json_copy_text(one, "what", s->what, sizeof s->what);
-        json_copy_text(one, "gpu", s->gpu, sizeof s->gpu);
-        json_copy_text(one, "step", s->step, sizeof s->step);
-        json_copy_text(one, "asked_text", s->asked_text, sizeof s->asked_text);
-        json_copy_text(one, "before_text", s->before_text, sizeof s->before_text);
-        s->asked = read_number(one, "asked");
-        s->before = read_number(one, "before");
-        s->least = read_number(one, "least");
-        s->most = read_number(one, "most");
-        l->setting_count++;
-    }
-    return true;
+    answer_write(j, &lease_answer, l, NULL);
 }
 
 /* Impossible contents, which others must not rely on. */
@@ -304,8 +203,8 @@ static const char *nonsense(const struct lease *l)
         return "its id is none";
     if (l->uid < 0 || l->uid > UINT32_MAX)
         return "it names no user";
-    if (l->pid < 0 || l->mem_bytes < 0 || l->mem_bytes > (int64_t)1 << 50 || l->gpus_wanted < 0 || l->ticket < 0 ||
-        l->ticket > LEASE_TICKET_MAX)
+    if (l->pid < 0 || l->mem_bytes < 0 || l->mem_bytes > (int64_t)1 << 50 || l->gpus_wanted < 0 ||
+        l->gpus_wanted > LEASE_GPUS_MAX || l->ticket < 0 || l->ticket > LEASE_TICKET_MAX)
         return "a number in it is out of range";
     if (!l->made.ms || !l->from.ms || (l->until.ms && l->until.ms < l->from.ms))
         return "its times make no sense";
@@ -319,32 +218,13 @@ static const char *nonsense(const struct lease *l)
 
 int lease_from_json(const json_t *json, struct lease *ret, struct error *err)
 {
-    struct lease l = {0};
-    int kind, state;
-    if (!find_name(kind_names, ARRAY_LEN(kind_names), json_text(json, "kind"), &kind) ||
-        !find_name(state_names, ARRAY_LEN(state_names), json_text(json, "state"), &state))
+    struct lease l = {.uid = -1};
+    const char *key;
+    if (!json_is_string(json_object_get(json, "kind")) || !json_is_string(json_object_get(json, "state")))
         return error_set(err, -EBADMSG, "it is of an unknown kind");
-    l.kind = (enum lease_kind)kind;
-    l.state = (enum lease_state)state;
-    json_copy_text(json, "id", l.id, sizeof l.id);
-    json_copy_text(json, "user", l.user, sizeof l.user);
-    json_copy_text(json, "boot", l.boot, sizeof l.boot);
-    json_copy_text(json, "command", l.command, sizeof l.command);
-    json_copy_text(json, "note", l.note, sizeof l.note);
-    json_copy_text(json, "ended_why", l.ended_why, sizeof l.ended_why);
-    l.uid = reading_or(read_number(json, "uid"), -1);
-    l.pid = read_small(json, "pid", INT32_MAX);
-    l.start_key = reading_or(read_number(json, "start_key"), 0);
-    bool whole = read_moment(json, "made", &l.made) && read_moment(json, "from", &l.from) && read_moment(json, "until", &l.until);
-    l.idle_since = json_moment(json, "idle_since");
-    l.ticket = reading_or(read_number(json, "ticket"), 0);
-    l.gpus_wanted = read_small(json, "gpus_wanted", LEASE_GPUS_MAX);
-    l.mem_bytes = reading_or(read_number(json, "memory_bytes"), 0);
-    l.exclusive = json_is_true(json_object_get(json, "exclusive"));
-    l.simulated = json_is_true(json_object_get(json, "simulated"));
-    const char *wrong = !whole                                             ? "its times make no sense"
-                        : !read_gpus(json, &l) || !read_settings(json, &l) ? "it has too many GPUs or settings"
-                                                                           : nonsense(&l);
+    if (!answer_read(&lease_answer, json, &l, &key))
+        return error_set(err, -EBADMSG, "its '%s' makes no sense", key);
+    const char *wrong = nonsense(&l);
     if (wrong)
         return error_set(err, -EBADMSG, "%s", wrong);
     *ret = l;

@@ -11,11 +11,9 @@
  */
 #pragma once
 
-#include <jansson.h>
-
+#include "answer/answer.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json_writer.h"
 #include "model/gpu.h"
 
 enum {
@@ -85,6 +83,7 @@ bool lease_id_valid(const char *id);
 /* Initializes with this user, this process (pid 0: none) and this moment. */
 void lease_init(struct lease *l, enum lease_kind kind, int32_t pid, struct wall now);
 
+extern const struct answer lease_answer;
 void lease_json(struct json_writer *j, const struct lease *l);
 /* -EBADMSG with a sentence if invalid. */
 int lease_from_json(const json_t *json, struct lease *ret, struct error *err);

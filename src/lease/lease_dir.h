@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "lease/lease.h"
 
-enum { LEASES_MAX = 4096, LEASES_OF_USER_MAX = 1024, LEASE_PROBLEMS_MAX = 8, LEASE_LOCK_MS = 10000 };
+enum { LEASES_MAX = 4096, LEASES_OF_USER_MAX = 1024, LEASE_PROBLEMS_MAX = 8, LEASE_PROBLEM_SIZE = 192, LEASE_LOCK_MS = 10000 };
 
 struct lease_dir {
     int fd;        /* of the directory; -1: closed */
@@ -51,7 +51,7 @@ struct lease_list {
     bool incomplete; /* more than LEASES_MAX: unlisted ones may have promises */
     int64_t next_ticket;
     size_t problem_count; /* files that don't count; beyond the array they are only counted */
-    char problems[LEASE_PROBLEMS_MAX][192];
+    char problems[LEASE_PROBLEMS_MAX][LEASE_PROBLEM_SIZE];
 };
 void lease_list_done(struct lease_list *l);
 #define AUTO_LEASE_LIST __attribute__((cleanup(lease_list_done)))

@@ -39,6 +39,51 @@ bool mcp_next_field(const char **rest, struct mcp_field *field)
     return true;
 }
 
+static char kind_of(const struct answer_field *f)
+{
+    switch (f->kind) {
+    case ANSWER_INT: return 'i';
+    case ANSWER_BOOL: return strcmp(f->key, "simulated") == 0 ? 'x' : 'b';
+    case ANSWER_AMOUNT:
+    case ANSWER_NUMBER:
+    case ANSWER_READING:
+    case ANSWER_OPTION: return f->whole ? 'i' : 'n';
+    case ANSWER_LIST:
+    case ANSWER_LINES: return f->foreign ? 'u' : 'a';
+    case ANSWER_OBJECT:
+    case ANSWER_MAP: return 'o';
+    default: return f->foreign ? 't' : 's';
+    }
+}
+
+static void add_words(struct buf *words, const struct answer *a)
+{
+    for (const struct answer_field *f = a->fields; f < a->fields + a->count; f++) {
+        if (f->kind == ANSWER_KEYS)
+            add_words(words, f->of);
+        else if (f->counts)
+            buf_printf(words, "%s:%c ", f->key, kind_of(f));
+    }
+}
+
+const char *mcp_head(const struct mcp_shape *shape, struct buf *words)
+{
+    if (!shape->answer)
+        return shape->head;
+    add_words(words, shape->answer);
+    return buf_view(words).at;
+}
+
+const char *mcp_fields(const struct mcp_shape *shape, struct buf *words)
+{
+    if (!shape->answer)
+        return shape->fields;
+    for (size_t i = 0; i < shape->answer->count; i++)
+        if (shape->answer->fields[i].of && strcmp(shape->answer->fields[i].key, shape->rows) == 0)
+            add_words(words, shape->answer->fields[i].of);
+    return buf_view(words).at;
+}
+
 static const struct mcp_input *find_input(const struct mcp_tool *tool, const char *name, struct nearest *near)
 {
     const struct mcp_input *const *lists[] = {tool->inputs, mcp_inputs_of_all};
@@ -247,8 +292,9 @@ static json_t *output_schema(const struct mcp_tool *tool)
     json_t *properties = json_object();
     for (const struct mcp_shape *s = tool->shapes;; s++) {
         json_t *fields = json_object();
-        add_fields(properties, s->head, false);
-        add_fields(fields, s->fields, true);
+        AUTO_BUF struct buf head = BUF(4096), row = BUF(4096);
+        add_fields(properties, mcp_head(s, &head), false);
+        add_fields(fields, mcp_fields(s, &row), true);
         json_object_set_new(properties, s->list ? s->list : s->rows,
                             json_pack("{s:s, s:{s:s, s:o}}", "type", "array", "items", "type", "object", "properties", fields));
         if (!s->when)

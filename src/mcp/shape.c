@@ -136,7 +136,7 @@ static void add_line(struct buf *out, const char *fields, const json_t *row)
 
 /* ---- the answer ---- */
 
-struct answer {
+struct shaped {
     const struct mcp_shape *shape;
     const json_t *arguments;
     bool all;
@@ -165,7 +165,7 @@ static json_t *go_inside(json_t *body, const char *inside)
     return json_is_object(body) ? body : NULL;
 }
 
-static json_t *rows_of(const struct answer *a, const json_t *object)
+static json_t *rows_of(const struct shaped *a, const json_t *object)
 {
     char name[48], text[32];
     if (a->shape->rows)
@@ -174,7 +174,7 @@ static json_t *rows_of(const struct answer *a, const json_t *object)
     return json_object_get(object, name);
 }
 
-static bool is_wanted(const struct answer *a, const json_t *row)
+static bool is_wanted(const struct shaped *a, const json_t *row)
 {
     char text[32];
     const char *wanted = a->shape->only ? mcp_argument(a->arguments, a->shape->when, text) : NULL;
@@ -194,7 +194,7 @@ static bool is_simulated(const json_t *json, int depth)
 }
 
 /* The text before the table: the answer's sentence, or those of the findings. */
-static void add_sentence(struct answer *a)
+static void add_sentence(struct shaped *a)
 {
     static const char *const keys[] = {"answer", "reason", "note"};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
@@ -220,7 +220,7 @@ static void strip(json_t *row)
 }
 
 /* If there are no rows, a finding says why, even a harmless one; an empty text would say nothing. */
-static void add_reason(struct answer *a, const json_t *object, const json_t *rows)
+static void add_reason(struct shaped *a, const json_t *object, const json_t *rows)
 {
     const json_t *first = json_array_get(json_object_get(object, "findings"), 0);
     if (json_array_size(rows) || a->text.len)
@@ -229,9 +229,11 @@ static void add_reason(struct answer *a, const json_t *object, const json_t *row
 }
 
 /* Adds rows from the cursor on, as many as fit, and the cursor of the next answer. */
-static void add_rows(struct answer *a, const json_t *rows)
+static void add_rows(struct shaped *a, const json_t *rows)
 {
     const struct mcp_shape *s = a->shape;
+    AUTO_BUF struct buf words = BUF(4096);
+    const char *fields = mcp_fields(s, &words);
     json_t *list = json_array();
     size_t used = bytes_of(a->structured) + a->text.len + AROUND_BYTES;
     size_t total = json_array_size(rows), at = (size_t)MAX_OF(number_of(a->arguments, "cursor", 0), 0);
@@ -239,14 +241,14 @@ static void add_rows(struct answer *a, const json_t *rows)
         const json_t *from = json_array_get(rows, at);
         if (!is_wanted(a, from))
             continue;
-        json_t *row = pick(from, s->fields, a->all, a->untrusted);
+        json_t *row = pick(from, fields, a->all, a->untrusted);
         AUTO_BUF struct buf line = BUF(MCP_ANSWER_MOST);
         if (s->line) {
             s->line(&line, row);
         } else {
             if (json_array_size(list) == 0)
-                add_line(&line, s->fields, NULL);
-            add_line(&line, s->fields, row);
+                add_line(&line, fields, NULL);
+            add_line(&line, fields, row);
         }
         if (json_array_size(list) == 0 && used + bytes_of(row) + line.len > a->bytes)
             strip(row);
@@ -269,7 +271,7 @@ static void add_rows(struct answer *a, const json_t *rows)
     buf_printf(&a->text, "%zu more: cursor %s\n", total - at, cursor);
 }
 
-static void add_untrusted(struct answer *a)
+static void add_untrusted(struct shaped *a)
 {
     const char *key;
     json_t *value, *names = json_array();
@@ -280,7 +282,7 @@ static void add_untrusted(struct answer *a)
 }
 
 /* Older versions only know text, so that contains the data, too. */
-static json_t *finish(struct answer *a, enum mcp_version version)
+static json_t *finish(struct shaped *a, enum mcp_version version)
 {
     json_t *result = mcp_result(buf_view(&a->text).at, false);
     if (version >= MCP_2025_06_18) {
@@ -295,7 +297,7 @@ static json_t *finish(struct answer *a, enum mcp_version version)
 
 json_t *mcp_shape_answer(const struct mcp_request *r, const json_t *arguments, json_t *body)
 {
-    struct answer a = {.shape = mcp_shape_of(r->tool, arguments),
+    struct shaped a = {.shape = mcp_shape_of(r->tool, arguments),
                        .arguments = arguments,
                        .all = json_is_true(json_object_get(arguments, "detail")),
                        .bytes = (size_t)number_of(arguments, "max_bytes", MCP_ANSWER_USUAL),
@@ -308,8 +310,9 @@ json_t *mcp_shape_answer(const struct mcp_request *r, const json_t *arguments, j
     } else {
         if (a.shape->sum_up)
             a.shape->sum_up(object, arguments, a.bytes);
+        AUTO_BUF struct buf words = BUF(4096);
         const json_t *rows = rows_of(&a, object);
-        a.structured = pick(object, a.shape->head, false, a.untrusted);
+        a.structured = pick(object, mcp_head(a.shape, &words), false, a.untrusted);
         if (is_simulated(object, SIMULATED_DEPTH))
             buf_text(&a.text, "SIMULATED GPUs\n");
         add_sentence(&a);

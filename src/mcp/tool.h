@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "answer/answer.h"
 #include "mcp/mcp.h"
 
 enum { MCP_ANSWER_USUAL = 4096, MCP_ANSWER_LEAST = 1024, MCP_ANSWER_MOST = 256 * 1024 }; /* bytes of a result */
@@ -27,16 +28,17 @@ struct mcp_input {
 /* A query and its answer. Fields are words "name:kind": s text, t text that programs and users can influence, i integer, n
  * number, b boolean, x true or left out, a list, u list of such texts, f findings, o object. */
 struct mcp_shape {
-    const char *when;    /* the argument that selects it; NULL: any call */
-    const char *command; /* its words */
-    const char *path;    /* NULL: not in the API */
-    const char *inside;  /* path of keys to the object, "fleet.status"; NULL: the body itself */
-    const char *head;    /* fields of the object */
-    const char *rows;    /* key of its list; NULL: see `rows_by` */
-    const char *rows_by; /* the argument that names the list, without the plural s */
-    const char *list;    /* the list's name in the answer; NULL: as in the body */
-    const char *fields;  /* of the list's objects */
-    const char *only;    /* keep only rows where this field equals the argument `when`; NULL: all rows */
+    const char *when;            /* the argument that selects it; NULL: any call */
+    const char *command;         /* its words */
+    const char *path;            /* NULL: not in the API */
+    const char *inside;          /* path of keys to the object, "fleet.status"; NULL: the body itself */
+    const struct answer *answer; /* whose table marks the fields that count; NULL: they are in `head` and `fields` */
+    const char *head;            /* fields of the object */
+    const char *rows;            /* key of its list; NULL: see `rows_by` */
+    const char *rows_by;         /* the argument that names the list, without the plural s */
+    const char *list;            /* the list's name in the answer; NULL: as in the body */
+    const char *fields;          /* of the list's objects */
+    const char *only;            /* keep only rows where this field equals the argument `when`; NULL: all rows */
     void (*sum_up)(json_t *object, const json_t *arguments, size_t bytes); /* condenses the list; NULL: unchanged */
     void (*line)(struct buf *out, const json_t *row);                      /* formats a row as text; NULL: its fields with commas */
 };
@@ -58,6 +60,9 @@ struct mcp_field {
     char kind;
 };
 bool mcp_next_field(const char **rest, struct mcp_field *field);
+/* The fields of the object and of the list's objects; `words` keeps them if they come from a table. */
+const char *mcp_head(const struct mcp_shape *shape, struct buf *words);
+const char *mcp_fields(const struct mcp_shape *shape, struct buf *words);
 
 /* The tools as that version describes them; NULL: out of memory. */
 json_t *mcp_list_tools(enum mcp_version version);

@@ -2,6 +2,8 @@
  * The table of tools: queries that exist as commands and paths, with the fields of their answers that an assistant needs.
  */
 #include "base/cleanup.h"
+#include "format/capacity.h"
+#include "format/forecast.h"
 #include "mcp/tool.h"
 
 /* ---- arguments ---- */
@@ -172,31 +174,11 @@ const struct mcp_tool mcp_tools[] = {
     {"fit", "Where a model fits",
      "Whether a model or an amount of memory fits, on which GPUs, and what would have to be evicted; without either, what is free.",
      INPUTS(&size, &model, &gpus, &copies, &gpu),
-     SHAPES({.when = "size",
-             .command = "fit",
-             .path = "/api/placement",
-             .head = "fits:b fits_now:b reason:s missing_mb:n size_mb:n gpus:a would_evict:a",
-             .rows = "placements",
-             .fields = "gpus:a env:o"},
-            {.when = "model",
-             .command = "fit",
-             .head = "fits:b fits_now:b reason:s missing_mb:n size_mb:n gpus:a would_evict:a model:o",
-             .rows = "placements",
-             .fields = "gpus:a env:o"},
-            {.command = "fit",
-             .path = "/api/capacity",
-             .head = "timestamp:s host:s",
-             .rows = "gpus",
-             .list = "capacity",
-             .fields = "gpu_index:i name:s simulated:x usable:b problem:s memory_total_mb:n memory_free_mb:n available_mb:n "
-                       "reclaimable_mb:n free_least_24h_mb:n"})},
+     SHAPES({.when = "size", .command = "fit", .path = "/api/placement", .answer = &placement_answer, .rows = "placements"},
+            {.when = "model", .command = "fit", .answer = &placement_answer, .rows = "placements"},
+            {.command = "fit", .path = "/api/capacity", .answer = &capacity_answer, .rows = "gpus", .list = "capacity"})},
     {"forecast", "What is to come", "When memory will be full, when a GPU will throttle, when the history database is full.",
-     INPUTS(&gpu),
-     SHAPES({.command = "forecast",
-             .path = "/api/forecast",
-             .head = "timestamp:s answer:t simulated:x watched_seconds:n store:o",
-             .rows = "gpus",
-             .fields = "gpu_index:i gpu_name:s memory:o temperature:o"})},
+     INPUTS(&gpu), SHAPES({.command = "forecast", .path = "/api/forecast", .answer = &forecast_answers, .rows = "gpus"})},
     {"findings", "Findings and their codes",
      "What is unusual right now, as codes that last and can be muted; with `code`, what a code means.", INPUTS(&code, &gpu),
      SHAPES({.when = "code",

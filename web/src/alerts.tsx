@@ -9,7 +9,7 @@ import { levelOf } from "./level";
 import { Mark, Section } from "./parts";
 import { type Asked, look, type State } from "./store";
 import { ActNote, mayTry, useAction } from "./token";
-import type { Alert, Notifier } from "./types";
+import type { Alert, Notifier } from "./api";
 
 const SPANS = [3600, 2 * 3600, 4 * 3600, 8 * 3600, 86400, 7 * 86400];
 

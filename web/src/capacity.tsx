@@ -6,7 +6,7 @@ import { memory, parseSize } from "./format";
 import { get, words } from "./live";
 import { Bar, Mark, Section } from "./parts";
 import type { State } from "./store";
-import type { CapacityGpu, Placement } from "./types";
+import type { CapacityGpu, Placement } from "./api";
 
 const SHOWN_MAX = 16;
 

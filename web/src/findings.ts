@@ -2,7 +2,8 @@
 // Findings and their alerts as one list.
 import { clock, duration, plainly } from "./format";
 import { levelOf, RANK } from "./level";
-import type { Alert, Finding } from "./types";
+import type { Alert } from "./api";
+import type { Finding } from "./types";
 
 export interface Item {
   key: string;

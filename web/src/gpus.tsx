@@ -6,7 +6,8 @@ import { HeatMap, toggle } from "./heatmap";
 import { areaLevel, gpuLevel, type Level } from "./level";
 import { Bar, Icon, Mark, value } from "./parts";
 import { readings } from "./readings";
-import type { Forecast, Gpu, HealthVerdict, Usual, Why, WhyGpu } from "./types";
+import type { Forecast, Usual } from "./api";
+import type { Gpu, HealthVerdict, Why, WhyGpu } from "./types";
 
 const CARDS = 4,
   DENSE = 16;

@@ -8,7 +8,7 @@ import { timeLeft } from "./model";
 import { Mark, Section } from "./parts";
 import type { State } from "./store";
 import { ActNote, mayTry, useAction } from "./token";
-import type { Worker } from "./types";
+import type { GuardedWorker as Worker } from "./api";
 
 const STEPS = ["draining", "evicting", "verifying", "reserving", "resuming"];
 

@@ -7,7 +7,7 @@ import { Section } from "./parts";
 import type { State } from "./store";
 import { Ticks } from "./strip";
 import { placed } from "./timeline";
-import type { Lease } from "./types";
+import type { Lease } from "./api";
 
 const HOUR = 3600e3,
   BEFORE = 6 * HOUR,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values that several parts of the page derive from the API. Does not touch the document.
 import { duration } from "./format";
-import type { Gpu, Num, Summary, Worker } from "./types";
+import type { GuardedWorker as Worker } from "./api";
+import type { Gpu, Num, Summary } from "./types";
 
 /** The sum of known values; null if none is known. */
 export const sum = (list: Num[]): Num => list.reduce((all: Num, v) => (v == null ? all : (all ?? 0) + v), null);

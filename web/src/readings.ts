@@ -2,7 +2,8 @@
 // The six most important readings of a GPU, each against its limit and its usual range.
 import { celsius, DASH, memory, percent, watts } from "./format";
 import { areaLevel, type Level } from "./level";
-import type { Gpu, Num, Usual } from "./types";
+import type { Usual } from "./api";
+import type { Gpu, Num } from "./types";
 
 export interface Reading {
   name: string;

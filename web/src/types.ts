@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the API that the page uses; /openapi.json describes all of it.
+// The parts of the API that the page uses and that have no table yet (api.ts); /openapi.json describes all of it.
+import type { Usual } from "./api";
+
 export type Num = number | null | undefined;
 
 export interface Process {
@@ -68,21 +70,6 @@ export interface GpuLease {
   reserved: boolean;
   changes: string | null;
   until: string | null;
-}
-
-export interface Lease {
-  id: string;
-  kind: "run" | "wait" | "reserve" | "setting";
-  state: "waiting" | "active" | "ended";
-  user: string;
-  command: string | null;
-  note: string | null;
-  from: string;
-  until: string | null;
-  gpus_wanted: number;
-  gpus: { uuid: string; gpu_index: number }[];
-  settings: { what: string; gpu: string }[];
-  idle_since: string | null;
 }
 
 export interface Gpu {
@@ -169,14 +156,6 @@ export interface WhyPart {
   causes: Cause[];
   suggestions: string[];
   severity: Severity;
-}
-export interface Usual {
-  days: number;
-  temperature_low_celsius: Num;
-  temperature_high_celsius: Num;
-  at_more_power: boolean;
-  too_hot: boolean;
-  fan_percent?: Num;
 }
 export interface Brief {
   trouble: boolean;
@@ -339,93 +318,4 @@ export interface HealthVerdict {
   reason: string;
   action: string;
   since: string | null;
-}
-
-export interface Alert {
-  alert: string;
-  code?: string | null;
-  state: string;
-  severity: string;
-  gpu_index: number | null;
-  summary: string;
-  started_at: string | null;
-  ended_at: string | null;
-  silenced: boolean;
-  fingerprint: string;
-}
-
-export interface Silence {
-  id: string;
-  matchers: Record<string, string>;
-  until: string;
-  comment: string | null;
-}
-export interface Alerts {
-  alerts: Alert[];
-  silences: Silence[];
-}
-
-export interface Notifier {
-  name: string;
-  type: string;
-  target: string | null;
-  state: string;
-  held: number;
-  held_until: string | null;
-  quiet: string[];
-  last_error: string | null;
-}
-
-export interface Worker {
-  name: string;
-  state: string;
-  since: string | null;
-  reason: string | null;
-  problem: string | null;
-  gpus: number[];
-  memory_mb: Num;
-  held: boolean;
-  resumes_at?: string | null; // if nothing changes
-  method?: string | null;
-  dry_run?: boolean;
-  claim?: string;
-  idle?: boolean; // paused for lack of requests
-  idle_after_seconds?: Num;
-  last_asked_at?: string | null;
-  last_evict_seconds?: Num;
-  last_resume_seconds?: Num;
-}
-
-export interface CapacityGpu {
-  gpu_index: number;
-  instance: number | null;
-  name: string;
-  usable: boolean;
-  problem: string | null;
-  memory_total_mb: Num;
-  available_mb: Num;
-  reclaimable_mb: Num;
-  free_least_24h_mb: Num;
-}
-
-export interface Placement {
-  fits: boolean | null;
-  fits_now: boolean | null;
-  gpus: number[];
-  reason: string;
-  would_evict: unknown[];
-}
-
-export interface Forecast {
-  gpus: {
-    gpu_index: number;
-    memory: {
-      verdict: string;
-      reason: string;
-      seconds: Num;
-      growth_mb_per_minute?: Num;
-      process?: { pid: number; name: string | null; short_name: string | null } | null;
-    };
-    temperature: { verdict: string; reason: string; seconds: Num };
-  }[];
 }

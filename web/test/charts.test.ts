@@ -14,7 +14,8 @@ import { joined, METRICS } from "../src/plots";
 import { mattering, readings } from "../src/readings";
 import * as ring from "../src/ring";
 import { areaPath, holes, sums } from "../src/slots";
-import type { Alert, Finding, Gpu, History, PastEvent, Series } from "../src/types";
+import type { Alert } from "../src/api";
+import type { Finding, Gpu, History, PastEvent, Series } from "../src/types";
 
 const gpu = (index: number, more: Partial<Gpu> = {}): Gpu =>
   ({

@@ -34,7 +34,8 @@ import {
   troubleText,
 } from "../src/hosts";
 import { axis, grid, onto, pace, portions, shifted, spread, stacked, throttled } from "../src/plots";
-import type { Finding, Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
+import type { GuardedWorker as Worker } from "../src/api";
+import type { Finding, Gpu, History, PastEvent, Series, Why } from "../src/types";
 
 const gpu = (more: Partial<Gpu> = {}): Gpu => ({
   index: 0,

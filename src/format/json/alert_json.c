@@ -3,162 +3,246 @@
  */
 #include "format/alert.h"
 
-#include <jansson.h>
 #include <stdio.h>
 
+#include "base/units.h"
 #include "format/json/json.h"
 
-static void key_number_or_null(struct json_writer *j, const char *key, bool known, double value)
+ANSWER_NAMES(phases, enum alert_phase, alert_phase_name, ALERT_PENDING, ALERT_RESOLVED);
+ANSWER_NAMES(rule_phases, enum alert_phase, alert_phase_name, ALERT_INACTIVE, ALERT_FIRING);
+ANSWER_NAMES(severities, enum severity, severity_text, SEVERITY_INFO, SEVERITY_CRITICAL);
+ANSWER_NAMES(scopes, enum alert_scope, scope_name, SCOPE_HOST, SCOPE_PROCESS);
+
+/* ---- an alert ---- */
+
+static bool make_code(const struct answer_at *at, union answer_value *ret)
 {
-    jw_key(j, key);
-    if (known)
-        jw_number(j, value);
-    else
-        jw_null(j);
+    const struct alert *a = at->record;
+    enum finding_code code;
+    ret->word = a->rule;
+    return finding_code_from_name(a->rule, &code);
 }
 
-static void key_int_or_null(struct json_writer *j, const char *key, bool known, int64_t value)
+static bool make_flapping(const struct answer_at *at, union answer_value *ret)
 {
-    jw_key(j, key);
-    if (known)
-        jw_int(j, value);
-    else
-        jw_null(j);
+    const struct alert_state *s = &((const struct alert *)at->record)->state;
+    ret->yes = s->flapping && s->phase == ALERT_FIRING;
+    return true;
 }
+
+static bool make_fingerprint(const struct answer_at *at, union answer_value *ret)
+{
+    alert_fingerprint(at->record, ret->text);
+    return true;
+}
+
+static bool is_held(const void *record)
+{
+    return ((const struct alert *)record)->state.phase != ALERT_RESOLVED;
+}
+
+static bool has_started(const void *record)
+{
+    return ((const struct alert *)record)->state.phase != ALERT_PENDING;
+}
+
+static bool is_over(const void *record)
+{
+    return ((const struct alert *)record)->state.phase == ALERT_RESOLVED;
+}
+
+#define ANSWER_OF struct alert
+static const struct answer_field alert_fields[] = {
+    FIELD(TEXT, "alert", rule, "Name of the rule"),
+    MADE(WORD, "code", make_code, "Of the finding that it is about (docs/findings.md); null: a rule of the configuration", OR_NULL),
+    FIELD(NAME, "state", state.phase, NULL, NAMES(phases)),
+    FIELD(NAME, "severity", severity, NULL, NAMES(severities)),
+    FIELD(NAME, "scope", scope, "What it is about", NAMES(scopes)),
+    FIELD(TEXT, "host", host, NULL, OR_NULL),
+    FIELD(INT, "gpu_index", gpu_index, "null: about the host or the daemon", NONE(-1)),
+    FIELD(TEXT, "gpu_name", gpu_name, NULL, OR_NULL),
+    FIELD(TEXT, "gpu_uuid", gpu_uuid, NULL, OR_NULL),
+    FIELD(BOOL, "simulated", simulated, "The GPU exists only in the simulator"),
+    FIELD(INT, "pid", pid, NULL, OR_NULL),
+    FIELD(TEXT, "process", process, NULL, OR_NULL),
+    FIELD(TEXT, "user", user, NULL, OR_NULL),
+    FIELD(NUMBER, "value", value, "The number that decided, in the unit of its metric", PRESENT(has_value)),
+    FIELD(TEXT, "summary", summary, NULL),
+    PAIRS(TEXT, "labels", labels, label_count, NULL),
+    FIELD(MOMENT, "pending_since", state.pending_at, "Since when the condition holds", WHEN(is_held)),
+    FIELD(MOMENT, "started_at", state.started_at, "When it began to fire", WHEN(has_started)),
+    FIELD(MOMENT, "ended_at", state.ended_at, NULL, WHEN(is_over)),
+    FIELD(BOOL, "silenced", silenced_by[0], NULL),
+    FIELD(TEXT, "silence_id", silenced_by, NULL, OR_NULL),
+    MADE(BOOL, "flapping", make_flapping, "It came and went: it ends only when it was over for five minutes"),
+    MADE(TEXT, "fingerprint", make_fingerprint, "The same for this alert of this GPU or process, also after a restart"),
+};
+static const struct answer alert_answer = ANSWER(struct alert, alert_fields, .name = "Alert");
+#undef ANSWER_OF
 
 void json_alert(struct json_writer *j, const struct alert *a)
 {
-    char fingerprint[NOTICE_FINGERPRINT_SIZE];
-    const struct alert_state *s = &a->state;
-    enum finding_code code;
-    alert_fingerprint(a, fingerprint);
-    jw_object(j);
-    jw_key_text(j, "alert", a->rule);
-    jw_key_text(j, "code", finding_code_from_name(a->rule, &code) ? a->rule : NULL);
-    jw_key_text(j, "state", alert_phase_name(s->phase));
-    jw_key_text(j, "severity", severity_text(a->severity));
-    jw_key_text(j, "scope", scope_name(a->scope));
-    json_words(j, "host", a->host);
-    key_int_or_null(j, "gpu_index", a->gpu_index >= 0, a->gpu_index);
-    json_words(j, "gpu_name", a->gpu_name);
-    json_words(j, "gpu_uuid", a->gpu_uuid);
-    jw_key_bool(j, "simulated", a->simulated);
-    key_int_or_null(j, "pid", a->pid != 0, a->pid);
-    json_words(j, "process", a->process);
-    json_words(j, "user", a->user);
-    key_number_or_null(j, "value", a->has_value, a->value);
-    jw_key_text(j, "summary", a->summary);
-    jw_key_object(j, "labels");
-    for (size_t i = 0; i < a->label_count; i++)
-        jw_key_text(j, a->labels[i].key, a->labels[i].value);
-    jw_end(j);
-    json_time(j, "pending_since", s->phase == ALERT_PENDING || s->phase == ALERT_FIRING ? s->pending_at : (struct wall){0});
-    json_time(j, "started_at", s->phase == ALERT_PENDING ? (struct wall){0} : s->started_at);
-    json_time(j, "ended_at", s->phase == ALERT_RESOLVED ? s->ended_at : (struct wall){0});
-    jw_key_bool(j, "silenced", a->silenced_by[0] != '\0');
-    json_words(j, "silence_id", a->silenced_by);
-    jw_key_bool(j, "flapping", s->flapping && s->phase == ALERT_FIRING);
-    jw_key_text(j, "fingerprint", fingerprint);
-    jw_end(j);
+    answer_write(j, &alert_answer, a, NULL);
 }
+
+/* ---- a silence ---- */
+
+#define ANSWER_OF struct silence
+static const struct answer_field silence_fields[] = {
+    FIELD(TEXT, "id", id, NULL),
+    PAIRS(TEXT, "matchers", matchers, matcher_count, "All must match; * and ? stand for anything"),
+    FIELD(MOMENT, "created_at", created_at, NULL),
+    FIELD(MOMENT, "until", until, NULL),
+    FIELD(TEXT, "comment", comment, NULL, OR_NULL),
+    FIELD(TEXT, "created_by", created_by, NULL, OR_NULL),
+};
+static const struct answer silence_answer = ANSWER(struct silence, silence_fields, .name = "Silence");
+#undef ANSWER_OF
 
 void json_silence(struct json_writer *j, const struct silence *s)
 {
-    jw_object(j);
-    jw_key_text(j, "id", s->id);
-    jw_key_object(j, "matchers");
-    for (size_t i = 0; i < s->matcher_count; i++)
-        jw_key_text(j, s->matchers[i].key, s->matchers[i].value);
-    jw_end(j);
-    json_time(j, "created_at", s->created_at);
-    json_time(j, "until", s->until);
-    json_words(j, "comment", s->comment);
-    json_words(j, "created_by", s->created_by);
-    jw_end(j);
+    answer_write(j, &silence_answer, s, NULL);
 }
+
+/* ---- all alerts ---- */
+
+struct told_alerts {
+    const struct alert_set *set;
+    int only;
+    struct wall at;
+    const struct silence *silences;
+    size_t silence_count;
+    size_t counts[ALERT_RESOLVED + 1], silenced, left_out;
+};
+
+static bool is_asked_for(const struct told_alerts *told, const struct alert *a)
+{
+    return told->only == EVERY_GPU || a->gpu_index == told->only;
+}
+
+static const void *next_alert(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_alerts *told = at->record;
+    while (step->at < told->set->count && !is_asked_for(told, told->set->list[step->at]))
+        step->at++;
+    return step->at < told->set->count ? told->set->list[step->at++] : NULL;
+}
+
+#define ANSWER_OF struct told_alerts
+static const struct answer_field count_fields[] = {
+    FIELD(INT, "pending", counts[ALERT_PENDING], NULL),
+    FIELD(INT, "firing", counts[ALERT_FIRING], NULL),
+    FIELD(INT, "resolved", counts[ALERT_RESOLVED], NULL),
+    FIELD(INT, "silenced", silenced, "Of those that fire"),
+    FIELD(INT, "left_out", left_out, "Over the 2048 that are followed at once"),
+};
+static const struct answer count_answer = ANSWER(struct told_alerts, count_fields);
+
+static const struct answer_field alerts_fields[] = {
+    FIELD(MOMENT, "timestamp", at, "Of the last sample that was judged", OR_NULL),
+    EACH(OBJECT, "alerts", next_alert, NULL, FIELDS(alert_answer)),
+    PART("counts", count_answer, NULL),
+    OBJECTS("silences", silences, silence_count, silence_answer, NULL),
+};
+const struct answer alerts_answer = ANSWER(struct told_alerts, alerts_fields, .name = "Alerts");
+#undef ANSWER_OF
 
 void json_alerts(struct json_writer *j, const struct alert_set *set, int only)
 {
-    size_t counts[ALERT_RESOLVED + 1] = {0}, silenced = 0;
-    jw_object(j);
-    json_time(j, "timestamp", set->last_at);
-    jw_key_array(j, "alerts");
+    struct told_alerts told = {.set = set,
+                               .only = only,
+                               .at = set->last_at,
+                               .silences = set->silences.list,
+                               .silence_count = set->silences.count,
+                               .left_out = set->left_out};
     for (size_t i = 0; i < set->count; i++) {
         const struct alert *a = set->list[i];
-        if (only != EVERY_GPU && a->gpu_index != only)
+        if (!is_asked_for(&told, a))
             continue;
-        json_alert(j, a);
-        counts[a->state.phase]++;
-        silenced += a->state.phase == ALERT_FIRING && a->silenced_by[0];
+        told.counts[a->state.phase]++;
+        told.silenced += a->state.phase == ALERT_FIRING && a->silenced_by[0];
     }
-    jw_end(j);
-    jw_key_object(j, "counts");
-    for (int i = ALERT_PENDING; i <= ALERT_RESOLVED; i++)
-        jw_key_int(j, alert_phase_name((enum alert_phase)i), (int64_t)counts[i]);
-    jw_key_int(j, "silenced", (int64_t)silenced);
-    jw_key_int(j, "left_out", (int64_t)set->left_out);
-    jw_end(j);
-    jw_key_array(j, "silences");
-    for (size_t i = 0; i < set->silences.count; i++)
-        json_silence(j, &set->silences.list[i]);
-    jw_end(j);
-    jw_end(j);
+    answer_write(j, &alerts_answer, &told, NULL);
 }
 
+/* ---- rules ---- */
+
+struct told_rules {
+    const struct alert_rule *list;
+    size_t count;
+    const struct alert_set *set; /* NULL: no states are known */
+    char condition[64];
+};
+
 /* The most urgent state of a rule's alerts. */
-static enum alert_phase rule_phase(const struct alert_set *set, const struct alert_rule *rule)
+static bool make_rule_phase(const struct answer_at *at, union answer_value *ret)
 {
+    const struct alert_rule *rule = at->record;
+    const struct alert_set *set = ((const struct told_rules *)at->context)->set;
     enum alert_phase worst = ALERT_INACTIVE;
     for (size_t i = 0; set && i < set->count; i++) {
         enum alert_phase phase = set->list[i]->state.phase;
         if (strcmp(set->list[i]->rule, rule->name) == 0 && phase != ALERT_RESOLVED && phase > worst)
             worst = phase;
     }
-    return worst;
+    ret->number = worst;
+    return set;
+}
+
+static bool make_rule_code(const struct answer_at *at, union answer_value *ret)
+{
+    const struct alert_rule *r = at->record;
+    ret->word = rule_is_finding(r) ? finding_code_name(r->finding) : NULL;
+    return rule_is_finding(r);
 }
 
 /* Conditions can use findings, too. */
-static void write_condition(struct json_writer *j, const struct alert_rule *r)
+static bool make_condition(const struct answer_at *at, union answer_value *ret)
 {
-    char condition[64];
-    snprintf(condition, sizeof condition, "findings contains \"%s\"", finding_code_name(r->finding));
-    jw_key_text(j, "when", rule_is_finding(r) ? condition : expr_text(r->when));
+    const struct alert_rule *r = at->record;
+    struct told_rules *told = at->context;
+    if (rule_is_finding(r))
+        snprintf(told->condition, sizeof told->condition, "findings contains \"%s\"", finding_code_name(r->finding));
+    ret->word = rule_is_finding(r) ? told->condition : expr_text(r->when);
+    return true;
 }
 
-static void json_rule(struct json_writer *j, const struct alert_rule *r, const struct alert_set *set)
+static bool make_clear(const struct answer_at *at, union answer_value *ret)
 {
-    jw_object(j);
-    jw_key_text(j, "name", r->name);
-    jw_key_bool(j, "builtin", r->builtin);
-    jw_key_bool(j, "changed", r->changed);
-    jw_key_bool(j, "enabled", r->enabled);
-    jw_key_text(j, "severity", severity_text(r->severity));
-    jw_key_text(j, "scope", scope_name(r->scope));
-    jw_key_text(j, "code", rule_is_finding(r) ? finding_code_name(r->finding) : NULL);
-    write_condition(j, r);
-    jw_key_number(j, "for_seconds", (double)r->hold_ms / MS_PER_S);
-    jw_key_text(j, "clear", r->clear ? expr_text(r->clear) : NULL);
-    jw_key_number(j, "clear_for_seconds", (double)r->clear_hold_ms / MS_PER_S);
-    json_words(j, "summary", r->summary);
-    json_words(j, "description", r->help);
-    jw_key_object(j, "labels");
-    for (size_t i = 0; i < r->labels.count; i++)
-        jw_key_text(j, r->labels.pairs[i].key, r->labels.pairs[i].value);
-    jw_end(j);
-    jw_key_array(j, "notify");
-    for (size_t i = 0; i < r->notify.count; i++)
-        jw_text(j, r->notify.items[i]);
-    jw_end(j);
-    jw_key_text(j, "state", set ? alert_phase_name(rule_phase(set, r)) : NULL);
-    jw_end(j);
+    const struct alert_rule *r = at->record;
+    ret->word = r->clear ? expr_text(r->clear) : NULL;
+    return r->clear;
 }
+
+#define ANSWER_OF struct alert_rule
+static const struct answer_field rule_fields[] = {
+    FIELD(TEXT, "name", name, NULL),
+    FIELD(BOOL, "builtin", builtin, NULL),
+    FIELD(BOOL, "changed", changed, "Built in, and changed in the configuration"),
+    FIELD(BOOL, "enabled", enabled, NULL),
+    FIELD(NAME, "severity", severity, "Of a finding: in the ordinary case", NAMES(severities)),
+    FIELD(NAME, "scope", scope, NULL, NAMES(scopes)),
+    MADE(WORD, "code", make_rule_code, "Of the finding that it is about; null: a condition of its own", OR_NULL),
+    MADE(WORD, "when", make_condition, "The condition; of a finding: how a condition asks for it"),
+    FIELD(AMOUNT, "for_seconds", hold_ms, NULL, SCALE(1e-3)),
+    MADE(WORD, "clear", make_clear, "null: when `when` no longer holds", OR_NULL),
+    FIELD(AMOUNT, "clear_for_seconds", clear_hold_ms, NULL, SCALE(1e-3)),
+    FIELD(WORD, "summary", summary, NULL, OR_NULL),
+    FIELD(WORD, "description", help, NULL, OR_NULL),
+    PAIRS(WORD, "labels", labels.pairs, labels.count, NULL),
+    TEXTS(WORD, "notify", notify.items, notify.count, NULL),
+    MADE(NAME, "state", make_rule_phase, "null: without a daemon, it is not known", OR_NULL, NAMES(rule_phases)),
+};
+static const struct answer rule_answer = ANSWER(struct alert_rule, rule_fields, .name = "AlertRule");
+#undef ANSWER_OF
+
+#define ANSWER_OF struct told_rules
+static const struct answer_field rules_fields[] = {OBJECTS("rules", list, count, rule_answer, NULL)};
+const struct answer alert_rules_answer = ANSWER(struct told_rules, rules_fields, .name = "AlertRules");
+#undef ANSWER_OF
 
 void json_alert_rules(struct json_writer *j, const struct alert_rules *rules, const struct alert_set *set)
 {
-    jw_object(j);
-    jw_key_array(j, "rules");
-    for (size_t i = 0; i < rules->count; i++)
-        json_rule(j, &rules->list[i], set);
-    jw_end(j);
-    jw_end(j);
+    struct told_rules told = {.list = rules->list, .count = rules->count, .set = set};
+    answer_write(j, &alert_rules_answer, &told, &told);
 }

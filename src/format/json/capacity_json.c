@@ -3,288 +3,158 @@
  */
 #include "format/capacity.h"
 
-#include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_reader.h"
 #include "base/units.h"
 #include "format/json/json.h"
 
 enum { FROM_JSON_GPUS_MAX = 2048 };
 
-/* ---- writing ---- */
+#define MB SCALE(PER_MIB), NATURAL
 
-static void mb(struct json_writer *j, const char *key, int64_t bytes)
+static const char *memory_kind_name(bool shared)
 {
-    jw_key_number(j, key, (double)bytes * PER_MIB);
+    return shared ? "shared" : "dedicated";
 }
+ANSWER_NAMES(memory_kinds, bool, memory_kind_name, 0, 1);
 
-static void instance(struct json_writer *j, const struct capacity_gpu *gpu)
-{
-    jw_key_int(j, "gpu_index", gpu->index);
-    jw_key(j, "instance");
-    if (gpu->instance >= 0)
-        jw_int(j, gpu->instance);
-    else
-        jw_null(j);
-    json_words(j, "uuid", gpu->id.uuid);
-    json_words(j, "name", gpu->id.name);
-}
+/* ---- a GPU ---- */
 
-static void holds(struct json_writer *j, const struct capacity *c, const struct capacity_gpu *gpu)
-{
-    jw_key_array(j, "workers");
-    for (size_t i = 0; gpu->instance < 0 && i < c->hold_count; i++) {
-        if (c->holds[i].gpu_index != gpu->index)
-            continue;
-        jw_object(j);
-        jw_key_text(j, "worker", c->holds[i].worker);
-        mb(j, "memory_mb", c->holds[i].bytes);
-        jw_key_bool(j, "evictable", c->holds[i].evictable);
-        jw_end(j);
-    }
-    jw_end(j);
-}
-
-static void course(struct json_writer *j, const struct capacity_courses *courses, const struct capacity_gpu *gpu, struct wall now)
-{
+/* The answer: the record and its own context. */
+struct told_capacity {
+    struct wall at;
+    const char *host;
+    bool tracking;
+    const struct capacity *c;
+    int only; /* index of the GPU; EVERY_GPU */
+    const struct capacity_courses *courses;
+    size_t point_count;
     struct course_point points[COURSE_POINTS_MAX];
-    size_t count = courses && gpu->instance < 0 ? courses_points(courses, &gpu->id, now, points) : 0;
-    jw_key_array(j, "course");
-    for (size_t i = 0; i < count; i++) {
-        jw_object(j);
-        json_time(j, "from", points[i].at);
-        mb(j, "free_least_mb", points[i].least_bytes);
-        jw_end(j);
-    }
-    jw_end(j);
+};
+
+#define ANSWER_OF struct capacity_hold
+static const struct answer_field hold_fields[] = {
+    FIELD(TEXT, "worker", worker, NULL),
+    FIELD(AMOUNT, "memory_mb", bytes, NULL, MB),
+    FIELD(BOOL, "evictable", evictable, NULL),
+};
+static const struct answer hold_answer = ANSWER(struct capacity_hold, hold_fields);
+#undef ANSWER_OF
+
+#define ANSWER_OF struct course_point
+static const struct answer_field point_fields[] = {
+    FIELD(MOMENT, "from", at, NULL),
+    FIELD(AMOUNT, "free_least_mb", least_bytes, NULL, MB),
+};
+static const struct answer point_answer = ANSWER(struct course_point, point_fields);
+#undef ANSWER_OF
+
+static const void *next_hold(const struct answer_at *at, struct answer_step *step)
+{
+    const struct capacity *c = ((const struct told_capacity *)at->context)->c;
+    const struct capacity_gpu *gpu = at->record;
+    while (gpu->instance < 0 && step->at < c->hold_count)
+        if (c->holds[step->at++].gpu_index == gpu->index)
+            return &c->holds[step->at - 1];
+    return NULL;
 }
+
+static const void *next_point(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_capacity *told = at->context;
+    const struct capacity_gpu *gpu = at->record;
+    if (step->at == 0)
+        told->point_count =
+            told->courses && gpu->instance < 0 ? courses_points(told->courses, &gpu->id, told->at, told->points) : 0;
+    return step->at < told->point_count ? &told->points[step->at++] : NULL;
+}
+
+#define ANSWER_OF struct capacity_gpu
+static const struct answer_field which_fields[] = {
+    FIELD(INT, "gpu_index", index, NULL, COUNTS),
+    FIELD(INT, "instance", instance, "Number of a MIG instance; null: the whole GPU", NONE(-1)),
+    FIELD(TEXT, "uuid", id.uuid, NULL, OR_NULL),
+    FIELD(TEXT, "name", id.name, NULL, OR_NULL, COUNTS),
+    FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
+};
+static const struct answer which_answer = ANSWER(struct capacity_gpu, which_fields);
+
+static const struct answer_field gpu_fields[] = {
+    {.kind = ANSWER_KEYS, FIELDS(which_answer)},
+    FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL),
+    FIELD(TEXT, "vendor", id.vendor, NULL, OR_NULL),
+    FIELD(BOOL, "usable", usable, "Work can be started on it", COUNTS),
+    FIELD(TEXT, "problem", problem, "Why not, or why its memory is not known", OR_NULL, COUNTS),
+    FIELD(NAME, "memory_kind", shared, "shared: its memory is the host's; free is then what the host has available, less a reserve",
+          NAMES(memory_kinds)),
+    FIELD(BOOL, "only_if_named", only_if_named,
+          "It shares the host's memory beside GPUs with memory of their own: fit and wait use it only where it is named"),
+    FIELD(READING, "memory_total_mb", total_bytes, NULL, MB, COUNTS),
+    FIELD(READING, "memory_free_mb", free_bytes, NULL, MB, COUNTS),
+    FIELD(AMOUNT, "reserve_mb", reserve_bytes, NULL, MB),
+    FIELD(READING, "available_mb", available_bytes, "Free less reserve", MB, COUNTS),
+    FIELD(READING, "reclaimable_mb", reclaimable_bytes, "Held by workers that the guard could evict", MB, COUNTS),
+    FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1)),
+    FIELD(READING, "free_least_1h_mb", least_hour_bytes, NULL, MB),
+    FIELD(READING, "free_least_24h_mb", least_day_bytes, NULL, MB, COUNTS),
+    FIELD(AMOUNT, "watched_seconds", watched_ms, "So much of the last day is known", SCALE(1e-3), WHOLE),
+    EACH(OBJECT, "workers", next_hold, NULL, FIELDS(hold_answer)),
+    EACH(OBJECT, "course", next_point, "The last day in quarters of an hour, oldest first", FIELDS(point_answer)),
+};
+static const struct answer gpu_answer = ANSWER(struct capacity_gpu, gpu_fields, .name = "CapacityGpu");
+#undef ANSWER_OF
+
+/* ---- all GPUs ---- */
+
+static bool make_guard_known(const struct answer_at *at, union answer_value *ret)
+{
+    ret->yes = ((const struct told_capacity *)at->record)->c->guard_known;
+    return true;
+}
+
+static const void *next_gpu(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_capacity *told = at->record;
+    while (step->at < told->c->gpu_count) {
+        const struct capacity_gpu *gpu = &told->c->gpus[step->at++];
+        if (told->only == EVERY_GPU || gpu->index == told->only)
+            return gpu;
+    }
+    return NULL;
+}
+
+#define ANSWER_OF struct told_capacity
+static const struct answer_field capacity_fields[] = {
+    FIELD(MOMENT, "timestamp", at, NULL, COUNTS),
+    FIELD(WORD, "host", host, NULL, OR_NULL, COUNTS),
+    FIELD(BOOL, "tracking", tracking, NULL),
+    MADE(BOOL, "guard", make_guard_known, "false: what could be reclaimed is not known"),
+    EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(gpu_answer)),
+};
+const struct answer capacity_answer = ANSWER(struct told_capacity, capacity_fields, .name = "Capacity");
+#undef ANSWER_OF
 
 void json_capacity(struct json_writer *j, const struct snapshot *s, const struct capacity *c,
                    const struct capacity_courses *courses, int only)
 {
-    jw_object(j);
-    json_time(j, "timestamp", s->taken_at);
-    json_words(j, "host", s->host.name);
-    jw_key_bool(j, "tracking", courses != NULL);
-    jw_key_bool(j, "guard", c->guard_known);
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < c->gpu_count; i++) {
-        const struct capacity_gpu *gpu = &c->gpus[i];
-        if (only != ALL_GPUS && gpu->index != s->gpus[only].index)
-            continue;
-        jw_object(j);
-        instance(j, gpu);
-        json_words(j, "pci_address", gpu->id.pci_address);
-        json_words(j, "vendor", gpu->id.vendor);
-        jw_key_bool(j, "simulated", gpu->simulated);
-        jw_key_bool(j, "usable", gpu->usable);
-        json_words(j, "problem", gpu->problem);
-        jw_key_text(j, "memory_kind", gpu->shared ? "shared" : "dedicated");
-        jw_key_bool(j, "only_if_named", gpu->only_if_named);
-        json_scaled(j, "memory_total_mb", gpu->total_bytes, PER_MIB);
-        json_scaled(j, "memory_free_mb", gpu->free_bytes, PER_MIB);
-        mb(j, "reserve_mb", gpu->reserve_bytes);
-        json_scaled(j, "available_mb", gpu->available_bytes, PER_MIB);
-        json_scaled(j, "reclaimable_mb", gpu->reclaimable_bytes, PER_MIB);
-        json_scaled(j, "utilization_percent", gpu->util_permille, 0.1);
-        json_scaled(j, "free_least_1h_mb", gpu->least_hour_bytes, PER_MIB);
-        json_scaled(j, "free_least_24h_mb", gpu->least_day_bytes, PER_MIB);
-        jw_key_int(j, "watched_seconds", gpu->watched_ms / MS_PER_S);
-        holds(j, c, gpu);
-        course(j, courses, gpu, s->taken_at);
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
-}
-
-static void copy(struct json_writer *j, const struct capacity *c, const struct placement_request *request,
-                 const struct placement_copy *p)
-{
-    jw_object(j);
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < p->share_count; i++) {
-        const struct capacity_gpu *gpu = &c->gpus[p->shares[i].gpu];
-        jw_object(j);
-        instance(j, gpu);
-        jw_key_bool(j, "simulated", gpu->simulated);
-        mb(j, "memory_mb", p->shares[i].bytes);
-        json_scaled(j, "available_mb", gpu->available_bytes, PER_MIB);
-        jw_key(j, "layers");
-        if (request->layers)
-            jw_int(j, (int64_t)p->shares[i].layers);
-        else
-            jw_null(j);
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_key_object(j, "env");
-    AUTO_BUF struct buf env = BUF(16384);
-    placement_env(&env, c, p);
-    struct str rest = buf_view(&env), line, name;
-    while (str_cut(&rest, '\n', &line)) {
-        char key[64];
-        if (!str_cut(&line, '=', &name))
-            continue;
-        str_copy(key, sizeof key, name);
-        jw_key(j, key);
-        jw_str(j, line);
-    }
-    jw_end(j);
-    jw_end(j);
-}
-
-static bool uses(const struct capacity *c, const struct placement *p, int index)
-{
-    for (size_t k = 0; k < p->copy_count; k++)
-        for (size_t i = 0; i < p->copies[k].share_count; i++)
-            if (c->gpus[p->copies[k].shares[i].gpu].index == index)
-                return true;
-    return false;
-}
-
-static void evictions(struct json_writer *j, const struct capacity *c, const struct placement *p)
-{
-    jw_key_array(j, "would_evict");
-    for (size_t i = 0; i < p->evicted_count; i++)
-        jw_text(j, p->evicted[i]);
-    jw_end(j);
-    jw_key_array(j, "evictions");
-    for (size_t i = 0; i < p->evicted_count; i++)
-        for (size_t h = 0; h < c->hold_count; h++) {
-            if (strcmp(c->holds[h].worker, p->evicted[i]) != 0)
-                continue;
-            jw_object(j);
-            jw_key_text(j, "worker", c->holds[h].worker);
-            jw_key_int(j, "gpu_index", c->holds[h].gpu_index);
-            mb(j, "memory_mb", c->holds[h].bytes);
-            jw_end(j);
-        }
-    jw_end(j);
-}
-
-static void model(struct json_writer *j, const struct fit_subject *subject)
-{
-    jw_key(j, "model");
-    if (!subject->path) {
-        jw_null(j);
-        return;
-    }
-    const struct model_facts *f = subject->facts;
-    const struct model_need *n = subject->need;
-    jw_object(j);
-    jw_key_text(j, "path", subject->path);
-    jw_key_text(j, "format", f->format);
-    json_words(j, "architecture", f->architecture);
-    json_words(j, "name", f->name);
-    jw_key_int(j, "tensor_count", f->tensor_count);
-    jw_key_int(j, "layers", (int64_t)n->layer_count - 1);
-    json_scaled(j, "context_length", f->context, 1);
-    mb(j, "weights_mb", n->weight_bytes);
-    mb(j, "host_memory_mb", n->host_bytes);
-    jw_key_int(j, "context", n->context);
-    jw_key_text(j, "cache_type", subject->cache_type);
-    json_scaled(j, "cache_mb", n->cache_bytes, PER_MIB);
-    json_scaled(j, "compute_mb_per_gpu", n->compute_bytes, PER_MIB);
-    mb(j, "overhead_mb_per_gpu", n->overhead_bytes);
-    jw_key_bool(j, "complete", n->complete);
-    json_words(j, "notes", n->notes);
-    jw_end(j);
-}
-
-void json_placement(struct json_writer *j, const struct capacity *c, const struct placement_request *request,
-                    const struct placement *p, const struct fit_subject *subject)
-{
-    bool known = p->verdict != PLACEMENT_UNKNOWN, fits = p->verdict == PLACEMENT_FITS;
-    int64_t shares = fits ? (int64_t)p->copies[0].share_count : 1;
-    jw_object(j);
-    jw_key(j, "fits");
-    if (known)
-        jw_bool(j, fits);
-    else
-        jw_null(j);
-    jw_key(j, "fits_now");
-    if (known)
-        jw_bool(j, fits && !p->evicted_count);
-    else
-        jw_null(j);
-    jw_key_array(j, "gpus");
-    for (int i = 0; i < GPU_MAX; i++)
-        if (fits && uses(c, p, i))
-            jw_int(j, i);
-    jw_end(j);
-    jw_key_text(j, "reason", p->reason);
-    jw_key(j, "missing_mb");
-    if (p->missing_bytes >= 0)
-        jw_number(j, (double)p->missing_bytes * PER_MIB);
-    else
-        jw_null(j);
-    evictions(j, c, p);
-    mb(j, "size_mb", request->bytes + request->fixed_bytes * shares);
-    jw_key_int(j, "size_bytes", request->bytes + request->fixed_bytes * shares);
-    jw_key_int(j, "count", MAX_OF(request->count, 1));
-    jw_key_array(j, "placements");
-    for (size_t k = 0; k < p->copy_count; k++)
-        copy(j, c, request, &p->copies[k]);
-    jw_end(j);
-    model(j, subject);
-    jw_end(j);
-}
-
-/* ---- parsing ---- */
-
-static struct reading from_mb(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    double number = json_number_value(value) / PER_MIB;
-    return json_is_number(value) && number >= 0 && number < 9e18 ? reading_ok((int64_t)(number + 0.5))
-                                                                 : reading_absent(READING_UNSUPPORTED);
+    struct told_capacity told = {.at = s->taken_at,
+                                 .host = s->host.name,
+                                 .tracking = courses,
+                                 .c = c,
+                                 .only = only == ALL_GPUS ? EVERY_GPU : s->gpus[only].index,
+                                 .courses = courses};
+    answer_write(j, &capacity_answer, &told, &told);
 }
 
 static void read_holds(struct capacity *c, const json_t *gpu, int index)
 {
     const json_t *list = json_object_get(gpu, "workers");
     for (size_t i = 0; i < json_array_size(list) && c->hold_count < CAPACITY_HOLDS_MAX; i++) {
-        const json_t *one = json_array_get(list, i);
         struct capacity_hold *h = &c->holds[c->hold_count++];
-        *h = (struct capacity_hold){.gpu_index = index,
-                                    .bytes = reading_or(from_mb(one, "memory_mb"), 0),
-                                    .evictable = json_is_true(json_object_get(one, "evictable"))};
-        json_copy_text(one, "worker", h->worker, sizeof h->worker);
+        *h = (struct capacity_hold){.gpu_index = index};
+        answer_read(&hold_answer, json_array_get(list, i), h, NULL);
     }
-}
-
-static void read_gpu(struct capacity *c, struct capacity_gpu *gpu, const json_t *json)
-{
-    const json_t *which = json_object_get(json, "instance"), *util = json_object_get(json, "utilization_percent");
-    gpu->index = (int)json_integer_value(json_object_get(json, "gpu_index"));
-    gpu->instance = json_is_integer(which) ? (int)json_integer_value(which) : -1;
-    json_copy_text(json, "uuid", gpu->id.uuid, sizeof gpu->id.uuid);
-    json_copy_text(json, "pci_address", gpu->id.pci_address, sizeof gpu->id.pci_address);
-    json_copy_text(json, "name", gpu->id.name, sizeof gpu->id.name);
-    json_copy_text(json, "vendor", gpu->id.vendor, sizeof gpu->id.vendor);
-    json_copy_text(json, "problem", gpu->problem, sizeof gpu->problem);
-    gpu->simulated = json_is_true(json_object_get(json, "simulated"));
-    gpu->usable = json_is_true(json_object_get(json, "usable"));
-    gpu->only_if_named = json_is_true(json_object_get(json, "only_if_named"));
-    char kind[16] = "";
-    json_copy_text(json, "memory_kind", kind, sizeof kind);
-    gpu->shared = strcmp(kind, "shared") == 0;
-    gpu->total_bytes = from_mb(json, "memory_total_mb");
-    gpu->free_bytes = from_mb(json, "memory_free_mb");
-    gpu->reserve_bytes = reading_or(from_mb(json, "reserve_mb"), 0);
-    gpu->available_bytes = from_mb(json, "available_mb");
-    gpu->reclaimable_bytes = from_mb(json, "reclaimable_mb");
-    gpu->least_hour_bytes = from_mb(json, "free_least_1h_mb");
-    gpu->least_day_bytes = from_mb(json, "free_least_24h_mb");
-    gpu->watched_ms = json_integer_value(json_object_get(json, "watched_seconds")) * MS_PER_S;
-    gpu->util_permille =
-        json_is_number(util) ? reading_ok((int64_t)(json_number_value(util) * 10)) : reading_absent(READING_UNREAD);
-    if (gpu->instance < 0)
-        read_holds(c, json, gpu->index);
 }
 
 struct capacity *capacity_from_json(struct str text)
@@ -293,10 +163,224 @@ struct capacity *capacity_from_json(struct str text)
     const json_t *gpus = json_object_get(json, "gpus");
     size_t count = json_array_size(gpus);
     struct capacity *c = json_is_array(gpus) && count <= FROM_JSON_GPUS_MAX ? capacity_alloc(count) : NULL;
-    for (size_t i = 0; c && i < count; i++)
-        read_gpu(c, &c->gpus[i], json_array_get(gpus, i));
+    for (size_t i = 0; c && i < count; i++) {
+        answer_read(&gpu_answer, json_array_get(gpus, i), &c->gpus[i], NULL);
+        if (c->gpus[i].instance < 0)
+            read_holds(c, json_array_get(gpus, i), c->gpus[i].index);
+    }
     if (c)
         c->guard_known = json_is_true(json_object_get(json, "guard"));
     json_decref(json);
     return c;
+}
+
+/* ---- placement ---- */
+
+struct told_share {
+    struct capacity_gpu gpu;
+    int64_t bytes, layers; /* layers -1: it can be cut anywhere */
+};
+
+struct told_model {
+    const char *path, *format, *architecture, *name, *cache_type, *notes;
+    int64_t tensor_count, layers, weight_bytes, host_bytes, context, overhead_bytes;
+    struct reading context_length, cache_bytes, compute_bytes;
+    bool complete;
+};
+
+/* The answer: the record and its own context. */
+struct told_placement {
+    const struct capacity *c;
+    const struct placement_request *request;
+
+    bool known, fits, fits_now;
+    size_t evicted_count;
+    const char (*evicted)[CAPACITY_WORKER_SIZE];
+    int64_t size_bytes, missing_bytes;
+    int count;
+    size_t copy_count;
+    const struct placement_copy *copies;
+    const char *reason;
+    struct told_share share;
+    struct told_model model;
+    struct buf env; /* lines of one copy */
+};
+
+#define ANSWER_OF struct told_share
+static const struct answer_field share_fields[] = {
+    FIELD(KEYS, NULL, gpu, NULL, FIELDS(which_answer)),
+    FIELD(AMOUNT, "memory_mb", bytes, NULL, MB),
+    FIELD(READING, "available_mb", gpu.available_bytes, NULL, MB),
+    FIELD(INT, "layers", layers, NULL, NONE(-1)),
+};
+static const struct answer share_answer = ANSWER(struct told_share, share_fields);
+#undef ANSWER_OF
+
+static const void *next_share(const struct answer_at *at, struct answer_step *step)
+{
+    const struct placement_copy *copy = at->record;
+    struct told_placement *told = at->context;
+    if (step->at == copy->share_count)
+        return NULL;
+    const struct placement_share *share = &copy->shares[step->at++];
+    told->share = (struct told_share){told->c->gpus[share->gpu], share->bytes, told->request->layers ? (int64_t)share->layers : -1};
+    return &told->share;
+}
+
+/* Cuts the lines of the environment into names and values. */
+static const void *next_variable(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_placement *told = at->context;
+    if (step->at == 0) {
+        told->env.len = 0;
+        placement_env(&told->env, told->c, at->record);
+    }
+    while (step->at < told->env.len) {
+        char *name = told->env.at + step->at, *end = strchrnul(name, '\n'), *value = memchr(name, '=', (size_t)(end - name));
+        step->at = (size_t)(end - told->env.at) + 1;
+        *end = '\0';
+        if (!value)
+            continue;
+        *value = '\0';
+        step->item.pair = (struct answer_pair){name, value + 1};
+        return &step->item.pair;
+    }
+    return NULL;
+}
+
+static const struct answer_field copy_fields[] = {
+    EACH(OBJECT, "gpus", next_share, NULL, FIELDS(share_answer), COUNTS),
+    MAP("env", next_variable, "Environment of a program that is to use these GPUs", COUNTS),
+};
+static const struct answer copy_answer = ANSWER(struct placement_copy, copy_fields);
+
+#define ANSWER_OF struct capacity_hold
+static const struct answer_field eviction_fields[] = {
+    FIELD(TEXT, "worker", worker, NULL),
+    FIELD(INT, "gpu_index", gpu_index, NULL),
+    FIELD(AMOUNT, "memory_mb", bytes, NULL, MB),
+};
+static const struct answer eviction_answer = ANSWER(struct capacity_hold, eviction_fields);
+#undef ANSWER_OF
+
+/* What each worker that goes holds: worker by worker. */
+static const void *next_eviction(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_placement *told = at->record;
+    const struct capacity *c = told->c;
+    while (step->at < told->evicted_count * c->hold_count) {
+        size_t worker = step->at / c->hold_count, hold = step->at % c->hold_count;
+        step->at++;
+        if (strcmp(c->holds[hold].worker, told->evicted[worker]) == 0)
+            return &c->holds[hold];
+    }
+    return NULL;
+}
+
+static bool uses(const struct told_placement *told, int index)
+{
+    for (size_t k = 0; k < told->copy_count; k++)
+        for (size_t i = 0; i < told->copies[k].share_count; i++)
+            if (told->c->gpus[told->copies[k].shares[i].gpu].index == index)
+                return true;
+    return false;
+}
+
+static const void *next_used(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_placement *told = at->record;
+    while (told->fits && step->at < GPU_MAX)
+        if (uses(told, (int)step->at++)) {
+            step->item.number = (int64_t)step->at - 1;
+            return &step->item.number;
+        }
+    return NULL;
+}
+
+#define ANSWER_OF struct told_model
+static const struct answer_field model_fields[] = {
+    FIELD(WORD, "path", path, NULL),
+    FIELD(WORD, "format", format, NULL),
+    FIELD(WORD, "architecture", architecture, NULL, OR_NULL),
+    FIELD(WORD, "name", name, NULL, OR_NULL),
+    FIELD(INT, "tensor_count", tensor_count, NULL),
+    FIELD(INT, "layers", layers, NULL),
+    FIELD(OPTION, "context_length", context_length, "The longest that it was made for", WHOLE),
+    FIELD(AMOUNT, "weights_mb", weight_bytes, "On the GPUs", MB),
+    FIELD(AMOUNT, "host_memory_mb", host_bytes, "What stays in host memory", MB),
+    FIELD(INT, "context", context, "Tokens that were counted with"),
+    FIELD(WORD, "cache_type", cache_type, NULL, OR_NULL),
+    FIELD(OPTION, "cache_mb", cache_bytes, "null: the files do not say enough", MB),
+    FIELD(OPTION, "compute_mb_per_gpu", compute_bytes, NULL, MB),
+    FIELD(AMOUNT, "overhead_mb_per_gpu", overhead_bytes, NULL, MB),
+    FIELD(BOOL, "complete", complete, "false: the sizes are a lower bound"),
+    FIELD(WORD, "notes", notes, "What was assumed or is missing", OR_NULL),
+};
+static const struct answer model_answer = ANSWER(struct told_model, model_fields);
+#undef ANSWER_OF
+
+#define ANSWER_OF struct told_placement
+static const struct answer_field placement_fields[] = {
+    FIELD(BOOL, "fits", fits, "null: unknown, because the driver doesn't report enough", PRESENT(known), COUNTS),
+    FIELD(BOOL, "fits_now", fits_now, "Without an eviction", PRESENT(known), COUNTS),
+    EACH(INT, "gpus", next_used, "Indexes of the GPUs to use", COUNTS),
+    FIELD(WORD, "reason", reason, NULL, COUNTS),
+    FIELD(AMOUNT, "missing_mb", missing_bytes, "0 when it fits", SCALE(PER_MIB), NONE(-1), COUNTS),
+    TEXTS(TEXT, "would_evict", evicted, evicted_count, "Workers of the guard that would have to go first", COUNTS),
+    EACH(OBJECT, "evictions", next_eviction, NULL, FIELDS(eviction_answer)),
+    FIELD(AMOUNT, "size_mb", size_bytes, "Of one copy, with what each GPU needs besides", MB, COUNTS),
+    FIELD(INT, "size_bytes", size_bytes, NULL),
+    FIELD(INT, "count", count, NULL),
+    OBJECTS("placements", copies, copy_count, copy_answer, "One a copy"),
+    FIELD(OBJECT, "model", model, "Only with `whirr fit FILE`", FIELDS(model_answer), PRESENT(model.path), COUNTS),
+};
+const struct answer placement_answer = ANSWER(struct told_placement, placement_fields, .name = "Placement");
+#undef ANSWER_OF
+
+static struct told_model tell_model(const struct fit_subject *subject)
+{
+    const struct model_facts *f = subject->facts;
+    const struct model_need *n = subject->need;
+    if (!subject->path)
+        return (struct told_model){0};
+    return (struct told_model){.path = subject->path,
+                               .format = f->format,
+                               .architecture = f->architecture,
+                               .name = f->name,
+                               .tensor_count = f->tensor_count,
+                               .layers = (int64_t)n->layer_count - 1,
+                               .context_length = f->context,
+                               .weight_bytes = n->weight_bytes,
+                               .host_bytes = n->host_bytes,
+                               .context = n->context,
+                               .cache_type = subject->cache_type,
+                               .cache_bytes = n->cache_bytes,
+                               .compute_bytes = n->compute_bytes,
+                               .overhead_bytes = n->overhead_bytes,
+                               .complete = n->complete,
+                               .notes = n->notes};
+}
+
+void json_placement(struct json_writer *j, const struct capacity *c, const struct placement_request *request,
+                    const struct placement *p, const struct fit_subject *subject)
+{
+    bool fits = p->verdict == PLACEMENT_FITS;
+    struct told_placement told = {.c = c,
+                                  .request = request,
+                                  .known = p->verdict != PLACEMENT_UNKNOWN,
+                                  .fits = fits,
+                                  .fits_now = fits && !p->evicted_count,
+                                  .evicted_count = p->evicted_count,
+                                  .evicted = p->evicted,
+                                  .size_bytes =
+                                      request->bytes + request->fixed_bytes * (fits ? (int64_t)p->copies[0].share_count : 1),
+                                  .missing_bytes = p->missing_bytes,
+                                  .count = MAX_OF(request->count, 1),
+                                  .copy_count = p->copy_count,
+                                  .copies = p->copies,
+                                  .reason = p->reason,
+                                  .model = tell_model(subject),
+                                  .env = BUF(16384)};
+    answer_write(j, &placement_answer, &told, &told);
+    buf_done(&told.env);
 }

@@ -1,209 +1,191 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Forecasts as JSON, written and parsed.
  */
-#include <jansson.h>
+#include "format/forecast.h"
+
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "format/forecast.h"
-#include "format/json/json.h"
+#include "base/units.h"
 
-enum { ANSWER_SIZE = 512 };
+/* The answer: the record and its own context. */
+struct told_forecast {
+    struct wall at;
+    struct forecast_basis basis;
+    bool has_store;
+    struct forecast_store store;
+    const struct forecast *of;
+    int only;
+};
 
-static void forecast_number(struct json_writer *j, const char *key, bool known, double value)
+static const char *store_limit_name(bool of_disk)
 {
-    jw_key(j, key);
-    if (known && isfinite(value))
-        jw_number(j, value);
-    else
-        jw_null(j);
+    return of_disk ? "disk" : "cap";
+}
+ANSWER_NAMES(verdicts, enum forecast_verdict, forecast_verdict_name, FORECAST_UNKNOWN, FORECAST_REACHED);
+ANSWER_NAMES(store_limits, bool, store_limit_name, 0, 1);
+
+/* ---- when ---- */
+
+static bool is_expected(const void *record)
+{
+    return ((const struct forecast_when *)record)->verdict == FORECAST_EXPECTED;
 }
 
-/* No forecast is more precise than tenths of a second. */
-static double tenths(double seconds)
+static bool has_time(const void *record)
 {
-    return round(seconds * 10) / 10;
+    return is_expected(record) || ((const struct forecast_when *)record)->verdict == FORECAST_REACHED;
 }
 
-static void when_fields(struct json_writer *j, const struct forecast *f, const struct forecast_when *w)
+static bool make_at(const struct answer_at *at, union answer_value *ret)
 {
-    bool expected = w->verdict == FORECAST_EXPECTED, reached = w->verdict == FORECAST_REACHED;
-    jw_key_text(j, "verdict", forecast_verdict_name(w->verdict));
-    jw_key_text(j, "reason", w->reason);
-    json_time(j, "at", expected ? (struct wall){f->at.ms + (int64_t)(w->likely_s * 1000)} : reached ? f->at : (struct wall){0});
-    forecast_number(j, "seconds", expected || reached, expected ? tenths(w->likely_s) : 0);
-    forecast_number(j, "earliest_seconds", expected, tenths(w->earliest_s));
-    forecast_number(j, "latest_seconds", expected, tenths(w->latest_s));
-    forecast_number(j, "basis_seconds", w->basis_s > 0, tenths(w->basis_s));
+    const struct forecast_when *w = at->record;
+    const struct told_forecast *told = at->context;
+    ret->at.ms = told->at.ms + (is_expected(w) ? (int64_t)(w->likely_s * 1000) : 0);
+    return has_time(w);
 }
 
-static void vram(struct json_writer *j, const struct forecast *f, const struct forecast_vram *v)
+#define ANSWER_OF struct forecast_when
+static const struct answer_field when_fields[] = {
+    FIELD(NAME, "verdict", verdict,
+          "unknown: watched for too short a time, or it can't be read; no_trend: nothing points there; never: it settles before; "
+          "expected: as things go; reached: it is there",
+          NAMES(verdicts)),
+    FIELD(TEXT, "reason", reason, "Why, in words"),
+    MADE(MOMENT, "at", make_at, NULL, OR_NULL),
+    FIELD(NUMBER, "seconds", likely_s, "From now; 0 when it is reached", WHEN(has_time), TENTHS), /* no forecast is more precise */
+    FIELD(NUMBER, "earliest_seconds", earliest_s, NULL, WHEN(is_expected), TENTHS),
+    FIELD(NUMBER, "latest_seconds", latest_s, "null with verdict expected: it may also settle before", WHEN(is_expected), TENTHS,
+          .none = HUGE_VAL),
+    FIELD(NUMBER, "basis_seconds", basis_s, "Length of the stretch that it was seen on", OR_NULL, TENTHS),
+};
+static const struct answer when_answer = ANSWER(struct forecast_when, when_fields);
+#undef ANSWER_OF
+
+/* ---- what ---- */
+
+#define ANSWER_OF struct forecast_vram
+static bool memory_grows(const void *record)
 {
-    jw_key_object(j, "memory");
-    when_fields(j, f, &v->when);
-    json_scaled_int(j, "used_mb", v->used_bytes, 1 / 1048576.0);
-    json_scaled_int(j, "room_mb", v->room_bytes, 1 / 1048576.0);
-    forecast_number(j, "growth_mb_per_minute", v->bytes_per_s > 0, tenths(v->bytes_per_s * 60 / 1048576));
-    jw_key(j, "process");
-    if (v->pid) {
-        jw_object(j);
-        jw_key_int(j, "pid", v->pid);
-        json_words(j, "name", v->name);
-        json_words(j, "short_name", v->words);
-        json_words(j, "user", v->user);
-        jw_end(j);
-    } else {
-        jw_null(j);
-    }
-    jw_end(j);
+    return ((const struct forecast_vram *)record)->bytes_per_s > 0;
 }
 
-static void heat(struct json_writer *j, const struct forecast *f, const struct forecast_heat *h)
+static const struct answer_field process_fields[] = {
+    FIELD(INT, "pid", pid, NULL),
+    FIELD(TEXT, "name", name, NULL, OR_NULL),
+    FIELD(TEXT, "short_name", words, "What people call it", OR_NULL),
+    FIELD(TEXT, "user", user, NULL, OR_NULL),
+};
+static const struct answer process_answer = ANSWER(struct forecast_vram, process_fields);
+
+static const struct answer_field memory_fields[] = {
+    FIELD(KEYS, NULL, when, NULL, FIELDS(when_answer)),
+    FIELD(READING, "used_mb", used_bytes, NULL, SCALE(PER_MIB), WHOLE),
+    FIELD(READING, "room_mb", room_bytes, "What processes can have in all", SCALE(PER_MIB), WHOLE),
+    FIELD(NUMBER, "growth_mb_per_minute", bytes_per_s, NULL, WHEN(memory_grows), SCALE(60 * PER_MIB), TENTHS),
+    PART("process", process_answer, "The one that grows; null: none, several, or not known", PRESENT(pid)),
+};
+static const struct answer memory_answer = ANSWER(struct forecast_vram, memory_fields, .name = "ForecastMemory");
+#undef ANSWER_OF
+
+#define ANSWER_OF struct forecast_heat
+static const struct answer_field heat_fields[] = {
+    FIELD(KEYS, NULL, when, NULL, FIELDS(when_answer)),
+    FIELD(READING, "temperature_celsius", now_mdegc, NULL, SCALE(1e-3)),
+    FIELD(READING, "limit_celsius", limit_mdegc, "Temperature at which the GPU starts throttling", SCALE(1e-3)),
+    FIELD(NUMBER, "final_celsius", final_c, "Temperature at which it settles under its present load, if that is known well",
+          NONE(NAN), TENTHS),
+    FIELD(NUMBER, "time_constant_seconds", tau_s, NULL, NONE(NAN), TENTHS),
+};
+static const struct answer heat_answer = ANSWER(struct forecast_heat, heat_fields, .name = "ForecastTemperature");
+#undef ANSWER_OF
+
+#define ANSWER_OF struct forecast_store
+static bool store_grows(const void *record)
 {
-    jw_key_object(j, "temperature");
-    when_fields(j, f, &h->when);
-    json_scaled(j, "temperature_celsius", h->now_mdegc, 1e-3);
-    json_scaled(j, "limit_celsius", h->limit_mdegc, 1e-3);
-    forecast_number(j, "final_celsius", true, round(h->final_c * 10) / 10);
-    forecast_number(j, "time_constant_seconds", true, tenths(h->tau_s));
-    jw_end(j);
+    return ((const struct forecast_store *)record)->bytes_per_s > 0;
 }
 
-static void store(struct json_writer *j, const struct forecast *f)
+static const struct answer_field store_fields[] = {
+    FIELD(KEYS, NULL, when, NULL, FIELDS(when_answer)),
+    FIELD(NAME, "of", of_disk,
+          "What it is about: the size limit of the history database, or the disk under it if that is full first",
+          NAMES(store_limits)),
+    FIELD(READING, "used_bytes", used_bytes, NULL, WHOLE),
+    FIELD(READING, "cap_bytes", cap_bytes, "0: none is set", WHOLE),
+    FIELD(READING, "disk_free_bytes", disk_free_bytes, NULL, WHOLE),
+    FIELD(NUMBER, "growth_bytes_per_day", bytes_per_s, NULL, WHEN(store_grows), SCALE(86400), WHOLE),
+};
+static const struct answer store_answer = ANSWER(struct forecast_store, store_fields, .name = "ForecastStore");
+#undef ANSWER_OF
+
+#define ANSWER_OF struct forecast_gpu
+static const struct answer_field gpu_fields[] = {
+    FIELD(INT, "gpu_index", gpu_index, NULL, COUNTS),
+    FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL, COUNTS),
+    FIELD(TEXT, "gpu_uuid", id.uuid, NULL, OR_NULL),
+    FIELD(OBJECT, "memory", vram, NULL, FIELDS(memory_answer), COUNTS),
+    FIELD(OBJECT, "temperature", heat, NULL, FIELDS(heat_answer), COUNTS),
+};
+static const struct answer gpu_answer = ANSWER(struct forecast_gpu, gpu_fields);
+#undef ANSWER_OF
+
+/* ---- the answer ---- */
+
+static bool make_sentence(const struct answer_at *at, union answer_value *ret)
 {
-    jw_key(j, "store");
-    if (!f->has_store) {
-        jw_null(j);
-        return;
-    }
-    const struct forecast_store *s = &f->store;
-    jw_object(j);
-    when_fields(j, f, &s->when);
-    jw_key_text(j, "of", s->of_disk ? "disk" : "cap");
-    json_scaled_int(j, "used_bytes", s->used_bytes, 1);
-    json_scaled_int(j, "cap_bytes", s->cap_bytes, 1);
-    json_scaled_int(j, "disk_free_bytes", s->disk_free_bytes, 1);
-    forecast_number(j, "growth_bytes_per_day", s->bytes_per_s > 0, round(s->bytes_per_s * 86400));
-    jw_end(j);
+    const struct told_forecast *told = at->record;
+    forecast_answer(told->of, told->only, ret->text, sizeof ret->text);
+    return true;
 }
+
+static const void *next_gpu(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_forecast *told = at->record;
+    if (told->only != ALL_GPUS && step->at == 0)
+        step->at = (size_t)told->only;
+    else if (told->only != ALL_GPUS)
+        return NULL;
+    return step->at < told->of->count ? &told->of->gpus[step->at++] : NULL;
+}
+
+#define ANSWER_OF struct told_forecast
+static const struct answer_field forecast_fields[] = {
+    FIELD(MOMENT, "timestamp", at, NULL, OR_NULL, COUNTS),
+    FIELD(WORD, "host", basis.host, NULL, OR_NULL),
+    MADE(TEXT, "answer", make_sentence, "The soonest of all in a sentence, or that nothing points anywhere", COUNTS, FOREIGN),
+    FIELD(BOOL, "simulated", basis.simulated, NULL, COUNTS),
+    FIELD(BOOL, "remembered", basis.remembered, "false: from a short look, without a daemon"),
+    FIELD(NUMBER, "watched_seconds", basis.watched_s, NULL, TENTHS, COUNTS),
+    EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(gpu_answer)),
+    FIELD(OBJECT, "store", store, NULL, FIELDS(store_answer), PRESENT(has_store), COUNTS),
+};
+const struct answer forecast_answers = ANSWER(struct told_forecast, forecast_fields, .name = "Forecast");
+#undef ANSWER_OF
 
 void json_forecast(struct json_writer *j, const struct forecast *f, const struct forecast_basis *basis, int only)
 {
-    char answer[ANSWER_SIZE];
-    forecast_answer(f, only, answer, sizeof answer);
-    jw_object(j);
-    json_time(j, "timestamp", f->at);
-    json_words(j, "host", basis->host ? basis->host : "");
-    jw_key_text(j, "answer", answer);
-    jw_key_bool(j, "simulated", basis->simulated);
-    jw_key_bool(j, "remembered", basis->remembered);
-    forecast_number(j, "watched_seconds", true, tenths(basis->watched_s));
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < f->count; i++) {
-        if (only != ALL_GPUS && only != (int)i)
-            continue;
-        jw_object(j);
-        jw_key_int(j, "gpu_index", f->gpus[i].gpu_index);
-        json_words(j, "gpu_name", f->gpus[i].id.name);
-        json_words(j, "gpu_uuid", f->gpus[i].id.uuid);
-        vram(j, f, &f->gpus[i].vram);
-        heat(j, f, &f->gpus[i].heat);
-        jw_end(j);
-    }
-    jw_end(j);
-    store(j, f);
-    jw_end(j);
-}
-
-/* ---- parsing ---- */
-
-static void text_of(char *to, size_t size, const json_t *object, const char *key)
-{
-    const json_t *text = json_object_get(object, key);
-    const char *value = json_string_value(text);
-    str_copy(to, size, value ? (struct str){value, json_string_length(text)} : STR(""));
-}
-
-static double forecast_number_of(const json_t *object, const char *key, double fallback)
-{
-    const json_t *n = json_object_get(object, key);
-    return json_is_number(n) ? json_number_value(n) : fallback;
-}
-
-static struct reading reading_of(const json_t *object, const char *key, double scale)
-{
-    const json_t *n = json_object_get(object, key);
-    double value = json_is_number(n) ? json_number_value(n) * scale : NAN;
-    return fabs(value) < 9e18 ? reading_ok((int64_t)llround(value)) : reading_absent(READING_UNREAD);
-}
-
-static void read_when(const json_t *json, struct forecast_when *ret)
-{
-    const char *verdict = json_string_value(json_object_get(json, "verdict"));
-    for (int v = FORECAST_UNKNOWN; verdict && v <= FORECAST_REACHED; v++)
-        if (strcmp(verdict, forecast_verdict_name((enum forecast_verdict)v)) == 0)
-            ret->verdict = (enum forecast_verdict)v;
-    ret->likely_s = forecast_number_of(json, "seconds", 0);
-    ret->earliest_s = forecast_number_of(json, "earliest_seconds", 0);
-    ret->latest_s = forecast_number_of(json, "latest_seconds", HUGE_VAL);
-    ret->basis_s = forecast_number_of(json, "basis_seconds", 0);
-    text_of(ret->reason, sizeof ret->reason, json, "reason");
-}
-
-static void read_gpu(const json_t *json, struct forecast_gpu *ret)
-{
-    const json_t *memory = json_object_get(json, "memory"), *heat = json_object_get(json, "temperature");
-    const json_t *process = json_object_get(memory, "process");
-    ret->gpu_index = (int)json_integer_value(json_object_get(json, "gpu_index"));
-    text_of(ret->id.name, sizeof ret->id.name, json, "gpu_name");
-    text_of(ret->id.uuid, sizeof ret->id.uuid, json, "gpu_uuid");
-    read_when(memory, &ret->vram.when);
-    ret->vram.used_bytes = reading_of(memory, "used_mb", 1048576);
-    ret->vram.room_bytes = reading_of(memory, "room_mb", 1048576);
-    ret->vram.bytes_per_s = forecast_number_of(memory, "growth_mb_per_minute", 0) * 1048576 / 60;
-    ret->vram.pid = (int32_t)json_integer_value(json_object_get(process, "pid"));
-    text_of(ret->vram.name, sizeof ret->vram.name, process, "name");
-    text_of(ret->vram.user, sizeof ret->vram.user, process, "user");
-    text_of(ret->vram.words, sizeof ret->vram.words, process, "short_name");
-    read_when(heat, &ret->heat.when);
-    ret->heat.now_mdegc = reading_of(heat, "temperature_celsius", 1000);
-    ret->heat.limit_mdegc = reading_of(heat, "limit_celsius", 1000);
-    ret->heat.final_c = forecast_number_of(heat, "final_celsius", NAN);
-    ret->heat.tau_s = forecast_number_of(heat, "time_constant_seconds", NAN);
-}
-
-static void read_store(const json_t *json, struct forecast_store *ret)
-{
-    const char *of = json_string_value(json_object_get(json, "of"));
-    read_when(json, &ret->when);
-    ret->of_disk = of && strcmp(of, "disk") == 0;
-    ret->used_bytes = reading_of(json, "used_bytes", 1);
-    ret->cap_bytes = reading_of(json, "cap_bytes", 1);
-    ret->disk_free_bytes = reading_of(json, "disk_free_bytes", 1);
-    ret->bytes_per_s = forecast_number_of(json, "growth_bytes_per_day", 0) / 86400;
+    struct told_forecast told = {.at = f->at, .basis = *basis, .has_store = f->has_store, .store = f->store, .of = f, .only = only};
+    answer_write(j, &forecast_answers, &told, &told);
 }
 
 struct forecast *forecast_from_json(struct str text, struct forecast_basis *ret)
 {
     json_t *json = json_loadb(text.at, text.len, 0, NULL);
-    const json_t *gpus = json_object_get(json, "gpus"), *kept = json_object_get(json, "store");
+    const json_t *gpus = json_object_get(json, "gpus");
     size_t count = MIN_OF(json_array_size(gpus), (size_t)GPU_MAX);
     struct forecast *f = json_is_array(gpus) ? calloc(1, sizeof *f + count * sizeof *f->gpus) : NULL;
+    struct told_forecast told = {0};
     if (f) {
-        const json_t *at = json_object_get(json, "timestamp");
-        if (json_is_string(at))
-            wall_parse((struct str){json_string_value(at), json_string_length(at)}, &f->at);
+        answer_read(&forecast_answers, json, &told, NULL);
+        f->at = told.at;
+        f->has_store = told.has_store;
+        f->store = told.store;
         f->count = count;
         for (size_t i = 0; i < count; i++)
-            read_gpu(json_array_get(gpus, i), &f->gpus[i]);
-        f->has_store = json_is_object(kept);
-        if (f->has_store)
-            read_store(kept, &f->store);
-        *ret = (struct forecast_basis){.simulated = json_is_true(json_object_get(json, "simulated")),
-                                       .remembered = json_is_true(json_object_get(json, "remembered")),
-                                       .watched_s = forecast_number_of(json, "watched_seconds", 0)};
+            answer_read(&gpu_answer, json_array_get(gpus, i), &f->gpus[i], NULL);
+        *ret = told.basis;
     }
     json_decref(json);
     return f;

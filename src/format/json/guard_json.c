@@ -1,111 +1,146 @@
 /* SPDX-License-Identifier: Apache-2.0
  * JSON of the guard.
  */
+#include "answer/answer.h"
+#include "base/units.h"
 #include "format/json/json.h"
 
-static const char *const verdicts[] = {"unknown", "none", "seen", "sure"};
-
-static void seconds_or_null(struct json_writer *j, const char *key, int64_t ms)
+static const char *claim_name(enum claim_verdict claim)
 {
-    jw_key(j, key);
-    if (ms > 0)
-        jw_number(j, (double)ms / 1000);
-    else
-        jw_null(j);
+    static const char *const names[] = {"unknown", "none", "seen", "sure"};
+    return names[claim];
 }
 
-static void json_worker(struct json_writer *j, const struct guard_status *s)
+static const char *event_name(enum guard_event_kind kind)
 {
-    jw_object(j);
-    jw_key_text(j, "name", s->name);
-    jw_key_text(j, "state", guard_state_name(s->state));
-    json_time(j, "since", s->since);
-    json_time(j, "resumes_at", s->resumes_at);
-    jw_key_text(j, "claim", verdicts[s->claim]);
-    jw_key_text(j, "reason", s->reason[0] ? s->reason : NULL);
-    jw_key_text(j, "problem", s->problem[0] ? s->problem : NULL);
-    jw_key_text(j, "method", s->method[0] ? s->method : NULL);
-    jw_key_text(j, "way", s->method[0] ? s->method : NULL); /* key of versions up to 0.3 */
-    jw_key(j, "pid");
-    if (s->pid)
-        jw_int(j, s->pid);
-    else
-        jw_null(j);
-    jw_key_int(j, "process_count", (int64_t)s->pid_count);
-    jw_key_array(j, "gpus");
-    for (int i = 0; i < GPU_MAX; i++)
-        if (s->gpus[i / 64] >> (i % 64) & 1)
-            jw_int(j, i);
-    jw_end(j);
-    jw_key(j, "memory_mb");
-    if (s->bytes >= 0)
-        jw_number(j, (double)s->bytes / (1024 * 1024));
-    else
-        jw_null(j);
-    jw_key_int(j, "other_processes", (int64_t)s->others);
-    jw_key_bool(j, "held", s->held);
-    jw_key_bool(j, "throttled", s->throttled);
-    jw_key_bool(j, "hot", s->hot);
-    jw_key_bool(j, "fault", s->fault);
-    jw_key_bool(j, "gave_up", s->gave_up);
-    jw_key_bool(j, "memory_still_held", s->not_freed);
-    jw_key_bool(j, "dry_run", s->dry_run);
-    jw_key_bool(j, "simulated", s->simulated);
-    jw_key_bool(j, "idle", s->idle);
-    seconds_or_null(j, "idle_after_seconds", s->idle_ms);
-    json_time(j, "last_asked_at", s->asked_at);
-    jw_key_int(j, "evictions_total", (int64_t)s->evictions_total);
-    jw_key_int(j, "resumes_total", (int64_t)s->resumes_total);
-    jw_key_int(j, "failures_total", (int64_t)s->failures_total);
-    seconds_or_null(j, "last_evict_seconds", s->evict_ms);
-    seconds_or_null(j, "last_resume_seconds", s->resume_ms);
-    jw_key(j, "gate");
-    if (s->gated) {
-        jw_object(j);
-        jw_key_int(j, "in_flight", (int64_t)s->in_flight);
-        jw_key_int(j, "waiting", (int64_t)s->waiting);
-        jw_end(j);
-    } else {
-        jw_null(j);
-    }
-    jw_end(j);
+    static const char *const names[] = {"state", "problem", "ended", "problem"};
+    return names[kind];
 }
+
+enum summary { OFF, TROUBLE, PAUSED, WATCHING };
+static const char *summary_name(enum summary summary)
+{
+    static const char *const names[] = {"off", "trouble", "paused", "watching"};
+    return names[summary];
+}
+
+ANSWER_NAMES(states, enum guard_state, guard_state_name, GUARD_RUNNING, GUARD_ABSENT);
+ANSWER_NAMES(claims, enum claim_verdict, claim_name, CLAIM_UNKNOWN, CLAIM_SURE);
+ANSWER_NAMES(events, enum guard_event_kind, event_name, GUARD_EVENT_STATE, GUARD_EVENT_LEFT);
+ANSWER_NAMES(summaries, enum summary, summary_name, OFF, WATCHING);
+
+static const void *next_gpu(const struct answer_at *at, struct answer_step *step)
+{
+    const struct guard_status *s = at->record;
+    for (; step->at < GPU_MAX; step->at++)
+        if (s->gpus[step->at / 64] >> (step->at % 64) & 1) {
+            step->item.number = (int64_t)step->at++;
+            return &step->item.number;
+        }
+    return NULL;
+}
+
+#define ANSWER_OF struct guard_status
+static const struct answer_field gate_fields[] = {
+    FIELD(INT, "in_flight", in_flight, NULL),
+    FIELD(INT, "waiting", waiting, NULL),
+};
+static const struct answer gate_answer = ANSWER(struct guard_status, gate_fields);
+
+static const struct answer_field worker_fields[] = {
+    FIELD(TEXT, "name", name, NULL),
+    FIELD(NAME, "state", state, NULL, NAMES(states)),
+    FIELD(MOMENT, "since", since, NULL, OR_NULL),
+    FIELD(MOMENT, "resumes_at", resumes_at,
+          "When it comes back to the GPU if nothing changes; null: it is not paused, or something keeps it off", OR_NULL),
+    FIELD(NAME, "claim", claim, NULL, NAMES(claims)),
+    FIELD(TEXT, "reason", reason, "Of the claim, of there being none, or of the pause where no program is why", OR_NULL),
+    FIELD(TEXT, "problem", problem, NULL, OR_NULL),
+    FIELD(TEXT, "method", method, "Through which it is off the GPU", OR_NULL),
+    FIELD(TEXT, "way", method, "The old name of `method`, until 0.3", OR_NULL, .schema = "{\"deprecated\": true}"),
+    FIELD(INT, "pid", pid, NULL, OR_NULL),
+    FIELD(INT, "process_count", pid_count, NULL),
+    EACH(INT, "gpus", next_gpu, NULL),
+    FIELD(AMOUNT, "memory_mb", bytes, "Held now, or to come back; null: that can't be read", SCALE(PER_MIB), NONE(-1)),
+    FIELD(INT, "other_processes", others, NULL),
+    FIELD(BOOL, "held", held, NULL),
+    FIELD(BOOL, "throttled", throttled, NULL),
+    FIELD(BOOL, "hot", hot, NULL),
+    FIELD(BOOL, "fault", fault, NULL),
+    FIELD(BOOL, "gave_up", gave_up, NULL),
+    FIELD(BOOL, "memory_still_held", not_freed, NULL),
+    FIELD(BOOL, "dry_run", dry_run, NULL),
+    FIELD(BOOL, "simulated", simulated, "GPUs of a simulator are what it goes by"),
+    FIELD(BOOL, "idle", idle, "Off the GPU because no request came for so long; the next request brings it back"),
+    FIELD(AMOUNT, "idle_after_seconds", idle_ms, "`idle_after`; null: never", SCALE(1e-3), OR_NULL),
+    FIELD(MOMENT, "last_asked_at", asked_at, "null: requests are not watched", OR_NULL),
+    FIELD(INT, "evictions_total", evictions_total, NULL),
+    FIELD(INT, "resumes_total", resumes_total, NULL),
+    FIELD(INT, "failures_total", failures_total, NULL),
+    FIELD(AMOUNT, "last_evict_seconds", evict_ms, NULL, SCALE(1e-3), OR_NULL),
+    FIELD(AMOUNT, "last_resume_seconds", resume_ms, NULL, SCALE(1e-3), OR_NULL),
+    PART("gate", gate_answer, NULL, PRESENT(gated)),
+};
+static const struct answer worker_answer = ANSWER(struct guard_status, worker_fields, .name = "GuardedWorker");
+#undef ANSWER_OF
+
+#define ANSWER_OF struct guard_event
+static const struct answer_field event_fields[] = {
+    FIELD(NAME, "kind", kind, NULL, NAMES(events)),
+    FIELD(WORD, "worker", worker, NULL),
+    FIELD(NAME, "state", state, NULL, NAMES(states)),
+    FIELD(NAME, "before", before, NULL, NAMES(states)),
+    FIELD(WORD, "text", text, "A sentence without a full stop"),
+    FIELD(MOMENT, "timestamp", at, NULL),
+};
+const struct answer guard_event_answer = ANSWER(struct guard_event, event_fields, .name = "GuardEvent");
+#undef ANSWER_OF
+
+struct told_workers {
+    const struct guard_status *list;
+    size_t count;
+};
+
+#define ANSWER_OF struct told_workers
+static const struct answer_field guard_fields[] = {OBJECTS("workers", list, count, worker_answer, NULL)};
+#undef ANSWER_OF
+const struct answer guard_answer = ANSWER(struct told_workers, guard_fields, .name = "Guard");
+
+struct guard_summary {
+    enum summary state;
+    size_t workers, paused, troubled;
+    const char *message;
+};
+#define ANSWER_OF struct guard_summary
+static const struct answer_field summary_fields[] = {
+    FIELD(NAME, "state", state, NULL, NAMES(summaries)),
+    FIELD(INT, "workers", workers, NULL),
+    FIELD(INT, "paused", paused, NULL),
+    FIELD(INT, "troubled", troubled,
+          "Workers that could not be taken off the GPU, have a fault, or whose profile needs to know who else is on the GPU while "
+          "that cannot be seen"),
+    FIELD(WORD, "message", message, "Why nothing is guarded although `[worker]` asks for evictions", OR_NULL),
+};
+const struct answer guard_health_answer = ANSWER(struct guard_summary, summary_fields, .name = "GuardHealth");
+#undef ANSWER_OF
 
 void json_guard(struct json_writer *j, const struct guard_status *list, size_t count)
 {
-    jw_object(j);
-    jw_key_array(j, "workers");
-    for (size_t i = 0; i < count; i++)
-        json_worker(j, &list[i]);
-    jw_end(j);
-    jw_end(j);
+    answer_write(j, &guard_answer, &(struct told_workers){list, count}, NULL);
 }
 
 void json_guard_event(struct json_writer *j, const struct guard_event *event)
 {
-    static const char *const kinds[] = {"state", "problem", "ended", "problem"};
-    jw_object(j);
-    jw_key_text(j, "kind", kinds[event->kind]);
-    jw_key_text(j, "worker", event->worker);
-    jw_key_text(j, "state", guard_state_name(event->state));
-    jw_key_text(j, "before", guard_state_name(event->before));
-    jw_key_text(j, "text", event->text);
-    json_time(j, "timestamp", event->at);
-    jw_end(j);
+    answer_write(j, &guard_event_answer, event, NULL);
 }
 
 void json_guard_health(struct json_writer *j, const struct guard_status *list, size_t count, const char *message)
 {
-    size_t paused = 0, troubled = 0;
+    struct guard_summary s = {.workers = count, .message = message};
     for (size_t i = 0; i < count; i++) {
-        paused += list[i].state == GUARD_PAUSED || list[i].state == GUARD_RESERVING;
-        troubled += list[i].gave_up || list[i].not_freed || list[i].fault || list[i].blind;
+        s.paused += list[i].state == GUARD_PAUSED || list[i].state == GUARD_RESERVING;
+        s.troubled += list[i].gave_up || list[i].not_freed || list[i].fault || list[i].blind;
     }
-    jw_object(j);
-    jw_key_text(j, "state", count == 0 ? "off" : troubled ? "trouble" : paused ? "paused" : "watching");
-    jw_key_int(j, "workers", (int64_t)count);
-    jw_key_int(j, "paused", (int64_t)paused);
-    jw_key_int(j, "troubled", (int64_t)troubled);
-    json_words(j, "message", message ? message : "");
-    jw_end(j);
+    s.state = count == 0 ? OFF : s.troubled ? TROUBLE : s.paused ? PAUSED : WATCHING;
+    answer_write(j, &guard_health_answer, &s, NULL);
 }

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/json_writer.h"
+#include "answer/answer.h"
 #include "guard/guard.h"
 #include "host/evidence/address_samples.h"
 #include "host/frames/looks.h"
@@ -85,8 +85,13 @@ void json_scaled_int(struct json_writer *j, const char *key, struct reading r, d
 void json_scaled_float(struct json_writer *j, const char *key, struct reading r, double scale); /* "71.0", never "71" */
 void json_words(struct json_writer *j, const char *key, const char *text);                      /* null if empty */
 
+/* Every answer with a table (answer/answer.h): schemas and types are made of them. */
+extern const struct answer *const json_answers[];
+extern const size_t json_answer_count;
+
 /* ---- Guarded workers, as in the API and `whirr guard status --json`. ---- */
 
+extern const struct answer guard_answer, guard_event_answer, guard_health_answer;
 /* {"workers": [...]} */
 void json_guard(struct json_writer *j, const struct guard_status *list, size_t count);
 /* The data of the WebSocket event `guard`. */

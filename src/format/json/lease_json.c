@@ -4,21 +4,40 @@
 #include "base/cleanup.h"
 #include "format/lease.h"
 
+struct told_leases {
+    const struct lease_list *list;
+    bool commands;
+    const char (*problems)[LEASE_PROBLEM_SIZE];
+    size_t problem_count;
+    struct lease shown;
+};
+
+static const void *next_lease(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_leases *l = at->context;
+    while (step->at < l->list->count && l->list->at[step->at].state == LEASE_ENDED)
+        step->at++;
+    if (step->at == l->list->count)
+        return NULL;
+    l->shown = l->list->at[step->at++];
+    if (!l->commands)
+        l->shown.command[0] = '\0';
+    return &l->shown;
+}
+
+#define ANSWER_OF struct told_leases
+static const struct answer_field fields[] = {
+    EACH(OBJECT, "leases", next_lease, NULL, FIELDS(lease_answer)),
+    TEXTS(TEXT, "problems", problems, problem_count, "Files in the directory that do not count, and why"),
+};
+const struct answer leases_answer = ANSWER(struct told_leases, fields, .name = "Leases");
+#undef ANSWER_OF
+
 void json_leases(struct json_writer *j, const struct lease_list *list, bool commands)
 {
-    jw_object(j);
-    jw_key_array(j, "leases");
-    for (size_t i = 0; i < list->count; i++) {
-        struct lease l = list->at[i];
-        if (!commands)
-            l.command[0] = '\0';
-        if (l.state != LEASE_ENDED)
-            lease_json(j, &l);
-    }
-    jw_end(j);
-    jw_key_array(j, "problems");
-    for (size_t i = 0; i < MIN_OF(list->problem_count, (size_t)LEASE_PROBLEMS_MAX); i++)
-        jw_text(j, list->problems[i]);
-    jw_end(j);
-    jw_end(j);
+    struct told_leases listed = {.list = list,
+                                 .commands = commands,
+                                 .problems = list->problems,
+                                 .problem_count = MIN_OF(list->problem_count, (size_t)LEASE_PROBLEMS_MAX)};
+    answer_write(j, &leases_answer, &listed, &listed);
 }

@@ -3,61 +3,44 @@
  */
 #include "format/notifiers.h"
 
-#include <jansson.h>
-#include <string.h>
+ANSWER_NAMES(types, enum config_notify_type, notify_type_name, 0, 63); /* NULL ends them */
+ANSWER_NAMES(states, enum notifier_state, notifier_state_name, NOTIFIER_IDLE, NOTIFIER_RETRYING);
 
-#include "base/json_reader.h"
-#include "format/json/json.h"
+#define ANSWER_OF struct notifier_stats
+static const struct answer_field fields[] = {
+    FIELD(TEXT, "name", name, "Of the table [notify.NAME]"),
+    FIELD(WORD, "type", type, NULL, NAMES(types)),
+    FIELD(TEXT, "target", target, NULL),
+    FIELD(NAME, "state", state, NULL, NAMES(states)),
+    FIELD(INT, "queued", queued, "Notices that wait"),
+    FIELD(INT, "sent_total", sent_total, "Notices that arrived"),
+    FIELD(INT, "failed_total", failed_total, "Notices that were given up"),
+    FIELD(INT, "attempts_total", attempts_total, "Messages, with and without success"),
+    FIELD(INT, "errors_total", errors_total, "Messages that did not arrive"),
+    FIELD(INT, "held", held, "Notices that wait for the end of quiet hours or for a digest"),
+    FIELD(MOMENT, "held_until", held_until, "When the first of them is sent", OR_NULL),
+    FIELD(LINES, "quiet", quiet, "Quiet hours, as they are set: `22:00-07:00 info,warning`"),
+    FIELD(LINES, "digest", digest, "Times of digests, as they are set: `08:00`"),
+    FIELD(MOMENT, "last_sent_at", last_sent_at, NULL, OR_NULL),
+    FIELD(MOMENT, "next_try_at", next_try_at, NULL, OR_NULL),
+    FIELD(TEXT, "last_error", last_error, "null: the last message arrived", OR_NULL),
+};
+static const struct answer notifier_answer = ANSWER(struct notifier_stats, fields, .name = "Notifier");
+#undef ANSWER_OF
 
-/* Lines as an array. */
-static void key_lines(struct json_writer *j, const char *key, const char *lines)
-{
-    struct str rest = str_from(lines), line;
-    jw_key_array(j, key);
-    while (str_cut(&rest, '\n', &line))
-        jw_str(j, line);
-    jw_end(j);
-}
+struct notifier_list {
+    const struct notifier_stats *list;
+    size_t count;
+};
+
+#define ANSWER_OF struct notifier_list
+static const struct answer_field list_fields[] = {OBJECTS("notifiers", list, count, notifier_answer, NULL)};
+#undef ANSWER_OF
+const struct answer notifiers_answer = ANSWER(struct notifier_list, list_fields, .name = "Notifiers");
 
 void json_notifiers(struct json_writer *j, const struct notifier_stats *list, size_t count)
 {
-    jw_object(j);
-    jw_key_array(j, "notifiers");
-    for (size_t i = 0; i < count; i++) {
-        const struct notifier_stats *s = &list[i];
-        jw_object(j);
-        jw_key_text(j, "name", s->name);
-        jw_key_text(j, "type", s->type);
-        jw_key_text(j, "target", s->target);
-        jw_key_text(j, "state", notifier_state_name(s->state));
-        jw_key_int(j, "queued", (int64_t)s->queued);
-        jw_key_int(j, "sent_total", (int64_t)s->sent_total);
-        jw_key_int(j, "failed_total", (int64_t)s->failed_total);
-        jw_key_int(j, "attempts_total", (int64_t)s->attempts_total);
-        jw_key_int(j, "errors_total", (int64_t)s->errors_total);
-        jw_key_int(j, "held", (int64_t)s->held);
-        json_time(j, "held_until", s->held_until);
-        key_lines(j, "quiet", s->quiet);
-        key_lines(j, "digest", s->digest);
-        json_time(j, "last_sent_at", s->last_sent_at);
-        json_time(j, "next_try_at", s->next_try_at);
-        jw_key_text(j, "last_error", s->last_error[0] ? s->last_error : NULL);
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
-}
-
-/* ---- parsing ---- */
-
-static void take_lines(const json_t *o, const char *key, char *to, size_t size)
-{
-    AUTO_BUF struct buf all = BUF(64 * 1024);
-    size_t i;
-    json_t *line;
-    json_array_foreach(json_object_get(o, key), i, line)
-        buf_printf(&all, "%s%s", i ? "\n" : "", json_string_value(line) ? json_string_value(line) : "");
-    str_copy(to, size, buf_view(&all));
+    answer_write(j, &notifiers_answer, &(struct notifier_list){list, count}, NULL);
 }
 
 size_t notifiers_from_json(struct str text, struct notifier_stats *list, size_t max)
@@ -68,26 +51,8 @@ size_t notifiers_from_json(struct str text, struct notifier_stats *list, size_t 
     {
         if (count == max)
             break;
-        struct notifier_stats *s = &list[count++];
-        *s = (struct notifier_stats){.type = notifier_type_known(json_string_value(json_object_get(o, "type")))};
-        json_copy_text(o, "name", s->name, sizeof s->name);
-        json_copy_text(o, "target", s->target, sizeof s->target);
-        json_copy_text(o, "last_error", s->last_error, sizeof s->last_error);
-        s->last_sent_at = json_moment(o, "last_sent_at");
-        s->next_try_at = json_moment(o, "next_try_at");
-        s->held_until = json_moment(o, "held_until");
-        take_lines(o, "quiet", s->quiet, sizeof s->quiet);
-        take_lines(o, "digest", s->digest, sizeof s->digest);
-        s->held = (size_t)json_integer_value(json_object_get(o, "held"));
-        const char *state = json_string_value(json_object_get(o, "state"));
-        for (enum notifier_state k = NOTIFIER_IDLE; state && k <= NOTIFIER_RETRYING; k++)
-            if (strcmp(notifier_state_name(k), state) == 0)
-                s->state = k;
-        s->queued = (size_t)json_integer_value(json_object_get(o, "queued"));
-        s->sent_total = (uint64_t)json_integer_value(json_object_get(o, "sent_total"));
-        s->failed_total = (uint64_t)json_integer_value(json_object_get(o, "failed_total"));
-        s->attempts_total = (uint64_t)json_integer_value(json_object_get(o, "attempts_total"));
-        s->errors_total = (uint64_t)json_integer_value(json_object_get(o, "errors_total"));
+        list[count] = (struct notifier_stats){.type = ""};
+        answer_read(&notifier_answer, o, &list[count++], NULL);
     }
     json_decref(root);
     return count;

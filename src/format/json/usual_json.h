@@ -3,11 +3,10 @@
  */
 #pragma once
 
-#include <jansson.h>
-
-#include "base/json_writer.h"
+#include "answer/answer.h"
 #include "insight/baseline/baseline.h"
 
+extern const struct answer usual_answer;
 /* The key `usual`: null until a day of history is known. */
 void json_usual(struct json_writer *j, const struct usual *u);
 /* Parses its value; NULL or null: nothing is known. */

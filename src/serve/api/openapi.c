@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Adds the metric table to the schemas, so that a metric is declared in only one place.
+ * Adds the schemas of answers and the metric table to the description, so that either is declared in only one place.
  */
 #include "serve/data/page.h"
 
@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_reader.h"
+#include "format/json/json.h"
 #include "model/metric.h"
 #include "serve/api/assets.h"
 
@@ -76,6 +77,14 @@ json_t *openapi_parameters(void)
     return found;
 }
 
+/* What the template says of it, like an example, comes on top. */
+static void add_answer(const struct answer *a, void *schemas)
+{
+    json_t *schema = answer_schema(a);
+    json_object_update(schema, json_object_get(schemas, a->name));
+    json_object_set_new(schemas, a->name, schema);
+}
+
 void openapi_write(struct buf *out)
 {
     const struct asset *template = asset_find("openapi.json");
@@ -95,6 +104,7 @@ void openapi_write(struct buf *out)
                     json_pack("{s:[ss], s:s}", "type", "string", "null", "description", property_table[i].help));
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
         openapi_add(process, process_metric_table[i].json, metric_schema(&process_metric_table[i]));
+    answer_each_named(json_answers, json_answer_count, add_answer, schemas);
     json_object_set_new(json_object_get(doc, "info"), "version", json_string(WHIRR_VERSION));
     AUTO_FREE char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
     json_decref(doc);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The one description of an answer. Everything that is said about its form is made from it:
+ *
+ *   struct ───┐                      ┌─ answer_write()        JSON
+ *             ├─▶ a row per field ──▶├─ answer_read()         and back
+ *   in words ─┘                      ├─ answer_schema()       OpenAPI
+ *                                    └─ answer_typescript()   types of the dashboard
+ *
+ * The table is beside the struct, or beside the words that are added to it:
+ *
+ *   #define ANSWER_OF struct lease_gpu
+ *   static const struct answer_field gpu_fields[] = {
+ *       FIELD(INT, "gpu_index", index, "Index of the GPU"),
+ *       FIELD(READING, "used_bytes", used_bytes, "Held by its programs", WHOLE),
+ *       MADE(TEXT, "words", make_words, "What people call it"),
+ *   };
+ *   #undef ANSWER_OF
+ *   const struct answer lease_gpu_answer = ANSWER(struct lease_gpu, gpu_fields, .name = "LeaseGpu");
+ *
+ * A field is a member, written and read, or made from the record while it is written. Its value is known, none (null, []) or
+ * unknown: null, with the reason under its key in `absent` of the same object.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "base/json_writer.h"
+#include "model/reading.h"
+
+enum answer_field_kind {
+    ANSWER_INT,    /* an integer of any size */
+    ANSWER_AMOUNT, /* an integer in another unit: value * scale */
+    ANSWER_NUMBER, /* a double; NaN and infinity are none */
+    ANSWER_BOOL,
+    ANSWER_TEXT,    /* an array of char */
+    ANSWER_WORD,    /* a pointer to text; read only where `names` has it */
+    ANSWER_NAME,    /* an enum or bool, by its name */
+    ANSWER_MOMENT,  /* struct wall; ms 0 is none */
+    ANSWER_READING, /* three states */
+    ANSWER_OPTION,  /* a reading whose absence means that there is none */
+    ANSWER_OBJECT,
+    ANSWER_KEYS,  /* a struct whose fields are in the same object */
+    ANSWER_LIST,  /* of `item`: INT, TEXT, WORD or OBJECT */
+    ANSWER_LINES, /* a text, as a list of its lines */
+    ANSWER_MAP,   /* texts by names that are not known before: items are struct answer_pair */
+};
+
+struct answer;
+
+/* Names of an enum, from 0 on. name() may end them with NULL. */
+struct answer_names {
+    const char *(*name)(int value);
+    int first, count;
+};
+#define ANSWER_NAMES(id, type, function, first_, last_) \
+    static const char *id##_text(int value)             \
+    {                                                   \
+        return function((type)value);                   \
+    }                                                   \
+    static const struct answer_names id = {id##_text, (first_), (int)(last_) + 1}
+
+/* The next name after `*value`, which begins below `first`; NULL: that was the last. A name that stands for two values comes once.
+ */
+const char *answer_next_name(const struct answer_names *names, int *value);
+
+/* A value that is made. */
+union answer_value {
+    int64_t number;
+    double real;
+    bool yes;
+    const char *word;
+    struct wall at;
+    char text[512];
+};
+
+struct answer_pair {
+    const char *key, *value;
+};
+
+/* What is being written. */
+struct answer_at {
+    const void *record;
+    void *context; /* as it was given to answer_write() */
+};
+
+/* Where a list is being written. */
+struct answer_step {
+    size_t at; /* 0 at first; next() moves it */
+    union {
+        int64_t number;
+        struct answer_pair pair;
+    } item; /* room for an element that is not in the record */
+};
+
+struct answer_field {
+    const char *key, *about; /* about: for people; NULL: the key says it */
+    enum answer_field_kind kind;
+    size_t offset, size;
+    bool is_signed;
+    bool nullable;             /* `none`, an empty text and ms 0 are null */
+    bool whole;                /* a number without decimals */
+    bool counts;               /* is told to assistants even in a short answer */
+    bool foreign;              /* a text that programs and users can influence */
+    bool natural;              /* never below 0 */
+    double none, scale, parts; /* scale 0: 1; parts: rounded to so many of a unit */
+    const struct answer_names *names;
+    const struct answer *of; /* of an object or of the objects in a list */
+    enum answer_field_kind item;
+    size_t stride, count_offset, count_max;          /* of a list inside of the record */
+    bool by_pointer;                                 /* the member points to the first element; such a list is only written */
+    size_t value_offset;                             /* of a map: from a key to its value */
+    size_t flag_offset, flag_size;                   /* a member that is 0 if there is no value */
+    bool (*when)(const void *record);                /* false: there is no value */
+    enum reading_state (*state)(const void *record); /* anything but READING_OK: unknown, and why */
+    bool (*make)(const struct answer_at *at, union answer_value *ret);         /* false: none */
+    const void *(*next)(const struct answer_at *at, struct answer_step *step); /* of a list; NULL: it is over */
+    const char *schema;                                                        /* more about the value: "\"minimum\": 0" */
+};
+
+struct answer {
+    const char *name; /* of the schema and of the type; NULL: only a part of others */
+    const char *about;
+    size_t size;
+    const struct answer_field *fields;
+    size_t count;
+};
+
+#define ANSWER(type, list, ...)                                                                        \
+    {                                                                                                  \
+        .size = sizeof(type), .fields = (list), .count = sizeof(list) / sizeof((list)[0]), __VA_ARGS__ \
+    }
+
+/* Rows. What follows the words for people is optional, like OR_NULL. */
+#define ANSWER_MEMBER(member) (((ANSWER_OF *)NULL)->member)
+/* clang-format off */
+#define ANSWER_SIGNED(member) _Generic(ANSWER_MEMBER(member), short: true, int: true, long: true, long long: true, default: false)
+/* clang-format on */
+#define FIELD(kind_, key_, member, ...)                                                                                     \
+    {                                                                                                                       \
+        .kind = ANSWER_##kind_, .key = (key_), .offset = offsetof(ANSWER_OF, member), .size = sizeof ANSWER_MEMBER(member), \
+        .is_signed = ANSWER_SIGNED(member), .about = __VA_ARGS__                                                            \
+    }
+#define MADE(kind_, key_, function, ...)                                                                       \
+    {                                                                                                          \
+        .kind = ANSWER_##kind_, .key = (key_), .size = sizeof(int64_t), .is_signed = true, .make = (function), \
+        .about = __VA_ARGS__                                                                                   \
+    }
+/* An object of members of the same struct. */
+#define PART(key_, answer, ...)                                                     \
+    {                                                                               \
+        .kind = ANSWER_OBJECT, .key = (key_), .of = &(answer), .about = __VA_ARGS__ \
+    }
+/* Lists: an array in the record, or a pointer to one, and the member with its count. */
+#define ANSWER_ARRAY(array, count_)                                                                                              \
+    .offset = offsetof(ANSWER_OF, array), .stride = sizeof ANSWER_MEMBER(array[0]), .count_offset = offsetof(ANSWER_OF, count_), \
+    .size = sizeof ANSWER_MEMBER(array),                                                                                         \
+    .by_pointer = __builtin_types_compatible_p(__typeof__(ANSWER_MEMBER(array)), __typeof__(&ANSWER_MEMBER(array[0])))
+#define OBJECTS(key_, array, count_, answer, ...)                                                                \
+    {                                                                                                            \
+        .kind = ANSWER_LIST, .key = (key_), .item = ANSWER_OBJECT, .of = &(answer), ANSWER_ARRAY(array, count_), \
+        .about = __VA_ARGS__                                                                                     \
+    }
+/* item_: TEXT for arrays of char, WORD for pointers */
+#define TEXTS(item_, key_, array, count_, ...)                                                                        \
+    {                                                                                                                 \
+        .kind = ANSWER_LIST, .key = (key_), .item = ANSWER_##item_, ANSWER_ARRAY(array, count_), .about = __VA_ARGS__ \
+    }
+#define PAIRS(item_, key_, array, count_, ...)                                                     \
+    {                                                                                              \
+        .kind = ANSWER_MAP, .key = (key_), .item = ANSWER_##item_, ANSWER_ARRAY(array, count_),    \
+        .value_offset = offsetof(__typeof__(ANSWER_MEMBER(array[0])), value), .about = __VA_ARGS__ \
+    }
+#define EACH(item_, key_, function, ...)                                                                     \
+    {                                                                                                        \
+        .kind = ANSWER_LIST, .key = (key_), .item = ANSWER_##item_, .next = (function), .about = __VA_ARGS__ \
+    }
+#define MAP(key_, function, ...)                                                                                     \
+    {                                                                                                                \
+        .kind = ANSWER_MAP, .key = (key_), .item = ANSWER_WORD, .value_offset = offsetof(struct answer_pair, value), \
+        .next = (function), .about = __VA_ARGS__                                                                     \
+    }
+
+#define OR_NULL .nullable = true
+#define NONE(value) .nullable = true, .none = (value)
+#define WHOLE .whole = true
+#define NATURAL .natural = true
+#define COUNTS .counts = true
+#define FOREIGN .foreign = true
+#define SCALE(factor) .scale = (factor)
+#define TENTHS .parts = 10
+#define NAMES(of_enum) .names = &(of_enum)
+#define FIELDS(answer) .of = &(answer)
+#define WHEN(predicate) .nullable = true, .when = (predicate)
+/* A member tells whether there is a value. */
+#define PRESENT(member) .nullable = true, .flag_offset = offsetof(ANSWER_OF, member), .flag_size = sizeof ANSWER_MEMBER(member)
+
+/* An object with all fields. The context is passed on to what makes values. */
+void answer_write(struct json_writer *j, const struct answer *a, const void *record, void *context);
+
+/* Reads the members of an object that answer_write() wrote, here or in another version. Without a value a member becomes none,
+ * or stays as it is where none is not possible. false: something in it can't be, and `wrong` (may be NULL) is the first such key;
+ * everything else is read. */
+bool answer_read(const struct answer *a, const json_t *json, void *record, const char **wrong);
+
+/* JSON Schema of the object; named parts are references. NULL: out of memory. */
+json_t *answer_schema(const struct answer *a);
+/* Calls with each named answer among these and their parts, once, parts first. */
+void answer_each_named(const struct answer *const *list, size_t count, void (*call)(const struct answer *a, void *user),
+                       void *user);
+
+/* The file of types for the dashboard. */
+void answer_typescript(struct buf *out, const struct answer *const *list, size_t count);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reads any answer from JSON, by its table. The text may come from another program or another version of whirr.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "answer/answer.h"
+#include "base/json_reader.h"
+
+/* False: the member can't hold it. */
+static bool store_int(const struct answer_field *f, void *at, int64_t value)
+{
+    bool fits = f->is_signed || value >= 0;
+    if (f->size < sizeof value) {
+        int64_t limit = (int64_t)1 << (8 * f->size - f->is_signed);
+        fits = fits && value < limit && value >= (f->is_signed ? -limit : 0);
+    }
+    if (!fits)
+        return false;
+    switch (f->size) {
+    case 8: memcpy(at, &value, 8); break;
+    case 4: memcpy(at, &(uint32_t){(uint32_t)value}, 4); break;
+    case 2: memcpy(at, &(uint16_t){(uint16_t)value}, 2); break;
+    default: *(unsigned char *)at = (unsigned char)value; break;
+    }
+    return true;
+}
+
+/* A number in the unit of the member. */
+static bool take_scaled(const struct answer_field *f, const json_t *value, int64_t *ret)
+{
+    double number = round(json_number_value(value) / (f->scale != 0 ? f->scale : 1));
+    if (f->natural && number < 0)
+        return false;
+    if (json_is_integer(value) && f->scale == 0) /* beyond 2^53, too */
+        *ret = json_integer_value(value);
+    else if (json_is_number(value) && fabs(number) < 9e18)
+        *ret = (int64_t)number;
+    else
+        return false;
+    return true;
+}
+
+static bool read_name(const struct answer_field *f, const json_t *value, void *at)
+{
+    const char *wanted = json_string_value(value), *name;
+    for (int i = f->names->first; wanted && i < f->names->count && (name = f->names->name(i)); i++)
+        if (strcmp(name, wanted) == 0) {
+            if (f->kind == ANSWER_WORD)
+                memcpy(at, &name, sizeof name);
+            return f->kind == ANSWER_WORD || store_int(f, at, i);
+        }
+    return false;
+}
+
+static bool read_moment(const json_t *value, struct wall *ret)
+{
+    struct wall at;
+    if (!json_is_string(value) || !wall_parse(str_from(json_string_value(value)), &at) || at.ms <= 0)
+        return false; /* which must not read as "none" */
+    *ret = at;
+    return true;
+}
+
+static bool read_lines(const json_t *value, char *to, size_t size)
+{
+    AUTO_BUF struct buf all = BUF(64 * 1024);
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const char *line = json_string_value(json_array_get(value, i));
+        buf_printf(&all, "%s%s", i ? "\n" : "", line ? line : "");
+    }
+    str_copy(to, size, buf_view(&all));
+    return json_is_array(value);
+}
+
+static bool read_list(const struct answer_field *f, const json_t *value, char *record)
+{
+    size_t count = 0;
+    if (f->item != ANSWER_OBJECT)
+        return true; /* only written so far */
+    bool fine = json_is_array(value) && json_array_size(value) <= f->size / f->stride;
+    for (; count < json_array_size(value) && count < f->size / f->stride; count++)
+        fine &= answer_read(f->of, json_array_get(value, count), record + f->offset + count * f->stride, NULL);
+    memcpy(record + f->count_offset, &count, sizeof count);
+    return fine;
+}
+
+static bool read_value(const struct answer_field *f, const json_t *value, char *record)
+{
+    void *at = record + f->offset;
+    int64_t number;
+    switch (f->kind) {
+    case ANSWER_INT: return json_is_integer(value) && store_int(f, at, json_integer_value(value));
+    case ANSWER_AMOUNT: return take_scaled(f, value, &number) && store_int(f, at, number);
+    case ANSWER_NUMBER:
+        if (json_is_number(value))
+            *(double *)at = json_number_value(value) / (f->scale != 0 ? f->scale : 1);
+        return json_is_number(value);
+    case ANSWER_BOOL: *(bool *)at = json_is_true(value); return json_is_boolean(value);
+    case ANSWER_TEXT:
+        if (json_is_string(value))
+            str_copy_clean(at, f->size, str_from(json_string_value(value)));
+        return json_is_string(value);
+    case ANSWER_WORD: return !f->names || read_name(f, value, at);
+    case ANSWER_NAME: return read_name(f, value, at);
+    case ANSWER_MOMENT: return read_moment(value, at);
+    case ANSWER_READING:
+    case ANSWER_OPTION:
+        if (!take_scaled(f, value, &number))
+            return false;
+        *(struct reading *)at = reading_ok(number);
+        return true;
+    case ANSWER_OBJECT: return answer_read(f->of, value, at, NULL);
+    case ANSWER_LINES: return read_lines(value, at, f->size);
+    case ANSWER_LIST: return read_list(f, value, record);
+    case ANSWER_KEYS:
+    case ANSWER_MAP: break;
+    }
+    return true;
+}
+
+/* There is no value: what that means to the member. */
+static void read_none(const struct answer_field *f, const json_t *json, char *record)
+{
+    void *at = record + f->offset;
+    if (f->kind == ANSWER_READING || f->kind == ANSWER_OPTION) {
+        enum reading_state why = READING_UNREAD;
+        bool told = reading_state_from_name(json_text(json_object_get(json, "absent"), f->key), &why);
+        *(struct reading *)at = reading_absent(told && why != READING_OK ? why : READING_UNREAD);
+    } else if (f->kind == ANSWER_NUMBER && f->nullable) {
+        *(double *)at = f->none;
+    } else if ((f->kind == ANSWER_INT || f->kind == ANSWER_AMOUNT) && f->nullable) {
+        store_int(f, at, (int64_t)f->none);
+    }
+}
+
+/* Whether it is a member that can be read. */
+static bool is_member(const struct answer_field *f)
+{
+    return !f->make && !f->next && !f->state && !f->by_pointer;
+}
+
+static bool read_field(const struct answer_field *f, const json_t *json, char *record)
+{
+    const json_t *value = json_object_get(json, f->key);
+    bool there = value && !json_is_null(value);
+    if (f->flag_size == sizeof(bool))
+        *(bool *)(record + f->flag_offset) = there;
+    if (there && read_value(f, value, record))
+        return true;
+    read_none(f, json, record);
+    return !there;
+}
+
+bool answer_read(const struct answer *a, const json_t *json, void *record, const char **wrong)
+{
+    const char *first = json_is_object(json) ? NULL : "";
+    for (const struct answer_field *f = a->fields; f < a->fields + a->count; f++) {
+        const char *inside = NULL;
+        if (f->kind == ANSWER_KEYS)
+            answer_read(f->of, json, (char *)record + f->offset, &inside);
+        else if (is_member(f) && !read_field(f, json, record))
+            inside = f->key;
+        first = first ? first : inside;
+    }
+    if (wrong)
+        *wrong = first;
+    return !first;
+}

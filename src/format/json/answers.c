@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * All answers that have a table; parts of them with a name of their own are found in these.
+ */
+#include "base/cleanup.h"
+#include "format/alert.h"
+#include "format/capacity.h"
+#include "format/forecast.h"
+#include "format/json/json.h"
+#include "format/json/usual_json.h"
+#include "format/lease.h"
+#include "format/notifiers.h"
+
+const struct answer *const json_answers[] = {
+    &alert_rules_answer,  &alerts_answer, &capacity_answer,  &forecast_answers, &guard_answer, &guard_event_answer,
+    &guard_health_answer, &leases_answer, &notifiers_answer, &placement_answer, &usual_answer,
+};
+const size_t json_answer_count = ARRAY_LEN(json_answers);

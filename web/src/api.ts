@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers of the API, made from their tables (src/answer/answer.h): WHIRR_WRITE_TYPES=1 meson test -C build answers
+
+export interface AlertRule {
+  name: string;
+  builtin: boolean;
+  /** Built in, and changed in the configuration */
+  changed: boolean;
+  enabled: boolean;
+  /** Of a finding: in the ordinary case */
+  severity: "info" | "notice" | "warning" | "critical";
+  scope: "host" | "gpu" | "process";
+  /** Of the finding that it is about; null: a condition of its own */
+  code: string | null;
+  /** The condition; of a finding: how a condition asks for it */
+  when: string;
+  for_seconds: number;
+  /** null: when `when` no longer holds */
+  clear: string | null;
+  clear_for_seconds: number;
+  summary: string | null;
+  description: string | null;
+  labels: Record<string, string>;
+  notify: string[];
+  /** null: without a daemon, it is not known */
+  state: "inactive" | "pending" | "firing" | null;
+}
+
+export interface AlertRules {
+  rules: AlertRule[];
+}
+
+export interface Alert {
+  /** Name of the rule */
+  alert: string;
+  /** Of the finding that it is about (docs/findings.md); null: a rule of the configuration */
+  code: string | null;
+  state: "pending" | "firing" | "resolved";
+  severity: "info" | "notice" | "warning" | "critical";
+  /** What it is about */
+  scope: "host" | "gpu" | "process";
+  host: string | null;
+  /** null: about the host or the daemon */
+  gpu_index: number | null;
+  gpu_name: string | null;
+  gpu_uuid: string | null;
+  /** The GPU exists only in the simulator */
+  simulated: boolean;
+  pid: number | null;
+  process: string | null;
+  user: string | null;
+  /** The number that decided, in the unit of its metric */
+  value: number | null;
+  summary: string;
+  labels: Record<string, string>;
+  /** Since when the condition holds */
+  pending_since: string | null;
+  /** When it began to fire */
+  started_at: string | null;
+  ended_at: string | null;
+  silenced: boolean;
+  silence_id: string | null;
+  /** It came and went: it ends only when it was over for five minutes */
+  flapping: boolean;
+  /** The same for this alert of this GPU or process, also after a restart */
+  fingerprint: string;
+}
+
+export interface Silence {
+  id: string;
+  /** All must match; * and ? stand for anything */
+  matchers: Record<string, string>;
+  created_at: string;
+  until: string;
+  comment: string | null;
+  created_by: string | null;
+}
+
+export interface Alerts {
+  /** Of the last sample that was judged */
+  timestamp: string | null;
+  alerts: Alert[];
+  counts: {
+    pending: number;
+    firing: number;
+    resolved: number;
+    /** Of those that fire */
+    silenced: number;
+    /** Over the 2048 that are followed at once */
+    left_out: number;
+  };
+  silences: Silence[];
+}
+
+export interface CapacityGpu {
+  gpu_index: number;
+  /** Number of a MIG instance; null: the whole GPU */
+  instance: number | null;
+  uuid: string | null;
+  name: string | null;
+  simulated: boolean;
+  pci_address: string | null;
+  vendor: string | null;
+  /** Work can be started on it */
+  usable: boolean;
+  /** Why not, or why its memory is not known */
+  problem: string | null;
+  /** shared: its memory is the host's; free is then what the host has available, less a reserve */
+  memory_kind: "dedicated" | "shared";
+  /** It shares the host's memory beside GPUs with memory of their own: fit and wait use it only where it is named */
+  only_if_named: boolean;
+  memory_total_mb: number | null;
+  memory_free_mb: number | null;
+  reserve_mb: number;
+  /** Free less reserve */
+  available_mb: number | null;
+  /** Held by workers that the guard could evict */
+  reclaimable_mb: number | null;
+  utilization_percent: number | null;
+  free_least_1h_mb: number | null;
+  free_least_24h_mb: number | null;
+  /** So much of the last day is known */
+  watched_seconds: number;
+  workers: {
+    worker: string;
+    memory_mb: number;
+    evictable: boolean;
+  }[];
+  /** The last day in quarters of an hour, oldest first */
+  course: {
+    from: string;
+    free_least_mb: number;
+  }[];
+  absent: Record<string, string>;
+}
+
+export interface Capacity {
+  timestamp: string;
+  host: string | null;
+  tracking: boolean;
+  /** false: what could be reclaimed is not known */
+  guard: boolean;
+  gpus: CapacityGpu[];
+}
+
+export interface ForecastMemory {
+  /** unknown: watched for too short a time, or it can't be read; no_trend: nothing points there; never: it settles before; expected: as things go; reached: it is there */
+  verdict: "unknown" | "no_trend" | "never" | "expected" | "reached";
+  /** Why, in words */
+  reason: string;
+  at: string | null;
+  /** From now; 0 when it is reached */
+  seconds: number | null;
+  earliest_seconds: number | null;
+  /** null with verdict expected: it may also settle before */
+  latest_seconds: number | null;
+  /** Length of the stretch that it was seen on */
+  basis_seconds: number | null;
+  used_mb: number | null;
+  /** What processes can have in all */
+  room_mb: number | null;
+  growth_mb_per_minute: number | null;
+  /** The one that grows; null: none, several, or not known */
+  process: {
+    pid: number;
+    name: string | null;
+    /** What people call it */
+    short_name: string | null;
+    user: string | null;
+  } | null;
+  absent: Record<string, string>;
+}
+
+export interface ForecastTemperature {
+  /** unknown: watched for too short a time, or it can't be read; no_trend: nothing points there; never: it settles before; expected: as things go; reached: it is there */
+  verdict: "unknown" | "no_trend" | "never" | "expected" | "reached";
+  /** Why, in words */
+  reason: string;
+  at: string | null;
+  /** From now; 0 when it is reached */
+  seconds: number | null;
+  earliest_seconds: number | null;
+  /** null with verdict expected: it may also settle before */
+  latest_seconds: number | null;
+  /** Length of the stretch that it was seen on */
+  basis_seconds: number | null;
+  temperature_celsius: number | null;
+  /** Temperature at which the GPU starts throttling */
+  limit_celsius: number | null;
+  /** Temperature at which it settles under its present load, if that is known well */
+  final_celsius: number | null;
+  time_constant_seconds: number | null;
+  absent: Record<string, string>;
+}
+
+export interface ForecastStore {
+  /** unknown: watched for too short a time, or it can't be read; no_trend: nothing points there; never: it settles before; expected: as things go; reached: it is there */
+  verdict: "unknown" | "no_trend" | "never" | "expected" | "reached";
+  /** Why, in words */
+  reason: string;
+  at: string | null;
+  /** From now; 0 when it is reached */
+  seconds: number | null;
+  earliest_seconds: number | null;
+  /** null with verdict expected: it may also settle before */
+  latest_seconds: number | null;
+  /** Length of the stretch that it was seen on */
+  basis_seconds: number | null;
+  /** What it is about: the size limit of the history database, or the disk under it if that is full first */
+  of: "cap" | "disk";
+  used_bytes: number | null;
+  /** 0: none is set */
+  cap_bytes: number | null;
+  disk_free_bytes: number | null;
+  growth_bytes_per_day: number | null;
+  absent: Record<string, string>;
+}
+
+export interface Forecast {
+  timestamp: string | null;
+  host: string | null;
+  /** The soonest of all in a sentence, or that nothing points anywhere */
+  answer: string;
+  simulated: boolean;
+  /** false: from a short look, without a daemon */
+  remembered: boolean;
+  watched_seconds: number;
+  gpus: {
+    gpu_index: number;
+    gpu_name: string | null;
+    gpu_uuid: string | null;
+    memory: ForecastMemory;
+    temperature: ForecastTemperature;
+  }[];
+  store: ForecastStore | null;
+}
+
+export interface GuardedWorker {
+  name: string;
+  state: "running" | "draining" | "evicting" | "verifying" | "paused" | "reserving" | "resuming" | "absent";
+  since: string | null;
+  /** When it comes back to the GPU if nothing changes; null: it is not paused, or something keeps it off */
+  resumes_at: string | null;
+  claim: "unknown" | "none" | "seen" | "sure";
+  /** Of the claim, of there being none, or of the pause where no program is why */
+  reason: string | null;
+  problem: string | null;
+  /** Through which it is off the GPU */
+  method: string | null;
+  /** The old name of `method`, until 0.3 */
+  way: string | null;
+  pid: number | null;
+  process_count: number;
+  gpus: number[];
+  /** Held now, or to come back; null: that can't be read */
+  memory_mb: number | null;
+  other_processes: number;
+  held: boolean;
+  throttled: boolean;
+  hot: boolean;
+  fault: boolean;
+  gave_up: boolean;
+  memory_still_held: boolean;
+  dry_run: boolean;
+  /** GPUs of a simulator are what it goes by */
+  simulated: boolean;
+  /** Off the GPU because no request came for so long; the next request brings it back */
+  idle: boolean;
+  /** `idle_after`; null: never */
+  idle_after_seconds: number | null;
+  /** null: requests are not watched */
+  last_asked_at: string | null;
+  evictions_total: number;
+  resumes_total: number;
+  failures_total: number;
+  last_evict_seconds: number | null;
+  last_resume_seconds: number | null;
+  gate: {
+    in_flight: number;
+    waiting: number;
+  } | null;
+}
+
+export interface Guard {
+  workers: GuardedWorker[];
+}
+
+export interface GuardEvent {
+  kind: "state" | "problem" | "ended" | "problem";
+  worker: string;
+  state: "running" | "draining" | "evicting" | "verifying" | "paused" | "reserving" | "resuming" | "absent";
+  before: "running" | "draining" | "evicting" | "verifying" | "paused" | "reserving" | "resuming" | "absent";
+  /** A sentence without a full stop */
+  text: string;
+  timestamp: string;
+}
+
+export interface GuardHealth {
+  state: "off" | "trouble" | "paused" | "watching";
+  workers: number;
+  paused: number;
+  /** Workers that could not be taken off the GPU, have a fault, or whose profile needs to know who else is on the GPU while that cannot be seen */
+  troubled: number;
+  /** Why nothing is guarded although `[worker]` asks for evictions */
+  message: string | null;
+}
+
+export interface Lease {
+  id: string;
+  kind: "run" | "wait" | "reserve" | "setting";
+  state: "waiting" | "active" | "ended";
+  uid: number;
+  user: string;
+  /** The process that it lives with */
+  pid: number | null;
+  /** Start of that process in clock ticks since boot */
+  start_key: number;
+  /** The boot of the host in which that process runs */
+  boot: string;
+  command: string | null;
+  note: string | null;
+  made: string;
+  from: string;
+  /** null: its end is open */
+  until: string | null;
+  /** Its place in the queue: the smaller first */
+  ticket: number;
+  gpus_wanted: number;
+  /** On each GPU; 0: whole GPUs */
+  memory_bytes: number;
+  exclusive: boolean;
+  /** What it has; while it waits, what it may get (none: any) */
+  gpus: {
+    uuid: string;
+    gpu_index: number;
+    /** What programs without a lease left when it was given */
+    free_bytes: number | null;
+    /** What its programs hold now */
+    used_bytes: number | null;
+    absent: Record<string, string>;
+  }[];
+  settings: {
+    /** The setting, which implies its unit */
+    what: string;
+    /** UUID of the GPU */
+    gpu: string;
+    /** How far it is: written, done, active, restored */
+    step: string;
+    /** null: the driver's default, or a text */
+    asked: number | null;
+    /** What it was, and will be again */
+    before: number | null;
+    /** Range of the GPU */
+    least: number | null;
+    most: number | null;
+    /** Of a setting that is not a number */
+    asked_text: string | null;
+    before_text: string | null;
+  }[];
+  ended_why: string | null;
+  /** Of a reservation on which nothing has run for `lease.idle_minutes` */
+  idle_since: string | null;
+  simulated: boolean;
+}
+
+export interface Leases {
+  leases: Lease[];
+  /** Files in the directory that do not count, and why */
+  problems: string[];
+}
+
+export interface Notifier {
+  /** Of the table [notify.NAME] */
+  name: string;
+  type: "webhook" | "slack" | "discord" | "ntfy" | "alertmanager" | "command" | "email" | "telegram" | "gotify" | "pushover" | "matrix" | "desktop" | "mqtt";
+  target: string;
+  state: "idle" | "waiting" | "sending" | "retrying";
+  /** Notices that wait */
+  queued: number;
+  /** Notices that arrived */
+  sent_total: number;
+  /** Notices that were given up */
+  failed_total: number;
+  /** Messages, with and without success */
+  attempts_total: number;
+  /** Messages that did not arrive */
+  errors_total: number;
+  /** Notices that wait for the end of quiet hours or for a digest */
+  held: number;
+  /** When the first of them is sent */
+  held_until: string | null;
+  /** Quiet hours, as they are set: `22:00-07:00 info,warning` */
+  quiet: string[];
+  /** Times of digests, as they are set: `08:00` */
+  digest: string[];
+  last_sent_at: string | null;
+  next_try_at: string | null;
+  /** null: the last message arrived */
+  last_error: string | null;
+}
+
+export interface Notifiers {
+  notifiers: Notifier[];
+}
+
+export interface Placement {
+  /** null: unknown, because the driver doesn't report enough */
+  fits: boolean | null;
+  /** Without an eviction */
+  fits_now: boolean | null;
+  /** Indexes of the GPUs to use */
+  gpus: number[];
+  reason: string;
+  /** 0 when it fits */
+  missing_mb: number | null;
+  /** Workers of the guard that would have to go first */
+  would_evict: string[];
+  evictions: {
+    worker: string;
+    gpu_index: number;
+    memory_mb: number;
+  }[];
+  /** Of one copy, with what each GPU needs besides */
+  size_mb: number;
+  size_bytes: number;
+  count: number;
+  /** One a copy */
+  placements: {
+    gpus: {
+      gpu_index: number;
+      /** Number of a MIG instance; null: the whole GPU */
+      instance: number | null;
+      uuid: string | null;
+      name: string | null;
+      simulated: boolean;
+      memory_mb: number;
+      available_mb: number | null;
+      layers: number | null;
+      absent: Record<string, string>;
+    }[];
+    /** Environment of a program that is to use these GPUs */
+    env: Record<string, string>;
+  }[];
+  /** Only with `whirr fit FILE` */
+  model: {
+    path: string;
+    format: string;
+    architecture: string | null;
+    name: string | null;
+    tensor_count: number;
+    layers: number;
+    /** The longest that it was made for */
+    context_length: number | null;
+    /** On the GPUs */
+    weights_mb: number;
+    /** What stays in host memory */
+    host_memory_mb: number;
+    /** Tokens that were counted with */
+    context: number;
+    cache_type: string | null;
+    /** null: the files do not say enough */
+    cache_mb: number | null;
+    compute_mb_per_gpu: number | null;
+    overhead_mb_per_gpu: number;
+    /** false: the sizes are a lower bound */
+    complete: boolean;
+    /** What was assumed or is missing */
+    notes: string | null;
+  } | null;
+}
+
+/** What is usual for this GPU, learned from its own history; null while there is none. Below `days_needed` days nothing is called usual: confidence is 0 and the values are null */
+export interface Usual {
+  confidence: number;
+  /** Days of evidence at the power of this moment, else when idle, else in all */
+  days: number;
+  days_needed: number;
+  since: string | null;
+  /** Why the baseline begins there: the first sample, another power limit, another fan curve */
+  began_with: "first" | "power_limit" | "fan_curve";
+  /** The middle of the days, at the power of this moment */
+  temperature_celsius: number | null;
+  temperature_low_celsius: number | null;
+  temperature_high_celsius: number | null;
+  /** It never worked at this power for long: the temperatures are those of the next higher power that is known */
+  at_more_power: boolean;
+  /** The temperatures are those that are usual in air of this temperature; null where no sensor reports it, or too few days have it */
+  ambient_celsius: number | null;
+  fan_percent: number | null;
+  idle_power_watts: number | null;
+  idle_power_high_watts: number | null;
+  /** At this hour of the day */
+  utilization_percent: number | null;
+  too_hot: boolean;
+  fan_too_fast: boolean;
+  fan_too_slow: boolean;
+  idle_power_too_high: boolean;
+  /** Idle power at the present memory clock and at the lowest; null where the history doesn't have both */
+  idle_power_by_memory_clock: {
+    clock_mhz: number;
+    watts: number;
+    low_clock_mhz: number;
+    low_watts: number;
+  } | null;
+  /** Idle power before a process that is on the GPU came, and since: only where both were idle minutes in which no other process came or went */
+  idle_power_by_process: {
+    pid: number;
+    since: string | null;
+    watts: number;
+    watts_before: number;
+  }[];
+  /** A slow rise at the same power: dust. null: none that stands out from noise */
+  drift: {
+    text: string;
+    celsius_per_month: number;
+    fan_percent_per_month: number;
+    power_watts: number;
+    since: string | null;
+    until: string | null;
+    days: number;
+    /** Enough to call the GPU degraded */
+    strong: boolean;
+  } | null;
+}
