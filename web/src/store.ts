@@ -9,7 +9,22 @@ import { pastAt, THEN } from "./moment";
 import { checked, NOW, type Place, readPlace, readView, type View, writePlace } from "./place";
 import * as ring from "./ring";
 import type { Alerts, Forecast, GuardedWorker as Worker, Notifier } from "./api";
-import type { Finding, Gpu, HealthVerdict, History, Life, LimitStretch, Metrics, PastEvent, Report, Session, SourceStatus, Summary, Why, WhySpan } from "./types";
+import type {
+  Finding,
+  Gpu,
+  HealthVerdict,
+  History,
+  Life,
+  LimitStretch,
+  Metrics,
+  PastEvent,
+  Report,
+  Session,
+  SourceStatus,
+  Summary,
+  Why,
+  WhySpan,
+} from "./types";
 
 export interface State {
   place: Place;
