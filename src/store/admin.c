@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Counting, and giving space back.
+ * Counting rows, and returning space.
  */
 #include "store/admin.h"
 
@@ -12,12 +12,12 @@
 #include "base/cleanup.h"
 #include "store/internal.h"
 
-/* What times are made of in a table. */
+/* The time expressions of each table, and the unit they are in. */
 static const struct {
     const char *name, *first, *last;
     int64_t unit_ms;
 } tables[SURVEY_TABLES] = {
-    {"samples", NULL, NULL, 1}, /* raw.h has the words */
+    {"samples", NULL, NULL, 1}, /* raw.h has the expressions */
     {"minutes", "MIN(id & 4294967295)", "MAX(id & 4294967295)", 60000},
     {"hours", "MIN(id & 4294967295)", "MAX(id & 4294967295)", 3600000},
     {"host_samples", NULL, NULL, 1},
@@ -30,7 +30,7 @@ static const struct {
     {"finding_episodes", "MIN(first_seen_ms)", "MAX(last_seen_ms)", 1},
 };
 
-/* Ours, with the parts of those that are kept in parts; others may have tables in the same database. */
+/* Sizes of our own tables and their partitions; the database may hold other tables. */
 static const char server_bytes[] =
     "WITH ours AS (SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname IN ('meta', 'hosts', "
     "'writers', 'gpus', 'facts', 'retention', 'samples', 'host_samples', 'minutes', 'hours', 'host_minutes', 'host_hours', "
@@ -114,7 +114,7 @@ static bool is_file(const char *url)
     return strncmp(url, "sqlite:", 7) == 0;
 }
 
-/* Not to be made by looking at it. */
+/* Refuse to create the file just because it was queried. */
 static int must_exist(const char *url, struct error *err)
 {
     if (is_file(url) && access(url + 7, F_OK) != 0)
@@ -182,7 +182,7 @@ int store_find_damage(const char *url, const _Atomic bool *cancel, int64_t withi
 
 static int vacuum_file(struct db *db, struct error *err)
 {
-    /* The log is emptied before, so that it does not hold the old pages, and afterwards, so that it does not hold the new ones. */
+    /* Empty the WAL first, so that it doesn't hold the old pages, and again afterwards, so that it doesn't hold the new ones. */
     int rc = db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)", err);
     if (rc == 0)
         rc = db_exec(db, "VACUUM", err);
@@ -211,7 +211,7 @@ int store_vacuum(const struct env *env, const char *url, bool full, int64_t *ret
 {
     struct db *db = NULL;
     int64_t version;
-    /* Looked at before it is opened to write: that alone would change the file, and make a log beside it. */
+    /* Check the version read-only: opening for writing alone would change the file and create a WAL beside it. */
     int rc = store_peek_version(env, url, &version, err);
     if (rc == 0 && version == 0)
         rc = error_set(err, -ENOENT, "nothing is stored there");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A few statements about all hosts, each answered from an index: the last row of each GPU, the last minute of each process, hours
- * of energy. The time is the server's; what a host wrote has that of its own clock, which may be ahead of it or behind.
+ * of energy. "Now" is the server's time; rows carry the time of their host's clock, which may be ahead or behind.
  */
 #include "store/all_hosts.h"
 
@@ -15,11 +15,12 @@
 
 enum { SQL_MAX = 1 << 16, PROCESS_MINUTES = 3 };
 
-/* A host's clock against the server's, beside `JOIN_CLOCK`; not known of one that has never said it. */
+/* How far a host's clock is ahead of the server's; needs JOIN_CLOCK. Hosts that never reported it count as 0. */
 #define AHEAD "COALESCE(r.ahead_ms, 0)"
 #define JOIN_CLOCK "LEFT JOIN retention r ON r.host_id = h.id "
 
-/* The server's time, and between which times hosts write now: constants leave out most of a large table at once. */
+/* The server's time, and the range of times at which hosts write now: as constants they let the planner skip most of a large
+ * table. */
 struct clocks {
     int64_t now_ms, slowest_ms, fastest_ms;
 };
@@ -52,7 +53,7 @@ static int prepare(struct store *s, const struct buf *sql, struct db_statement *
     return sql->failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql->at, ret, err);
 }
 
-/* A question about now. */
+/* Prepares a query about the present. */
 static int prepare_now(struct store *s, void (*write)(const struct store *, const struct clocks *, struct buf *sql),
                        struct db_statement **ret, struct error *err)
 {
@@ -70,14 +71,14 @@ static struct reading read_column(struct db_statement *q, int column)
     return db_is_null(q, column) ? reading_absent(READING_UNREAD) : reading_ok(db_i64(q, column));
 }
 
-/* A column comes when a host first has a value for it. */
+/* A column exists only once a host has had a value for it. */
 static const char *column_or_null(const struct store *s, const char *name)
 {
     int column = series_find(SERIES_GPU, name);
     return column >= 0 && s->schema.has[SERIES_GPU][column] ? name : "NULL";
 }
 
-/* User, container, its name, job: four columns from `first` on. */
+/* Four columns from `first` on: user, container ID, container name, job. */
 #define WHO_COLUMNS "p.user_name, p.container, p.container_name, p.job"
 static void read_who(struct db_statement *q, int first, struct process *who)
 {
@@ -110,7 +111,7 @@ static void read_gpu(struct db_statement *q, struct host_gpu *g)
     g->index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1);
     str_copy(g->uuid, sizeof g->uuid, db_text(q, 2));
     str_copy(g->name, sizeof g->name, db_text(q, 3));
-    /* Asleep is fine. */
+    /* A sleeping GPU counts as up. */
     g->up = !str_is(db_text(q, 4), gpu_state_name(GPU_LOST)) && !str_is(db_text(q, 4), gpu_state_name(GPU_ERROR));
     struct reading *const to[] = {&g->util_permille, &g->used_bytes, &g->total_bytes, &g->free_bytes, &g->temp_mdegc, &g->power_mw};
     for (int i = 0; i < (int)ARRAY_LEN(to); i++)
@@ -153,7 +154,7 @@ int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct e
     return rc;
 }
 
-/* Of hosts that are there. */
+/* The clocks of live hosts. */
 static void write_ahead(const struct store *s, const struct clocks *c, struct buf *sql)
 {
     (void)s;
@@ -216,8 +217,8 @@ int all_hosts_findings(struct store *s, host_finding_fn *each, void *user, struc
     return rc;
 }
 
-/* The last minute of each process that is still there, of which enough has passed for a mean. Its power is its energy over what was
- * watched of that minute, whenever it came: no more than the GPU drew. */
+/* The last minute of each process that still runs, once it is long enough for a mean. A process's power is its energy over the
+ * watched part of that minute, whenever the energy was booked: never more than the GPU drew. */
 static void write_processes(const struct store *s, const struct clocks *c, struct buf *sql)
 {
     (void)s;
@@ -256,7 +257,7 @@ int all_hosts_processes(struct store *s, host_process_fn *each, void *user, stru
     return rc;
 }
 
-/* Where energy is kept, of GPUs and of processes. */
+/* The tables with the energy of GPUs and of processes. */
 static const struct energy_tables {
     const char *subject, *minutes, *hours, *days;
 } energy_tables[] = {{"gpu_id", "energy", "energy_hours", "energy_days"},
@@ -270,7 +271,7 @@ static void write_rows(const struct energy_tables *t, const char *table, const c
                    t->subject, table, unit, (long long)from, unit, (long long)to);
 }
 
-/* From days, hours at their edges, and minutes at the edges of those. */
+/* Whole days come from the table of days, their edges from hours, and the edges of those from minutes. */
 static void write_segments(const struct energy_tables *t, const struct hour_segments *segments, int64_t first_day, struct buf *sql)
 {
     for (size_t i = 0; i < segments->count; i++) {
@@ -290,7 +291,7 @@ static void write_segments(const struct energy_tables *t, const struct hour_segm
         buf_printf(sql, "SELECT %s AS subject, energy_mj FROM %s WHERE false", t->subject, t->minutes);
 }
 
-/* Added up by GPU or process first: those are few, and names are long. */
+/* Sum by GPU or process before joining the names: there are few of them, and names are long. */
 static void write_energy(bool processes, const struct hour_segments *segments, int64_t first_day, struct buf *sql)
 {
     AUTO_BUF struct buf rows = BUF(SQL_MAX);

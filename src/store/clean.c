@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cleaning up: each call of store_clean does one small piece of work in a transaction of its own, so that the writer never waits
- * long. What is old is said by retention.c. A level is cleaned up to its horizon, which never lies inside a bucket of the level
- * above; what is not summed up yet is summed up before it goes, from any host. What comes in behind the horizon later is added
- * to the summaries, which are not computed from half of their rows.
+ * Cleaning up. Each call of store_clean does one small step in a transaction of its own, so that the writer never waits long.
+ * retention.c decides which rows are old. A level is cleaned up to its horizon, which never cuts through a bucket of the level
+ * above. Pending rows of any host are summed up before they are deleted. A row that arrives behind the horizon is added to the
+ * existing summaries: recomputing them from the remaining rows would lose the deleted ones.
  *
- * Over the size limit the oldest samples go first, then the oldest minutes, then the oldest hours, whatever their age.
+ * Over the size limit, the oldest samples go first, then the oldest minutes, then the oldest hours, whatever their age.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 enum {
     ROWS_A_STEP = 2000,
     VACUUM_PAGES_A_STEP = 512,
-    VACUUM_WORTH_PAGES = 512, /* free pages below this are kept for new rows */
-    REST_MS = 60000,          /* before what another session holds on to is tried again */
+    VACUUM_WORTH_PAGES = 512, /* keep fewer free pages for new rows */
+    REST_MS = 60000,          /* before retrying a table that another session locks */
 };
 
 static const char *const series_names[SERIES_COUNT] = {"gpu", "host"};
@@ -49,7 +49,8 @@ int set_horizon(struct store *s, enum series series, enum level level, int64_t m
     return rc;
 }
 
-/* How far a level may be cleaned: to `wanted_ms`, once everything before it is summed up. 1: not yet, some of that was done. */
+/* How far a level may be cleaned: to `wanted_ms`, once all buckets before it are summed up. 1: not yet, this call summed up some
+ * of them. */
 static int safe_cut(struct store *s, enum series series, enum level level, int64_t wanted_ms, int64_t *ret_ms, struct error *err)
 {
     *ret_ms = wanted_ms;
@@ -77,7 +78,7 @@ static int delete_range(struct store *s, const char *table, int64_t from, int64_
     return rc < 0 ? rc : first_kept < to;
 }
 
-/* The first key that is there. 1: found, 0: the range is empty. */
+/* The smallest key in the range. 1: found, 0: the range is empty. */
 static int first_key(struct store *s, const char *table, int64_t from, int64_t to, int64_t *ret, struct error *err)
 {
     char sql[256];
@@ -86,7 +87,7 @@ static int first_key(struct store *s, const char *table, int64_t from, int64_t t
     return rc < 0 ? rc : *ret >= 0;
 }
 
-/* A part at a time: the rest of a period stays until then. */
+/* Drops whole partitions only: the rest of a period waits until all of it is old. */
 static int clean_parts(struct store *s, enum series series, enum level level, int64_t wanted_ms, struct error *err)
 {
     char name[PART_NAME_SIZE];
@@ -121,7 +122,7 @@ static int clean_samples(struct store *s, enum series series, int64_t wanted_ms,
     return rc < 0 ? rc : 1;
 }
 
-/* Keys of buckets begin with the subject: one subject after the other, the first that has something to go. */
+/* Bucket keys begin with the subject: clean the first subject that has old buckets. */
 static int clean_bucket_rows(struct store *s, enum series series, enum level level, int64_t wanted_ms, struct error *err)
 {
     const char *table = series_table(series, level);
@@ -150,7 +151,7 @@ static int clean_buckets(struct store *s, enum series series, enum level level, 
     return clean_bucket_rows(s, series, level, wanted_ms, err);
 }
 
-/* Tables whose rows have a time in a column of their own. */
+/* Tables with the time in a column of its own. */
 static int clean_by_time(struct store *s, const char *table, const char *column, const char *key, const char *also, int64_t before,
                          struct error *err)
 {
@@ -166,7 +167,7 @@ static int clean_by_time(struct store *s, const char *table, const char *column,
     return rc < 0 ? rc : 1;
 }
 
-/* The same where a server has parts of them. */
+/* The same for tables that a server partitions. */
 static int clean_parted(struct store *s, enum parted which, int64_t wanted_ms, struct error *err)
 {
     const struct parted_table *t = &parted_tables[which];
@@ -180,7 +181,7 @@ static int clean_parted(struct store *s, enum parted which, int64_t wanted_ms, s
     return rc < 0 ? rc : 1;
 }
 
-/* Which minute was cleaned up last, where no other host is cleaning now. 1: told. */
+/* The minute of the last cleanup. 1: found; 0: another host is cleaning now. */
 static int last_turn(struct store *s, int64_t *ret_minute, struct error *err)
 {
     int64_t mine = 0;
@@ -190,8 +191,8 @@ static int last_turn(struct store *s, int64_t *ret_minute, struct error *err)
     return rc < 0 ? rc : mine != 0;
 }
 
-/* Of the hosts that share a server, one a minute cleans up for all; the others find that out by one row. 1: it is this one's turn.
- */
+/* Of the hosts that share a server, one per minute cleans up for all; the others read one row to find that out. 1: it is this
+ * host's turn. */
 static int take_turn(struct store *s, struct error *err)
 {
     struct retention *r = &s->retention;
@@ -223,7 +224,7 @@ static int end_turn(struct store *s, struct error *err)
 static int clean_by_age(struct store *s, struct error *err)
 {
     const struct store_limits *l = &s->retention.keep;
-    /* Cuts lie at full minutes: in between there is nothing new to go. */
+    /* Cuts lie on whole minutes: nothing becomes old in between. */
     if (s->retention.cleaned_ms / level_ms(LEVEL_MINUTE) == s->retention.own_ms / level_ms(LEVEL_MINUTE))
         return 0;
     int rc = take_turn(s, err);
@@ -278,7 +279,7 @@ int store_used_bytes(struct store *s, int64_t *ret, struct error *err)
     return rc;
 }
 
-/* The oldest bucket of a level, of all subjects: one look at the first of each. -1: there is none. */
+/* The oldest bucket of a level among all subjects, found by one index lookup per subject. -1: none. */
 static int oldest_bucket(struct store *s, enum series series, enum level level, int64_t *ret, struct error *err)
 {
     char sql[256];
@@ -290,7 +291,7 @@ static int oldest_bucket(struct store *s, enum series series, enum level level, 
     return db_query_i64(s->db, sql, -1, ret, err);
 }
 
-/* Where the summaries of a level begin; minutes of processes count as minutes. */
+/* The start of a level's summaries; process minutes count as minutes. */
 static int oldest_summary(struct store *s, enum level level, int64_t *ret_ms, struct error *err)
 {
     int64_t bucket;
@@ -308,7 +309,7 @@ static int oldest_summary(struct store *s, enum level level, int64_t *ret_ms, st
     return rc;
 }
 
-/* Raw rows that are newer than an hour are never touched. */
+/* Never deletes raw rows of the last hour. */
 static int clean_oldest_samples(struct store *s, int64_t now_ms, struct error *err)
 {
     int rc = 0;
@@ -324,7 +325,7 @@ static int clean_oldest_samples(struct store *s, int64_t now_ms, struct error *e
     return rc;
 }
 
-/* A sixty-fourth of what a level spans, from its old end. Of summaries, two days always stay. */
+/* Deletes the oldest 1/64 of a level's span, but never the last two days of summaries. */
 static int clean_oldest(struct store *s, int64_t now_ms, struct error *err)
 {
     int rc = clean_oldest_samples(s, now_ms, err);
@@ -350,13 +351,13 @@ static int clean_by_size(struct store *s, int64_t now_ms, struct error *err)
     int rc = store_used_bytes(s, &used, err);
     if (rc < 0)
         return rc;
-    /* Once begun, some room is made, or every row would have to be paid for with another. */
+    /* Free 5 % at once: otherwise every new row would have to delete another one. */
     int64_t limit = s->over_size ? s->limits.max_bytes / 20 * 19 : s->limits.max_bytes;
     s->over_size = used > limit;
     return s->over_size ? clean_oldest(s, now_ms, err) : 0;
 }
 
-/* Gives free pages back to the file system. */
+/* Returns free pages to the file system. */
 static int shrink(struct store *s, struct error *err)
 {
     int64_t unused;
@@ -369,7 +370,7 @@ static int shrink(struct store *s, struct error *err)
     return rc < 0 ? rc : 1;
 }
 
-/* A session that reads the table of a day keeps it from going. Waiting for it would keep the writer, and all others, waiting. */
+/* A session that reads a day's table blocks dropping it. Waiting for the lock would make the writer and all other sessions wait. */
 static int begin_cleaning(struct store *s, struct error *err)
 {
     int rc = db_begin(s->db, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Hours of energy, summed up to days, on a server: a month of thousands of GPUs is read in a moment. A day is kept as its hours
- * come and change, in their transaction. Of a database from before there were days, the host that cleans up sums up one day after
- * the other, from the newest on; `days_from` in meta says how far that has come. Until then hours answer.
+ * Hours of energy, summed up to days, on a server: makes reading a month of thousands of GPUs fast. A day is updated in the same
+ * transaction as its hours. For a database older than this table, the host that cleans up adds one day after the other, newest
+ * first; `days_from` in meta records its progress. Until then queries read hours.
  */
 #include "base/cleanup.h"
 #include "store/internal.h"
@@ -10,13 +10,13 @@ enum { HOURS_A_DAY = 24 };
 
 static const struct {
     const char *days, *hours, *subject;
-    const char *owner; /* joins what the subject t belongs to, a GPU g */
+    const char *owner; /* SQL that joins the subject t to its GPU g */
 } kinds[] = {
     {"energy_days", "energy_hours", "gpu_id", "JOIN gpus g ON g.id = t.gpu_id"},
     {"process_days", "process_hours", "process_id", "JOIN processes p ON p.id = t.process_id JOIN gpus g ON g.id = p.gpu_id"},
 };
 
-/* A host that sums up a whole day is alone; hosts that add an hour to theirs are not. */
+/* Summing up a whole day takes the lock exclusively; adding an hour to a day shares it. */
 int days_begin(struct store *s, struct error *err)
 {
     return s->db->ops->kind == DB_SQLITE ? 0 : db_exec(s->db, "SELECT pg_advisory_xact_lock_shared(7449749)", err);

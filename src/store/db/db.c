@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is the same for every database.
+ * The functions that SQLite and PostgreSQL share.
  */
 #include "store/db/db.h"
 
@@ -37,7 +37,7 @@ void db_close(struct db *db)
     db->ops->close(db);
 }
 
-/* Reading, planning and dropping a statement costs a server more than most answers do. */
+/* Reuse finished statements: parsing, planning and dropping one costs a server more than most answers. */
 int db_prepare(struct db *db, const char *sql, struct db_statement **ret, struct error *err)
 {
     for (size_t i = db->spare_count; i-- > 0;)
@@ -114,7 +114,7 @@ int db_commit(struct db *db, struct error *err)
 
 void db_rollback(struct db *db)
 {
-    db_exec(db, "ROLLBACK", NULL); /* fails when the database has rolled back already: what was wanted */
+    db_exec(db, "ROLLBACK", NULL); /* fails if the database has rolled back already, which is fine */
 }
 
 int db_take_time(struct db *db, struct error *err)

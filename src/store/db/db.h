@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A database connection as the store sees it: SQL text, numbered parameters ($1, $2, in the order of their first use), rows. The
- * same statements run on SQLite and PostgreSQL; where they differ, the caller asks for the kind.
+ * A database connection: SQL text, numbered parameters ($1, $2, in the order of their first use), rows. The same statements run on
+ * SQLite and PostgreSQL; where they differ, the caller checks the kind.
  *
- * Errors: -ENOSPC disk full, -EUCLEAN the file is damaged, -ENOTCONN the server is away, -EBUSY another process holds the lock,
- * -EPROTO made by a newer version, -ECANCELED and -ETIME cut off (db->cancel, db->until), -EIO everything else.
+ * Errors: -ENOSPC disk full, -EUCLEAN damaged file, -ENOTCONN server unreachable, -EBUSY another process holds the lock, -EPROTO
+ * written by a newer version, -ECANCELED and -ETIME interrupted (db->cancel, db->until), -EIO everything else.
  */
 #pragma once
 
@@ -23,29 +23,30 @@ struct db_statement;
 
 struct db_ops {
     enum db_kind kind;
-    /* One or several statements without parameters and results. */
+    /* Runs one or more statements without parameters or results. */
     int (*exec)(struct db *db, const char *sql, struct error *err);
     int (*begin)(struct db *db, struct error *err);
     int (*prepare)(struct db *db, const char *sql, struct db_statement **ret, struct error *err);
     void (*finish)(struct db_statement *s);
-    void (*recycle)(struct db_statement *s); /* as if it had just been prepared */
+    void (*recycle)(struct db_statement *s); /* back to the state right after prepare */
     void (*bind_null)(struct db_statement *s, int at);
     void (*bind_i64)(struct db_statement *s, int at, int64_t value);
-    void (*bind_text)(struct db_statement *s, int at, struct str text); /* must stay until the statement ran */
-    /* Runs a statement for its effect. A server may be asked later, together with others; it then fails in commit at the latest. */
+    void (*bind_text)(struct db_statement *s, int at, struct str text); /* the text must live until the statement has run */
+    /* Runs a statement for its effect. A server may defer it and send it together with others; errors then surface in commit at
+     * the latest. */
     int (*put)(struct db_statement *s, struct error *err);
-    /* The next row: 1, behind the last: 0, or -errno. Parameters are bound before the first. */
+    /* Advances to the next row: 1, 0 after the last, or -errno. Bind all parameters before the first step. */
     int (*step)(struct db_statement *s, struct error *err);
-    /* Ends a result before its last row. */
+    /* Discards the remaining rows. */
     void (*reset)(struct db_statement *s);
     bool (*is_null)(struct db_statement *s, int column);
     int64_t (*i64)(struct db_statement *s, int column);
-    struct str (*text)(struct db_statement *s, int column); /* until the next step */
-    int64_t (*changes)(struct db *db);                      /* rows that the last put changed, when it was not deferred */
+    struct str (*text)(struct db_statement *s, int column); /* valid until the next step */
+    int64_t (*changes)(struct db *db);                      /* rows changed by the last put, unless it was deferred */
     void (*close)(struct db *db);
 };
 
-/* The table of a database whose functions have the names of the fields behind its own. */
+/* Fills a db_ops whose functions are named NAME_FIELD. */
 #define DB_OPS(which, name)                                                                                                   \
     {                                                                                                                         \
         .kind = (which), .exec = name##_exec, .begin = name##_begin, .prepare = name##_prepare, .finish = name##_finish,      \
@@ -58,51 +59,51 @@ enum { DB_SPARE_MAX = 32 };
 
 struct db {
     const struct db_ops *ops;
-    bool keeps; /* statements that are finished, for the same question later: a reader does, with other numbers */
-    struct db_statement *spare[DB_SPARE_MAX]; /* the one finished last at the end */
+    bool keeps; /* keep finished statements for reuse: readers repeat their queries with other parameters */
+    struct db_statement *spare[DB_SPARE_MAX]; /* most recently finished last */
     size_t spare_count;
-    bool takes_time;            /* the transaction at hand may: see db_take_time */
-    const _Atomic bool *cancel; /* becomes true: nothing waits for the answer any more; NULL: never */
-    struct mono until;          /* when a reader has had its time; ns 0: never */
+    bool takes_time;            /* the current transaction may be slow: see db_take_time */
+    const _Atomic bool *cancel; /* set to true when nothing needs the answer any more; NULL: never */
+    struct mono until;          /* deadline of a reader; ns 0: none */
 };
 
 struct db_statement {
     struct db *db;
-    char *sql;   /* to find it by; NULL: it is not kept */
-    bool failed; /* the server may not take it again: types of columns have changed */
-    bool used;   /* it ran; the cleanup of unused statements sets it back */
+    char *sql;   /* key for reuse; NULL: not reusable */
+    bool failed; /* don't reuse: the server may reject it because column types changed */
+    bool used;   /* it ran since the last cleanup of unused statements */
 };
 
-/* A file, created with its folder's permissions when it is not there; read_only neither creates nor changes. */
+/* Opens a file, and creates it, private to its owner, if it is missing; read_only neither creates nor changes it. */
 int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct error *err);
 
-/* A server, by its URL. */
+/* Connects to the server at `url`. */
 int db_open_postgres(const struct env *env, const char *url, bool read_only, struct db **ret, struct error *err);
 
-void db_close(struct db *db); /* NULL is fine */
-/* Whether what is being read is to be cut off: -ECANCELED or -ETIME and a sentence; 0: it goes on. */
+void db_close(struct db *db); /* NULL is allowed */
+/* Checks whether to interrupt the current read: -ECANCELED or -ETIME and a sentence; 0: continue. */
 int db_cut_off(const struct db *db, struct error *err);
 
 static inline int db_exec(struct db *db, const char *sql, struct error *err)
 {
     return db->ops->exec(db, sql, err);
 }
-/* A statement built from parts. */
+/* Formats and runs a statement. */
 int db_execf(struct db *db, struct error *err, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 
 int db_begin(struct db *db, struct error *err);
 int db_commit(struct db *db, struct error *err);
 void db_rollback(struct db *db);
-/* The transaction may take long (a migration): a server is waited for, up to an hour. */
+/* Allows the current transaction, such as a migration, to be slow: up to an hour on a server. */
 int db_take_time(struct db *db, struct error *err);
 
 int db_prepare(struct db *db, const char *sql, struct db_statement **ret, struct error *err);
-/* The same of a text that was put together; -ENOMEM where it was not. */
+/* The same for a built text; -ENOMEM if building it failed. */
 int db_prepare_text(struct db *db, const struct buf *sql, struct db_statement **ret, struct error *err);
-/* The same with $1 and $2. */
+/* The same with $1 and $2 bound to `from` and `to`. */
 int db_prepare_between(struct db *db, const struct buf *sql, int64_t from, int64_t to, struct db_statement **ret,
                        struct error *err);
-void db_finish(struct db_statement **s); /* and sets it to NULL */
+void db_finish(struct db_statement **s); /* sets *s to NULL */
 #define AUTO_STATEMENT __attribute__((cleanup(db_finish)))
 
 static inline void db_bind_i64(struct db_statement *s, int at, int64_t value)
@@ -117,7 +118,7 @@ static inline void db_bind_text(struct db_statement *s, int at, const char *text
 {
     s->db->ops->bind_text(s, at, str_from(text));
 }
-/* "" as NULL: unknown words. */
+/* Binds "", an unknown word, as NULL. */
 static inline void db_bind_word(struct db_statement *s, int at, const char *text)
 {
     if (text[0])
@@ -154,5 +155,5 @@ static inline struct str db_text(struct db_statement *s, int column)
     return s->db->ops->text(s, column);
 }
 
-/* The first column of the first row; `fallback` when there is none or it is NULL. */
+/* The first column of the first row; `fallback` if there is no row or it is NULL. */
 int db_query_i64(struct db *db, const char *sql, int64_t fallback, int64_t *ret, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finds libpq and the functions in it; numbers.
+ * Loads libpq and its functions; decodes numbers.
  */
 #include "store/db/libpq.h"
 
@@ -66,7 +66,7 @@ int libpq_load(const struct env *env, struct error *err)
     return rc;
 }
 
-/* Types by their numbers, which are fixed for all time. */
+/* Type OIDs, which PostgreSQL never changes. */
 enum { TYPE_INT8 = 20, TYPE_INT2 = 21, TYPE_INT4 = 23, TYPE_NUMERIC = 1700 };
 enum { NUMERIC_HEAD = 4, NUMERIC_NEGATIVE = 0x4000, NUMERIC_BASE = 10000 };
 
@@ -85,8 +85,7 @@ static int64_t big_endian(struct str value)
     return value.len == 2 ? (int16_t)((unsigned char)value.at[0] << 8 | (unsigned char)value.at[1]) : 0;
 }
 
-/* Four words (how many digits, the power of the first, sign, scale), then digits of base 10,000: what sums of 64-bit columns are.
- */
+/* Sums of 64-bit columns: four words (digit count, weight of the first digit, sign, scale), then base-10,000 digits. */
 static int64_t numeric(struct str value)
 {
     int64_t words[NUMERIC_HEAD] = {0}, number = 0;
@@ -94,7 +93,7 @@ static int64_t numeric(struct str value)
         words[i] = big_endian((struct str){value.at + 2 * i, 2});
     for (int64_t i = 0; i <= words[1]; i++) {
         size_t at = 2 * (NUMERIC_HEAD + (size_t)i);
-        /* Zeros at the end are left out. */
+        /* Trailing zeros are omitted. */
         int64_t digit = i < words[0] && at + 2 <= value.len ? big_endian((struct str){value.at + at, 2}) : 0;
         if (__builtin_mul_overflow(number, NUMERIC_BASE, &number) || __builtin_add_overflow(number, digit, &number))
             return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * libpq, loaded when it is first needed: what of it postgres.c calls, and how a server writes numbers. Knows nothing of statements
+ * libpq, loaded on first use: the functions that postgres.c calls, and how a server encodes numbers. Knows nothing of statements
  * and rows.
  */
 #pragma once
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
-/* As libpq-fe.h declares them; the numbers are part of its stable interface. */
+/* As libpq-fe.h declares them; the values are part of its stable interface. */
 typedef struct pg_conn PGconn;
 typedef struct pg_result PGresult;
 typedef struct pg_cancel PGcancel;
@@ -54,9 +54,9 @@ struct libpq {
 /* Filled by libpq_load. */
 extern struct libpq pq;
 
-/* A value of a column in the server's own form, which both sides read and write in half the time that digits take. Whatever is no
- * number is taken as digits; 0: there are none, or it has more than 64 bits. */
+/* A column value in the server's binary form, which both sides read and write in half the time of decimal digits. Other types
+ * are parsed as digits; 0 if there are none or the value exceeds 64 bits. */
 int64_t libpq_number(unsigned type, struct str value);
 
-/* Tried again at each call until it works: the library may be installed while the daemon runs. */
+/* Retries on each call until it succeeds: the library may be installed while the daemon runs. */
 int libpq_load(const struct env *env, struct error *err);

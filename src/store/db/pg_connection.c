@@ -10,11 +10,11 @@
 
 enum {
     LONG_PATIENCE_MS = 3600000,
-    CUT_OFF_LOOK_MS = 100,
-    CUT_OFF_PATIENCE_MS = 1000, /* for a server that was asked to stop */
+    CANCEL_POLL_MS = 100,
+    CANCEL_PATIENCE_MS = 1000, /* for a server that was asked to cancel */
 };
 
-/* By the first characters of SQLSTATE. */
+/* Maps the first characters of SQLSTATE to an errno. */
 static int pg_code_of(const char *state)
 {
     static const struct {
@@ -30,7 +30,7 @@ static int pg_code_of(const char *state)
     return -EIO;
 }
 
-/* libpq ends its messages with a line feed, and puts several into one. */
+/* libpq ends its messages with a line feed, and joins several; keep the first line. */
 static int pg_fail_with(struct error *err, int code, const char *message)
 {
     struct str first = {message, strcspn(message, "\n")};
@@ -44,7 +44,7 @@ static int64_t patience_ms(const struct pg_db *db)
 
 int pg_lost(struct pg_db *db, struct error *err)
 {
-    int rc = db->told_to_stop ? db_cut_off(&db->db, err) : 0;
+    int rc = db->cancel_sent ? db_cut_off(&db->db, err) : 0;
     if (rc < 0)
         return rc;
     if (db->silent)
@@ -54,7 +54,7 @@ int pg_lost(struct pg_db *db, struct error *err)
 
 int pg_fail(struct pg_db *db, const PGresult *result, struct error *err)
 {
-    if (db->silent || pq.status(db->conn) != CONNECTION_OK || !result || db->told_to_stop)
+    if (db->silent || pq.status(db->conn) != CONNECTION_OK || !result || db->cancel_sent)
         return pg_lost(db, err);
     const char *state = pq.error_field(result, PG_DIAG_SQLSTATE), *message = pq.error_field(result, PG_DIAG_MESSAGE_PRIMARY);
     return pg_fail_with(err, pg_code_of(state), message ? message : pq.result_error(result));
@@ -66,52 +66,53 @@ bool pg_succeeded(const PGresult *result)
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-static bool may_be_cut_off(const struct pg_db *db)
+static bool may_be_canceled(const struct pg_db *db)
 {
     return db->db.cancel || db->db.until.ns;
 }
 
-/* Leaving would not stop the server: it works on until it has something to send. Its answer is that it stopped. */
-static void pg_tell_to_stop(struct pg_db *db)
+/* Closing the connection would not stop the server: it works on until it has something to send. It answers a cancel request with
+ * an error. */
+static void pg_send_cancel(struct pg_db *db)
 {
     char why[256];
     PGcancel *how = pq.get_cancel(db->conn);
     if (how)
         pq.cancel(how, why, sizeof why);
     pq.free_cancel(how);
-    db->told_to_stop = true;
+    db->cancel_sent = true;
 }
 
-/* Until an answer is there, or the server has been silent for longer than it may be. libpq itself would wait for ever. */
+/* Waits until an answer is there or the server has been silent for too long. libpq itself would wait forever. */
 static bool pg_await(struct pg_db *db)
 {
     struct mono begin = clock_mono(&clock_system);
-    bool hurries = false;
+    bool canceling = false;
     while (!db->silent) {
         int unsent = pq.flush(db->conn);
-        /* What a server said before it hung up is still to be had, without waiting. */
+        /* What a server sent before it hung up can still be read without waiting. */
         if (unsent < 0 || !pq.consume_input(db->conn) || !pq.is_busy(db->conn))
             return true;
-        if (!hurries && db_cut_off(&db->db, NULL) < 0) {
-            hurries = true;
-            if (db->reads && !db->told_to_stop)
-                pg_tell_to_stop(db);
+        if (!canceling && db_cut_off(&db->db, NULL) < 0) {
+            canceling = true;
+            if (db->reads && !db->cancel_sent)
+                pg_send_cancel(db);
             begin = clock_mono(&clock_system);
         }
-        int64_t patience = hurries ? CUT_OFF_PATIENCE_MS : patience_ms(db);
+        int64_t patience = canceling ? CANCEL_PATIENCE_MS : patience_ms(db);
         int64_t left_ms = patience - mono_since_ms(clock_mono(&clock_system), begin);
         struct pollfd fd = {.fd = pq.socket(db->conn), .events = (short)(POLLIN | (unsent ? POLLOUT : 0))};
         db->silent = left_ms <= 0;
-        int ready = db->silent ? 0 : poll(&fd, 1, (int)MIN_OF(left_ms, (int64_t)(may_be_cut_off(db) ? CUT_OFF_LOOK_MS : INT_MAX)));
+        int ready = db->silent ? 0 : poll(&fd, 1, (int)MIN_OF(left_ms, (int64_t)(may_be_canceled(db) ? CANCEL_POLL_MS : INT_MAX)));
         if (ready < 0 && errno != EINTR)
             return false;
-        if (ready > 0 && (fd.revents & POLLIN) && !hurries)
-            begin = clock_mono(&clock_system); /* it goes on answering */
+        if (ready > 0 && (fd.revents & POLLIN) && !canceling)
+            begin = clock_mono(&clock_system); /* the server is still sending */
     }
     return false;
 }
 
-/* The next answer; NULL at the end of one statement's answers, or when the connection is of no use any more. */
+/* The next result; NULL after the last result of a statement, or when the connection is unusable. */
 static PGresult *pg_next_result(struct pg_db *db)
 {
     return pg_await(db) ? pq.get_result(db->conn) : NULL;
@@ -141,7 +142,7 @@ void pg_collect(struct pg_db *db)
         PGresult *result = pg_next_result(db);
         if (!result) {
             if (!db->silent && pq.status(db->conn) == CONNECTION_OK)
-                continue; /* the end of one statement's results */
+                continue; /* end of one statement's results */
             if (!db->failed_code)
                 db->failed_code = pg_lost(db, &db->failed);
             break;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A connection to PostgreSQL: waiting for its answers, for no longer than a server may be silent, and what its errors mean. It does
- * not know which statements are sent.
+ * A connection to PostgreSQL: waits for answers with a time limit, and translates errors. Does not know which statements are sent.
  */
 #pragma once
 
@@ -12,28 +11,28 @@ struct pg_statement;
 struct pg_db {
     struct db db;
     PGconn *conn;
-    unsigned statements; /* for their names */
+    unsigned statements; /* counter for statement names */
     bool pipeline;
     int queued;
-    int failed_code; /* the first answer of the pipeline that was an error */
+    int failed_code; /* the first error in the pipeline */
     struct error failed;
-    int64_t patience_ms; /* how long the server may be silent before the connection is given up */
-    bool silent;         /* it did not answer in time: the connection is of no use any more */
-    bool reads;          /* for an answer that may be cut off, */
-    bool told_to_stop;   /* and was */
+    int64_t patience_ms; /* how long the server may be silent before we drop the connection */
+    bool silent;         /* the server didn't answer in time: the connection is unusable */
+    bool reads;          /* running a query that may be canceled, */
+    bool cancel_sent;    /* and the cancel request was sent */
     bool read_only;
-    bool pooled;                       /* a pooler stands in between */
-    const struct pg_statement *parsed; /* pooled: what the session's statement without a name is, in this transaction */
+    bool pooled;                       /* connected through a pooler */
+    const struct pg_statement *parsed; /* pooled: the unnamed statement that the session has parsed in this transaction */
 };
 
-/* The error of an answer, or, without one, of the connection. Both return its code. */
+/* Sets the error of a result, or of the connection, and returns its code. */
 int pg_fail(struct pg_db *db, const PGresult *result, struct error *err);
 int pg_lost(struct pg_db *db, struct error *err);
 bool pg_succeeded(const PGresult *result);
 
-/* Waits for what was sent, outside of the pipeline. The first error counts; of several statements, the last answer. */
+/* Waits for the answer to a query sent outside of the pipeline. The first error counts; of several statements, the last result. */
 PGresult *pg_result_of(struct pg_db *db, int sent);
-/* Looks at every answer that waits. The first error counts; what followed it was not done. */
+/* Reads all pending results. The first error counts; the server skipped everything after it. */
 void pg_collect(struct pg_db *db);
-/* Out of the pipeline; its error, if there was one, is told once. */
+/* Leaves pipeline mode; returns its error, if any, once. */
 int pg_settle(struct pg_db *db, struct error *err);

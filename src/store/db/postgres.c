@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * PostgreSQL behind the table of db.h, through libpq, which is loaded when it is first needed.
+ * PostgreSQL behind the ops of db.h, through libpq, which is loaded on first use.
  *
- * Statements that are run for their effect are sent without waiting for the answer (pipeline mode); the answers are looked at
- * when a caller wants a result, and before the commit. So a transaction costs a few round trips, however many rows it has.
+ * Statements that run for their effect are sent without waiting for the answer (pipeline mode); the answers are read when a caller
+ * wants a result, and before the commit. So a transaction costs a few round trips, however many rows it has.
  *
- * Behind a pooler such as pgbouncer the server's session is another one in each transaction. There, nothing is left in a session:
- * statements have no names, and time limits hold for one transaction.
+ * Behind a pooler such as pgbouncer, each transaction may get another server session. There, we leave nothing in a session:
+ * statements have no names, and time limits apply to one transaction.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,18 +16,18 @@
 #include "store/db/pg_connection.h"
 
 enum {
-    PIPELINE_MAX = 256, /* answers that may wait: they must fit into the socket's buffer, or both sides wait for each other */
+    PIPELINE_MAX = 256, /* unread answers must fit into the socket's buffer, or both sides block */
     PARAMETERS_MAX = 1024,
     NUMBER_SIZE = 24,
-    READER_PATIENCE_MS = 35000, /* longer than the server's own limit for one statement, which is set below */
+    READER_PATIENCE_MS = 35000, /* longer than the server's own statement timeout, which is set below */
     WRITER_PATIENCE_MS = 65000,
-    BINARY = 1, /* the form that results come in: libpq_number */
+    BINARY = 1, /* the result format: libpq_number */
 };
 
 struct pg_statement {
     struct db_statement statement;
-    char name[16]; /* "": has none */
-    char *sql;     /* pooled: its text */
+    char name[16]; /* "": unnamed */
+    char *sql;     /* the text, if pooled */
     int parameters;
     const char *values[PARAMETERS_MAX];
     char (*numbers)[NUMBER_SIZE];
@@ -61,15 +61,15 @@ static int postgres_exec(struct db *base, const char *sql, struct error *err)
     PGresult *result = pg_result_of(db, !db->silent && pq.send_query(db->conn, sql));
     rc = pg_succeeded(result) ? 0 : pg_fail(db, result, err);
     pq.clear(result);
-    /* A COMMIT of a transaction that had failed ends well, as a rollback. pg_settle() has told of the failure before. */
+    /* COMMIT of a failed transaction succeeds as a rollback; pg_settle() has already returned the failure. */
     return rc;
 }
 
-/* Time limits are the session's own, or, where there is none, the transaction's. Compiling a statement takes the server longer than
- * running any of ours: it judges them by the rows it expects, not by those an index finds. For the same reason a writer would
- * go through the index by time (brin, which needs a bitmap) beside the key for each GPU, where the time is there to choose a part.
- * A year of processes, or a week of minutes, is sorted without a file, where the server would allow less for it.
- */
+/* Settings apply to the session, or to the transaction behind a pooler. JIT is off for readers: the server decides by the number
+ * of rows it expects, not those an index finds, and compiling takes longer than running any of our statements. For the same
+ * reason bitmap scans are off for writers: for each GPU the server would read the BRIN index on time beside the key, although
+ * the time only selects a partition. With ROOM_TO_SORT, a year of processes or a week of minutes is sorted without a temporary
+ * file. */
 #define ROOM_TO_SORT(local) \
     "SELECT set_config('work_mem', '32MB', " local ") WHERE pg_size_bytes(current_setting('work_mem')) < 33554432"
 
@@ -93,7 +93,7 @@ static bool send(struct pg_db *db, const struct pg_statement *s)
 {
     if (db->silent)
         return false;
-    /* Rows of one table often follow each other: the server need not read their statement again. */
+    /* Consecutive rows often go to the same table: then the server need not parse the statement again. */
     if (!db->pooled || db->parsed == s)
         return pq.send_prepared(db->conn, s->name, s->parameters, s->values, NULL, NULL, BINARY) != 0;
     db->parsed = s;
@@ -104,7 +104,7 @@ static int count_parameters(const char *sql)
 {
     int most = 0;
     for (const char *p = strchr(sql, '$'); p; p = strchr(p + 1, '$'))
-        most = MAX_OF(most, atoi(p + 1)); /* NOLINT: ours, and followed by digits */
+        most = MAX_OF(most, atoi(p + 1)); /* NOLINT: our own SQL, with digits after each $ */
     return most;
 }
 
@@ -115,7 +115,7 @@ static void postgres_finish(struct db_statement *base)
     pq.clear(s->result);
     char sql[48];
     snprintf(sql, sizeof sql, "DEALLOCATE %s", s->name);
-    /* In a transaction that has failed this fails, too; the connection is then given up sooner or later. */
+    /* DEALLOCATE would fail in a failed transaction; that connection is dropped sooner or later. */
     if (s->name[0] && pg_settle(db, NULL) == 0 && !db->silent && pq.transaction_status(db->conn) != PQTRANS_INERROR)
         pq.clear(pg_result_of(db, pq.send_query(db->conn, sql)));
     if (db->parsed == s)
@@ -125,7 +125,7 @@ static void postgres_finish(struct db_statement *base)
     free(s);
 }
 
-/* Gives the session the statement, by a name. */
+/* Prepares the statement in the session under a name. */
 static int name_statement(struct pg_db *db, struct pg_statement *s, const char *sql, struct error *err)
 {
     char name[16];
@@ -177,7 +177,7 @@ static void postgres_bind_i64(struct db_statement *base, int at, int64_t value)
 
 static void postgres_bind_text(struct db_statement *base, int at, struct str text)
 {
-    stmt(base)->values[at - 1] = text.at; /* terminated: all of ours are */
+    stmt(base)->values[at - 1] = text.at; /* all our texts are NUL-terminated */
 }
 
 static int postgres_put(struct db_statement *base, struct error *err)
@@ -214,7 +214,7 @@ static void postgres_recycle(struct db_statement *base)
     memset(s->values, 0, (size_t)s->parameters * sizeof s->values[0]);
 }
 
-/* Runs the statement and keeps its rows. Where limits hold for a transaction, there has to be one. */
+/* Runs the statement and keeps its rows. Where limits apply to a transaction, it needs one. */
 static int query(struct pg_db *db, struct pg_statement *s, struct error *err)
 {
     int rc = pg_settle(db, err);
@@ -233,9 +233,9 @@ static int query(struct pg_db *db, struct pg_statement *s, struct error *err)
         rc = pg_fail(db, s->result, err);
         postgres_reset(&s->statement);
     }
-    db->told_to_stop = false;
+    db->cancel_sent = false;
     if (alone)
-        postgres_exec(&db->db, "COMMIT", NULL); /* of reading; and after a failure it is a rollback */
+        postgres_exec(&db->db, "COMMIT", NULL); /* nothing to write; after a failure this is a rollback */
     return rc;
 }
 
@@ -271,7 +271,7 @@ static int64_t postgres_i64(struct db_statement *base, int column)
 static int64_t postgres_changes(struct db *db)
 {
     (void)db;
-    return -1; /* not known yet */
+    return -1; /* unknown until the pipeline is read */
 }
 
 static void postgres_close(struct db *base)
@@ -284,7 +284,7 @@ static void postgres_close(struct db *base)
 
 static const struct db_ops postgres_ops = DB_OPS(DB_POSTGRES, postgres);
 
-/* Our own time limits, unless the URL has others: a server that vanished must be noticed. */
+/* Adds our own timeouts unless the URL has them: a vanished server must be noticed. */
 static void connection_text(const char *url, char *text, size_t size)
 {
     static const char *const wanted[] = {"connect_timeout=5", "tcp_user_timeout=10000", "keepalives_idle=30",
@@ -301,8 +301,8 @@ static void connection_text(const char *url, char *text, size_t size)
     }
 }
 
-/* A pooler answers with a number of its own, the server with that of its process. */
-static int look_for_pooler(struct pg_db *db, struct error *err)
+/* A pooler reports a PID of its own at connect, a server that of its backend. */
+static int detect_pooler(struct pg_db *db, struct error *err)
 {
     PGresult *result = pg_result_of(db, pq.send_query(db->conn, "SELECT pg_backend_pid()"));
     int64_t pid = 0;
@@ -333,7 +333,7 @@ static int pg_connect(const char *url, bool read_only, struct db **ret, struct e
     }
     pq.set_notices(db->conn, ignore_notice, NULL);
     pq.set_nonblocking(db->conn, 1);
-    int rc = look_for_pooler(db, err);
+    int rc = detect_pooler(db, err);
     if (rc == 0 && !db->pooled)
         rc = postgres_exec(&db->db, limits(db), err);
     if (rc < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * SQLite behind the table of db.h.
+ * SQLite behind the ops of db.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "store/db/db.h"
 #include "store/db/sqlite_library.h"
 
-enum { BUSY_TIMEOUT_MS = 5000, JOURNAL_SIZE_LIMIT = 16 << 20, STEPS_BETWEEN_LOOKS = 2000 };
+enum { BUSY_TIMEOUT_MS = 5000, JOURNAL_SIZE_LIMIT = 16 << 20, STEPS_BETWEEN_CHECKS = 2000 };
 
 struct sqlite_db {
     struct db db;
@@ -25,7 +25,7 @@ enum { TRACKED_MAX = 1024 };
 struct sqlite_statement {
     struct db_statement statement;
     sqlite3_stmt *handle;
-    uint64_t set[TRACKED_MAX / 64]; /* parameters that are bound to something: most of a summary is NULL, row after row */
+    uint64_t set[TRACKED_MAX / 64]; /* bound parameters: most of a summary is NULL, row after row */
 };
 
 static sqlite3 *handle_of(struct db *db)
@@ -56,7 +56,7 @@ static int to_errno(int code)
     }
 }
 
-/* SQLite asks every few thousand steps of its own, some tens of microseconds. */
+/* SQLite calls this every few thousand of its steps, some tens of microseconds. */
 static int is_cut_off(void *db)
 {
     return db_cut_off(db, NULL) < 0;
@@ -69,7 +69,7 @@ static int fail(const struct db *db, int code, struct error *err)
     if (rc < 0)
         return rc;
     rc = to_errno(code);
-    /* A write that found no room is reported as an I/O error with the system's reason behind it. */
+    /* SQLite reports a full disk during a write as an I/O error; the system errno tells. */
     if (rc == -EIO && sqlite.system_errno(handle) == ENOSPC)
         rc = -ENOSPC;
     return error_set(err, rc, "%s", rc == -ENOSPC ? "the disk is full" : sqlite.errmsg(handle));
@@ -81,7 +81,7 @@ static int sqlite_exec(struct db *db, const char *sql, struct error *err)
     return code == SQLITE_OK ? 0 : fail(db, code, err);
 }
 
-/* Takes the write lock now, not in the middle. */
+/* Takes the write lock now, not midway. */
 static int sqlite_begin(struct db *db, struct error *err)
 {
     return sqlite_exec(db, "BEGIN IMMEDIATE", err);
@@ -108,7 +108,7 @@ static void sqlite_finish(struct db_statement *s)
     free(s);
 }
 
-/* Notes whether a parameter has a value from now on; whether it had one. */
+/* Records whether a parameter has a value now; returns whether it had one before. */
 static bool note_bound(struct db_statement *s, int at, bool now)
 {
     if (at >= TRACKED_MAX)
@@ -146,14 +146,14 @@ static void sqlite_recycle(struct db_statement *s)
 
 static int sqlite_step(struct db_statement *s, struct error *err)
 {
-    if (s->db->cancel && *s->db->cancel) { /* what is too short to be asked in the middle */
+    if (s->db->cancel && *s->db->cancel) { /* for statements too short for the progress handler */
         sqlite.reset(stmt_of(s));
         return db_cut_off(s->db, err);
     }
     int code = sqlite.step(stmt_of(s));
     if (code == SQLITE_ROW)
         return 1;
-    /* The reset gives the statement back and repeats the error, if there was one. */
+    /* reset releases the statement and repeats its error, if any. */
     int reset_code = sqlite.reset(stmt_of(s));
     return code == SQLITE_DONE ? 0 : fail(s->db, reset_code != SQLITE_OK ? reset_code : code, err);
 }
@@ -204,9 +204,9 @@ static const struct db_ops sqlite_ops = DB_OPS(DB_SQLITE, sqlite);
 static const char writer_pragmas[] = "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
                                      "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096;";
 
-/* Who ran what, and when, is private: the file is for its owner (and a group that it was given to). SQLite makes its
- * companions with the mode of the file. An existing file is not opened here: closing it again would drop the locks that another
- * connection of this process holds. What goes wrong is told by the opening that follows. */
+/* The history of users and commands is private: the file is readable by its owner only (and a group that owns it). SQLite
+ * creates -wal and -shm with the mode of the file. Don't open an existing file here: closing it would drop the locks that
+ * another connection of this process holds. Opening the database, the next step, reports errors. */
 static void keep_private(const char *path)
 {
     static const char *const ends[] = {"", "-wal", "-shm"};
@@ -215,7 +215,7 @@ static void keep_private(const char *path)
         AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         return;
     }
-    for (size_t i = 0; i < ARRAY_LEN(ends) && S_ISREG(st.st_mode) && (st.st_mode & 07); i++) { /* made by an earlier version */
+    for (size_t i = 0; i < ARRAY_LEN(ends) && S_ISREG(st.st_mode) && (st.st_mode & 07); i++) { /* created by an earlier version */
         char name[4096];
         if (snprintf(name, sizeof name, "%s%s", path, ends[i]) < (int)sizeof name)
             shared_file_limit(name, st.st_mode & 0770);
@@ -247,13 +247,13 @@ int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct err
     sqlite.extended_result_codes(db->handle, 1);
     sqlite.busy_timeout(db->handle, BUSY_TIMEOUT_MS);
     if (read_only)
-        sqlite.progress_handler(db->handle, STEPS_BETWEEN_LOOKS, is_cut_off, db);
+        sqlite.progress_handler(db->handle, STEPS_BETWEEN_CHECKS, is_cut_off, db);
     int rc = 0;
     if (!read_only)
         rc = sqlite_exec(&db->db, writer_pragmas, err);
     if (rc == 0 && !read_only)
         rc = db_execf(&db->db, err, "PRAGMA journal_size_limit=%d", JOURNAL_SIZE_LIMIT);
-    /* The header is read when the first statement needs it; a damaged file should be found here. */
+    /* SQLite reads the header when the first statement needs it; find a damaged file now. */
     if (rc == 0)
         rc = sqlite_exec(&db->db, "SELECT count(*) FROM sqlite_master", err);
     if (rc < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finds SQLite and the functions in it.
+ * Loads SQLite and its functions.
  */
 #include "store/db/sqlite_library.h"
 
@@ -23,12 +23,12 @@ static const struct library_symbol symbols[] = {
 };
 
 #ifdef WHIRR_SQLITE_LINKED
-/* The program has it, libwhirr does not: there these are NULL. */
+/* The program links SQLite, libwhirr does not: there these are NULL. */
 #define WEAK(name) extern __typeof__(sqlite3_##name) sqlite3_##name __attribute__((weak));
 SQLITE_FUNCTIONS(WEAK)
 #undef WEAK
 
-static bool take_own(void)
+static bool use_linked(void)
 {
     if (!sqlite3_libversion_number)
         return false;
@@ -40,28 +40,28 @@ static bool take_own(void)
     return true;
 }
 #else
-static bool take_own(void)
+static bool use_linked(void)
 {
     return false;
 }
 #endif
 
-static bool take_from_library(struct error *why)
+static bool load_shared(struct error *why)
 {
     void *library = library_load("libsqlite3.so.0", why);
     return library && library_symbols(library, symbols, ARRAY_LEN(symbols), why) == 0;
 }
 
-static int look_up(struct error *err)
+static int load_functions(struct error *err)
 {
     struct error why = {0};
-    if (!take_own() && !take_from_library(&why))
+    if (!use_linked() && !load_shared(&why))
         return error_set(err, -ENOSYS, "the history needs SQLite 3.37 or later (Debian: libsqlite3-0): %s", why.text);
     if (sqlite.libversion_number() < OLDEST)
         return error_set(err, -ENOSYS, "the history needs SQLite 3.37 or later; this host has %s", sqlite.libversion());
-    /* Counting every allocation takes a lock each time, and the count is never read. Without effect once SQLite is in use. */
+    /* SQLite would take a lock to count each allocation, and nothing reads the count. No effect once SQLite is in use. */
     sqlite.config(SQLITE_CONFIG_MEMSTATUS, 0);
-    /* Twenty pages at once for each connection are more than most need, and cannot be given back one by one. */
+    /* SQLite would allocate twenty pages at once per connection: more than most need, and it can't free them one by one. */
     sqlite.config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0);
     loaded = true;
     return 0;
@@ -70,7 +70,7 @@ static int look_up(struct error *err)
 int sqlite_load(struct error *err)
 {
     pthread_mutex_lock(&sqlite_lock);
-    int rc = loaded ? 0 : look_up(err);
+    int rc = loaded ? 0 : load_functions(err);
     pthread_mutex_unlock(&sqlite_lock);
     return rc;
 }

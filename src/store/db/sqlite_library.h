@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * SQLite, loaded when a history is first opened: linking 1,700 symbols of it would slow down the start of every command that has
- * no use for them. A program that has to run where there is no SQLite, or an old one, has it inside (-Dsqlite=linked). Knows
- * nothing of statements and rows.
+ * SQLite, loaded when a history is first opened: linking its 1,700 symbols would slow down the start of every command that does
+ * not need them. A program that must run without a system SQLite, or with an old one, contains it (-Dsqlite=linked). Knows nothing
+ * of statements and rows.
  */
 #pragma once
 
@@ -24,5 +24,5 @@ struct sqlite_library {
 /* Filled by sqlite_load. */
 extern struct sqlite_library sqlite;
 
-/* Tried again at each call until it works: the library may be installed while the daemon runs. */
+/* Retries on each call until it succeeds: the library may be installed while the daemon runs. */
 int sqlite_load(struct error *err);
