@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Events into their table: those of a snapshot, those that others bring, changes of a GPU, and sources that fail or come back.
+ * Writes events: those of a snapshot, those from other rooms, changes of a GPU, and sources that fail or recover.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ int write_snapshot_events(struct store *s, const struct snapshot *snapshot, stru
     return rc;
 }
 
-/* Sources that failed or came back since the snapshot before. */
+/* Sources that failed or recovered since the previous snapshot. */
 int write_source_changes(struct store *s, const struct snapshot *snapshot, struct error *err)
 {
     int rc = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Queries that explanations and reports about the past need: who was there, who did what in each step, what was set then. What it
- * means is said elsewhere.
+ * Queries for explanations and reports about the past: which processes ran, what each did in each step, which settings held. Does
+ * not interpret the rows.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ int store_find_host(struct store *s, const char *name, struct store_host *ret, s
     return rc < 0 ? rc : 0;
 }
 
-/* 0: there is none. */
+/* *ret_ms 0: none. */
 static int neighbor_sample(struct store *s, int64_t host_id, int64_t at_ms, bool before, int64_t *ret_ms, struct error *err)
 {
     const struct raw_words *words = raw_words(s->db->ops->kind, SERIES_HOST);
@@ -74,7 +74,7 @@ int store_neighbor(struct store *s, int64_t host_id, int64_t at_ms, bool before,
             return rc;
         if (id == 0)
             continue;
-        /* Where a sample of the bucket is known, it is exact; else its end, or its beginning, has to do. */
+        /* Use the sample if one in this bucket was found; otherwise the bucket's end, or its start. */
         ms = (id & 0xffffffff) * level_ms((enum level)level);
         int64_t end = ms + level_ms((enum level)level) - 1;
         if (best >= ms && best <= end)
@@ -110,13 +110,13 @@ int store_facts(struct store *s, const char *host, int64_t until_ms, store_fact_
     return rc;
 }
 
-/* $1: minutes of a step, $2: the host; m: the rows of minutes, or hours. All GPUs in one go: a caller that asks for one after the
- * other reads everything each time. */
+/* $1: minutes per step, $2: the host; m: rows of minutes or hours. One query for all GPUs: a query per GPU would read everything
+ * each time. */
 static const char workers_sql[] =
     " SELECT w.gpu_id, m.minute / $1 AS step, w.worker, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), "
     "SUM(m.memory_sum_bytes) AS memory, SUM(m.samples) FROM m JOIN ";
 static const char workers_each[] = "(SELECT p.id, p.gpu_id, p.id AS worker FROM processes p";
-/* The same program of the same user is the same worker, whatever its number: that of its first run. */
+/* All runs of a program by the same user are one worker, with the ID of the first run. */
 static const char workers_by_program[] =
     "(SELECT p.id, p.gpu_id, MIN(p.id) OVER (PARTITION BY p.gpu_id, COALESCE(p.name, ''), COALESCE(p.user_name, '')) AS "
     "worker FROM processes p";
@@ -130,10 +130,10 @@ static int prepare_workers(struct store *s, const struct store_workers *w, struc
     int rc = store_hour_segments(s, from, to, HOURS_WORTH, &segments, err);
     if (rc < 0)
         return rc;
-    /* Hours only where a step is made of them. */
+    /* Hours only if a step consists of whole hours. */
     if (w->step_ms % HOUR_MS)
         segments = (struct hour_segments){.list = {{from, to, false}}, .count = 1};
-    /* SQLite would read the rows once for each process, unless it has them in a table of its own and makes an index for that. */
+    /* SQLite would read the rows once per process, unless it materializes them and builds an index on them. */
     buf_printf(&sql, "WITH m AS %s ", s->db->ops->kind == DB_SQLITE ? "MATERIALIZED" : "NOT MATERIALIZED");
     if ((rc = store_process_rows(s, &segments, "$2", false, &sql, err)) < 0)
         return rc;
@@ -176,8 +176,8 @@ static int write_number(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
-/* A server has the processes of many hosts, and finds those of one by their index. A file has one host: there it is the time that
- * leaves little to look at. */
+/* A server holds the processes of many hosts and finds those of one by their index. A file holds one host: there, the time
+ * condition is the selective one. */
 static int write_of_host(struct store *s, const char *host, struct buf *sql, struct error *err)
 {
     struct gpu_numbers numbers = {sql, 0};
@@ -187,7 +187,7 @@ static int write_of_host(struct store *s, const char *host, struct buf *sql, str
     return rc;
 }
 
-/* Of a later version, or of before there was one: not judged. */
+/* NULL (older rows) and unknown names (a later version) count as not judged. */
 static enum limit limit_in(struct db_statement *q, int column)
 {
     char name[LIMIT_NAME_SIZE];
@@ -196,7 +196,7 @@ static enum limit limit_in(struct db_statement *q, int column)
     return limit_from_name(name, &limit) ? limit : LIMIT_UNJUDGED;
 }
 
-/* A column of a query, and the field of a row that it becomes. */
+/* A column of a query, and the field of the row that it fills. */
 struct query_column {
     const char *sql;
     size_t offset;
@@ -239,11 +239,11 @@ static void read_columns(struct db_statement *q, const struct query_column *colu
     }
 }
 
-/* Rows of a host's processes in minutes or hours, one by one. */
+/* A walk over the minute or hour rows of a host's processes. */
 struct walked_rows {
     const char *host;
     int64_t from, to;
-    const char *end; /* what follows the conditions */
+    const char *end; /* SQL after the conditions */
     int (*row)(struct db_statement *q, const struct walked_rows *rows);
     void *user;
     union {
@@ -253,7 +253,7 @@ struct walked_rows {
     } each;
 };
 
-/* `sql` ends in the conditions, of which $1 and $2 are the time. */
+/* `sql` ends in the conditions; $1 and $2 are the time range. */
 static int walk(struct store *s, struct buf *sql, const struct walked_rows *rows, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -347,7 +347,7 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
                 err);
 }
 
-/* Behind them are the names of the model and of the GPU. */
+/* The columns after these are the names of the model and the GPU. */
 static const struct query_column serving_columns[] = {
     SERVING("m.minute", minute, WHOLE),
     SERVING("COUNT(m.running_sum)", servers, WHOLE),
@@ -370,7 +370,7 @@ static int serving_row(struct db_statement *q, const struct walked_rows *rows)
     return rows->each.serving(rows->user, &row);
 }
 
-/* Nearly always there are none: that is seen from the minutes alone, before they are joined and sorted. */
+/* Most histories have none: check that on the minutes alone, before joining and sorting them. */
 static int any_served(struct store *s, int64_t from_minute, int64_t to_minute, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -380,7 +380,7 @@ static int any_served(struct store *s, int64_t from_minute, int64_t to_minute, s
     return rc < 0 ? rc : db_step(q, err);
 }
 
-/* Servers of one model on different GPUs cannot be told apart in the sum: such minutes are left out. */
+/* The sum can't separate servers of one model on different GPUs: such minutes are left out. */
 int store_serving_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_serving_minute_fn *each,
                           void *user, struct error *err)
 {

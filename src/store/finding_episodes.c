@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Episodes of findings into their table: one row from the first sample that had a finding to the last one.
+ * Writes episodes of findings: one row from the first sample that had a finding to the last one.
  *
  *   sample     f f f . f f f f . . . . . . . . .        f found   . not
- *   row        ├─────── one episode ──────┤   └ a gap of GAP_MS later it is over, at the last sample that had the finding
+ *   row        ├─────── one episode ──────┤   └ after a gap of GAP_MS it ends, at the last sample that had the finding
  *
- * A row is written when an episode begins, gets worse and ends, and in between ever more rarely, at the latest every minute: after
- * a crash the end of an open episode is known to the minute. An episode that was open at a stop goes on where the finding is there
- * again within RESUME_MS of the last sample that had it; otherwise it is over, at that sample.
+ * A row is written when an episode begins, gets worse and ends, and in between less and less often, but at least every minute:
+ * after a crash the end of an open episode is known to the minute. An episode that was open at shutdown continues if the finding
+ * is back within RESUME_MS of the last sample that had it; otherwise it ended at that sample.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,12 +16,12 @@
 #include "store/internal.h"
 
 enum {
-    GAP_MS = 30000,         /* without a finding for longer: its episode is over */
-    RESUME_MS = 180000,     /* the same for one from before a restart: the row may be a minute old, and a start takes its time */
-    CONFIRM_MAX_MS = 60000, /* a row is never older than that */
+    GAP_MS = 30000,         /* an episode ends after this long without its finding */
+    RESUME_MS = 180000,     /* the same after a restart: the row may be a minute old, and starting takes time */
+    CONFIRM_MAX_MS = 60000, /* maximum age of an open episode's row */
     CONFIRM_MIN_MS = 1000,
-    HURRIED_GAP_MS = 600000, /* where episodes come and go too often, such a gap does not end one */
-    BEGUN_PER_HOUR = 30,     /* for the host and for each GPU: what comes beyond is not stored */
+    HURRIED_GAP_MS = 600000, /* the gap that ends an episode once too many have begun */
+    BEGUN_PER_HOUR = 30,     /* for the host plus each GPU; further episodes are not stored */
 };
 
 static void read_open(struct db_statement *q, struct open_finding *e)
@@ -44,7 +44,7 @@ static void read_open(struct db_statement *q, struct open_finding *e)
     e->from_before = true;
 }
 
-/* After a start: the episodes that had not ended, so that they go on. */
+/* After a start: loads the open episodes, so that they continue. */
 static int load_open(struct store *s, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -63,7 +63,7 @@ static int load_open(struct store *s, struct error *err)
         *e = (struct open_finding){0};
         read_open(q, e);
         str_copy(code, sizeof code, db_text(q, 4));
-        /* One of a later version, which this one cannot find again, ends as any other. */
+        /* A code of a later version: this one can't find it again, so the episode ends like any other. */
         if (!finding_code_from_name(code, &e->code))
             e->code = FINDING_CODE_COUNT;
         s->open_count++;
@@ -82,7 +82,7 @@ static struct known_gpu *known_of(struct store *s, int index)
     return NULL;
 }
 
-/* Whether the episode is of the process that has its number now. */
+/* Whether the episode is about the process that has this PID now. */
 static bool is_same_process(const struct open_finding *e, const struct process_run *run)
 {
     if (run && e->process_id)
@@ -92,7 +92,7 @@ static bool is_same_process(const struct open_finding *e, const struct process_r
 
 static struct open_finding *find_open(struct store *s, const struct finding *f, int64_t gpu_id)
 {
-    /* Findings come in about the same order, sample after sample. */
+    /* Findings come in about the same order in every sample. */
     for (size_t i = 0; i < s->open_count; i++) {
         size_t at = (s->open_next + i) % s->open_count;
         struct open_finding *e = &s->open_findings[at];
@@ -105,7 +105,7 @@ static struct open_finding *find_open(struct store *s, const struct finding *f, 
     return NULL;
 }
 
-/* Worse is what the headline should be about: more severe, surer, or at the same severity hotter. */
+/* A moment deserves the headline if it is more severe, more certain, or equally severe and hotter. */
 static bool is_worse(const struct open_finding *e, const struct finding *f, int64_t temp_mdegc)
 {
     int64_t confidence = (int64_t)(f->confidence * 1000 + 0.5);
@@ -143,7 +143,7 @@ static void confirm(struct open_finding *e, const struct finding *f, const struc
         e->temp_max_mdegc = reading_ok(MAX_OF(temp, reading_or(e->temp_max_mdegc, temp)));
 }
 
-/* In the order of both statements, from `at`. */
+/* Binds the columns in the order of both statements, from `at` on. */
 static void bind_state(struct db_statement *q, int at, const struct open_finding *e)
 {
     const int64_t numbers[] = {e->worst,    e->now,        e->confidence_permille, e->last_ms,    e->samples,
@@ -210,7 +210,7 @@ static int put_state(struct store *s, struct open_finding *e, bool ended, struct
     return rc;
 }
 
-/* Whether an episode may still begin in this hour: a row each time that a reading wavers around a limit would be no history. */
+/* Whether another episode may begin in this hour: a row for each time that a reading wavers around a limit would be noise. */
 static bool may_begin(struct store *s, int64_t at_ms)
 {
     int64_t hour = bucket_of(LEVEL_HOUR, at_ms);
@@ -249,8 +249,8 @@ static bool is_over(const struct store *s, const struct open_finding *e, const s
     int64_t slow_ms = (int64_t)(snapshot->interval_s * 3 * MS_PER_S), least = e->from_before ? RESUME_MS : GAP_MS;
     if (s->begun_count * 2 > BEGUN_PER_HOUR * (s->gpu_count + 1))
         least = MAX_OF(least, (int64_t)HURRIED_GAP_MS);
-    /* A clock that was set back lies before the last sample, and as far away as after a gap the episode is over, too: it would stay
-     * open until the clock is there again. */
+    /* Also end the episode if the clock was set back by more than the gap: otherwise it would stay open until the clock reaches
+     * that time again. */
     return llabs(at_ms - e->last_ms) > MAX_OF(slow_ms, least) || at_ms < e->first_ms;
 }
 
@@ -275,11 +275,11 @@ int findings_write(struct store *s, const struct snapshot *snapshot, int64_t at_
     if (!v)
         return 0;
     int rc = s->findings_loaded ? 0 : load_open(s, err);
-    if (rc == 0) /* first what is over: what is there now may be a new episode of it */
+    if (rc == 0) /* first end old episodes: a finding may begin a new one */
         rc = end_missing(s, snapshot, at_ms, err);
     for (size_t i = 0; rc == 0 && i < v->count; i++) {
         const struct finding *f = &v->findings[i];
-        if (f->tense == TENSE_WAS) /* its own episode has ended */
+        if (f->tense == TENSE_WAS) /* its episode has ended */
             continue;
         const struct gpu *gpu = f->gpu_index >= 0 ? snapshot_gpu(snapshot, f->gpu_index) : NULL;
         const struct known_gpu *known = gpu ? known_of(s, f->gpu_index) : NULL;
@@ -293,7 +293,7 @@ int findings_write(struct store *s, const struct snapshot *snapshot, int64_t at_
     return rc;
 }
 
-/* The longer an episode lasts, the more rarely its row is touched. */
+/* The longer an episode lasts, the less often its row is updated. */
 static bool is_due(const struct open_finding *e)
 {
     int64_t every_ms = MIN_OF(MAX_OF((e->written_ms - e->first_ms) / 4, (int64_t)CONFIRM_MIN_MS), (int64_t)CONFIRM_MAX_MS);

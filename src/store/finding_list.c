@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Episodes of findings, read back.
+ * Reads episodes of findings.
  */
 
 #include "base/cleanup.h"
@@ -28,7 +28,7 @@ static struct reading mean(struct db_statement *q, int sum)
     return count > 0 ? reading_ok(db_i64(q, sum) / count) : reading_absent(READING_UNREAD);
 }
 
-/* Whether this version knows such a finding. */
+/* Reads a row; false if this version doesn't know its code. */
 static bool read_finding(struct db_statement *q, struct store_finding *f)
 {
     char code[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which GPU of the database a GPU of a snapshot is, over restarts and renumbering, and the facts about it.
+ * Maps a GPU of a snapshot to its row in the database, across restarts and renumbering, and writes its facts.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -8,12 +8,12 @@
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { WHOLE = -1 }; /* a GPU that is not divided into instances */
+enum { WHOLE = -1 }; /* a GPU without instances */
 
 static void identity_text(const struct gpu *gpu, char text[IDENTITY_SIZE])
 {
     if (gpu->id.uuid[0])
-        str_copy(text, IDENTITY_SIZE, str_from(gpu->id.uuid)); /* for every row: no need to format */
+        str_copy(text, IDENTITY_SIZE, str_from(gpu->id.uuid)); /* called for every row: avoid formatting */
     else if (gpu->id.pci_address[0])
         snprintf(text, IDENTITY_SIZE, "pci %s %s", gpu->id.pci_address, gpu->id.name);
     else
@@ -47,7 +47,7 @@ static int find_in_database(struct store *s, const struct gpu *gpu, const char *
 
 static int insert(struct store *s, const struct gpu *gpu, const char *identity, int64_t at_ms, int64_t *ret_id, struct error *err)
 {
-    int rc = schema_lock(s->db, err); /* one new number at a time */
+    int rc = schema_lock(s->db, err); /* allocate one ID at a time */
     struct db_statement *q = rc == 0 ? store_statement(s, ST_GPU_INSERT, err) : NULL;
     if (!q)
         return rc < 0 ? rc : -EIO;
@@ -110,7 +110,7 @@ int put_fact(struct store *s, const struct known_gpu *known, const char *key, co
     return db_put(q, err);
 }
 
-/* After a restart, the values that are there already, so that they are not written again. */
+/* After a restart: loads the stored values, so that they are not written again. */
 static int load_facts(struct store *s, struct known_gpu *known, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -174,7 +174,7 @@ static int write_numbers(struct store *s, const struct gpu *gpu, struct known_gp
     return rc;
 }
 
-/* How large a piece of a divided card is at most; work is placed on one of them. */
+/* The largest instance of a partitioned GPU, which limits what can be placed on it. */
 static int write_instances(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
 {
     char text[24] = "none";
@@ -189,7 +189,7 @@ static int write_instances(struct store *s, const struct gpu *gpu, struct known_
     return put_fact(s, known, FACT_INSTANCES, text, at_ms, err);
 }
 
-/* Whether the card could be read, and whether it was known who is on it. */
+/* Whether the GPU was readable, and whether its processes were known. */
 static int write_states(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
 {
     int rc = 0;
@@ -207,7 +207,7 @@ static int write_facts(struct store *s, const struct gpu *gpu, struct known_gpu 
     int rc = write_numbers(s, gpu, known, at_ms, err);
     if (rc == 0)
         rc = write_states(s, gpu, known, at_ms, err);
-    /* Nearly always the very same bytes as in the sample before. */
+    /* Nearly always identical to the previous sample. */
     if (rc < 0 || memcmp(known->properties, gpu->property, sizeof known->properties) == 0)
         return rc;
     memcpy(known->properties, gpu->property, sizeof known->properties);
@@ -246,7 +246,7 @@ static int learn(struct store *s, const struct gpu *gpu, const char *identity, i
     return 0;
 }
 
-/* Its identity follows from these. */
+/* identity_text() depends only on these. */
 static bool as_shown(const struct known_gpu *known, const struct gpu *gpu)
 {
     return known->index == gpu->index && memcmp(&known->shown, &gpu->id, sizeof gpu->id) == 0;
@@ -262,7 +262,7 @@ static struct known_gpu *find_known(struct store *s, const char *identity)
 
 int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret, struct error *err)
 {
-    /* They come in the same order, sample after sample. */
+    /* GPUs come in the same order in every sample. */
     struct known_gpu *known = &s->gpus[s->gpu_next < s->gpu_count ? s->gpu_next : 0];
     int rc = 0;
     if (s->gpu_count == 0 || !as_shown(known, gpu)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files of the store share. Private to store/.
+ * Declarations that the files of store/ share. Private to store/.
  */
 #pragma once
 
@@ -16,46 +16,45 @@
 #include "store/store_trust.h"
 
 enum {
-    PROCESS_RUNS_MAX = 4096,      /* processes on GPUs at the same time; further ones are not followed */
-    RUN_CHAINS = 1024,            /* by which they are found */
-    ROLLUP_BUCKETS_A_WRITE = 256, /* after a long stop, catching up is spread over several writes */
-    OPEN_FINDINGS_MAX = 4096,     /* the same of findings */
+    PROCESS_RUNS_MAX = 4096,      /* processes on GPUs at the same time; further ones are not tracked */
+    RUN_CHAINS = 1024,            /* hash chains of the runs */
+    ROLLUP_BUCKETS_A_WRITE = 256, /* spreads catching up after a long stop over several writes */
+    OPEN_FINDINGS_MAX = 4096,     /* at the same time */
     SAME_MOMENT_TRIES = 16,
     IDENTITY_SIZE = GPU_UUID_SIZE + GPU_PCI_SIZE + GPU_NAME_SIZE + 16,
 };
 
-/* One row of minutes or hours while it is computed. */
+/* A row of minutes or hours while it is computed. */
 struct bucket_row {
     int64_t samples;
-    struct aggregate columns[SERIES_COLUMNS_MAX]; /* in the schema's order */
+    struct aggregate columns[SERIES_COLUMNS_MAX]; /* in schema order */
 };
 
-/* The current bucket of a GPU or host. When everything in it came through this program, it need not be read back to be summed up.
- */
+/* The current bucket of a GPU or host. If all of its rows came through this process, it can be summed up from memory. */
 struct running_bucket {
     int64_t bucket; /* -1: none */
-    int64_t newest; /* the newest that has anything, here or in the database; -1: not known yet */
-    bool whole;     /* `row` is all there is of the bucket */
+    int64_t newest; /* the newest bucket with rows, here or in the database; -1: unknown yet */
+    bool whole;     /* `row` covers the whole bucket */
     struct bucket_row *row;
 };
 
 struct running {
     struct running_bucket minute;
     struct running_bucket hour;
-    bool marked;         /* the minute is, as pending, in the database; at the latest when the transaction ends */
-    int64_t hour_marked; /* the newest hour that is; -1: none */
-    int64_t hour_minute; /* the last minute that was added to the hour */
-    int64_t last_ms;     /* of the row before */
+    bool marked;         /* the minute has its pending mark in the database, at the latest when the transaction ends */
+    int64_t hour_marked; /* the newest marked hour; -1: none */
+    int64_t hour_minute; /* the last minute added to the hour */
+    int64_t last_ms;     /* time of the previous row */
 };
 
-/* A bucket that has rows below it which are not summed up yet: a row of the table pending. */
+/* A bucket with rows below it that are not summed up yet: a row of the table pending. */
 struct mark {
     enum series series;
     enum level level;
     int64_t subject, bucket;
 };
 
-/* A minute of which less has passed says nothing of power yet: a few seconds are not a mean. */
+/* The minimum length of a minute for its mean power: a few seconds are too short. */
 enum { PASSED_LEAST_MS = 20000 };
 
 struct energy_share {
@@ -63,34 +62,34 @@ struct energy_share {
     enum energy_evidence evidence;
 };
 
-/* A GPU as the database knows it. */
+/* A GPU and its row in the database. */
 struct known_gpu {
     char identity[IDENTITY_SIZE];
     int64_t id;
     int index;
     struct gpu_id shown;                                /* as last written */
-    uint64_t facts_hash[METRIC_COUNT + PROPERTY_COUNT]; /* of the values last written; 0 none yet */
-    struct reading facts[METRIC_COUNT];                 /* as last written, to see changes without making text; side by side */
+    uint64_t facts_hash[METRIC_COUNT + PROPERTY_COUNT]; /* hashes of the values last written; 0: none yet */
+    struct reading facts[METRIC_COUNT];                 /* as last written, to detect changes without formatting; contiguous */
     struct property_text properties[PROPERTY_COUNT];
     struct change_watch watch;
     int state, processes_state; /* as last written; -1: not yet */
-    int64_t largest_instance;   /* as last written; -1: it was not divided */
-    int64_t seen_ms;            /* to be noted at the end of the transaction; 0: it is */
+    int64_t largest_instance;   /* as last written; -1: not partitioned */
+    int64_t seen_ms;            /* to write at the end of the transaction; 0: written */
     struct running running;
     struct energy_meter meter;
     struct energy_share energy;
-    int64_t rest_owed_mj; /* of what it uses at rest, still to be taken off what its work has used */
+    int64_t rest_owed_mj; /* idle energy still to be deducted from the energy of its work */
 };
 
-/* What a process has to its account, in one minute or in all, and is not written yet. Written at the end of each transaction. */
+/* What a process used, in one minute or in total, and is not written yet. Flushed at the end of each transaction. */
 struct run_share {
     int64_t minute, last_ms, samples;
     int64_t memory_max, memory_sum, memory_count, sm_sum, sm_count, energy_mj;
-    struct reading generated, prompt; /* tokens; of a minute alone, as are: */
-    struct reading running, working;  /* requests that it was working on, over its samples; samples with one */
+    struct reading generated, prompt; /* tokens; only for minutes, as are: */
+    struct reading running, working;  /* requests in progress, summed over the samples; samples with at least one */
 };
 
-/* What limited a process in how many samples of a minute, of which some may be written already. */
+/* How many samples of a minute each limit held; some may be written already. */
 struct run_limits {
     int64_t minute;
     uint16_t samples[LIMIT_COUNT];
@@ -101,51 +100,51 @@ struct process_run {
     int64_t gpu_id;
     int32_t pid;
     int64_t start_key;
-    uint16_t next;                    /* of its chain, as run_chains */
-    bool seen;                        /* in the snapshot at hand */
-    bool named, in_job;               /* the name of its container, of its job, is stored */
-    bool with_model;                  /* ..., of its model */
-    struct reading generated, prompt; /* tokens that its server has counted so far */
-    struct run_share share;           /* of the minute */
-    struct run_share whole;           /* of those before it in this transaction */
+    uint16_t next;                    /* next in its chain, as in run_chains */
+    bool seen;                        /* in the current snapshot */
+    bool named, in_job;               /* the names of its container and its job are stored */
+    bool with_model;                  /* and that of its model */
+    struct reading generated, prompt; /* token counters of its server so far */
+    struct run_share share;           /* the current minute */
+    struct run_share whole;           /* previous minutes of this transaction */
     struct run_limits limits;
 };
 
-/* A finding that is there, or was a moment ago, and its row; finding_episodes.c. */
+/* A present or just vanished finding, and its row; finding_episodes.c. */
 struct open_finding {
     int64_t id;
-    int64_t gpu_id;     /* 0: of the host */
-    int64_t process_id; /* 0: of no process, or of one that is not stored */
+    int64_t gpu_id;     /* 0: about the host */
+    int64_t process_id; /* 0: about no process, or one that is not stored */
     int32_t pid;
-    int64_t start_key; /* of the process, where it is stored */
+    int64_t start_key; /* of the process, if stored */
     enum finding_code code;
     enum severity worst, now;
-    int64_t confidence_permille;                     /* when it was worst */
-    int64_t first_ms, last_ms, worst_ms, written_ms; /* samples that had it; the last one that its row knows of */
+    int64_t confidence_permille;                     /* at its worst */
+    int64_t first_ms, last_ms, worst_ms, written_ms; /* samples that had it; written_ms: the last one in its row */
     int64_t samples, util_sum, util_count, power_sum, power_count;
     struct reading temp_max_mdegc;
-    bool from_before;                     /* read from the database, and not seen again yet */
-    bool changed;                         /* the severity of now is not in the row yet */
-    char headline[FINDING_HEADLINE_SIZE]; /* to be written; "": nothing new */
+    bool from_before;                     /* loaded from the database, and not seen since */
+    bool changed;                         /* the present severity is not in the row yet */
+    char headline[FINDING_HEADLINE_SIZE]; /* to write; "": nothing new */
 };
 
-/* What this host knows of the time, and what the database keeps; retention.c. */
+/* The host's view of the time, and what the database keeps; retention.c. */
 struct retention {
-    int64_t host_id; /* whose it is; 0: nothing was read yet */
+    int64_t host_id; /* the owner; 0: nothing loaded yet */
     struct clock_trust trust;
     struct mono stepped, saved, asked, rest_until;
     int64_t wall_ms;          /* at the last step */
-    int64_t own_ms;           /* what time it is by this host alone */
-    int64_t newest_ms;        /* in the database before this program wrote to it; 0: nothing */
-    int64_t now_ms;           /* by which rows are old: after retention_ask, as the rest of these */
-    struct store_limits keep; /* the widest of what the hosts want */
-    bool unknown;             /* what some host wants is not known yet: nothing goes by its age */
-    bool due;                 /* at once: the limits changed */
-    int64_t cleaned_ms;       /* everything was, at that time of its own */
+    int64_t own_ms;           /* the time according to this host alone */
+    int64_t newest_ms;        /* newest row in the database before this process wrote any; 0: none */
+    int64_t now_ms;           /* the time that decides which rows are old; set, like the rest, by retention_ask */
+    struct store_limits keep; /* the longest that any host wants */
+    bool unknown;             /* some host has not stated its limits yet: delete nothing by age */
+    bool due;                 /* clean at once: the limits changed */
+    int64_t cleaned_ms;       /* own_ms at the last complete cleanup */
     int64_t healed_ms;
 };
 
-/* Statements that are prepared once. Those with the series' columns are made again when columns come. */
+/* Statements that are prepared once. Those with the series' columns are prepared again when columns are added. */
 enum statement {
     ST_GPU_FIND,
     ST_GPU_ADOPT,
@@ -173,7 +172,7 @@ enum statement {
     ST_PROCESS_MINUTE,
     ST_ENERGY,
     ST_HOURS_MARKS,
-    /* Of process_hours.c, which makes their text; in the order in which they sum up an hour. */
+    /* Those of process_hours.c, which builds their text; in the order in which they sum up an hour. */
     ST_HOUR_FORGET_PROCESSES,
     ST_HOUR_FORGET_ENERGY,
     ST_HOUR_PROCESSES,
@@ -186,118 +185,118 @@ struct store {
     struct db *db;
     struct schema schema;
     struct store_limits limits;
-    char host_name[HOST_NAME_SIZE]; /* "" until the first snapshot, when the options do not say */
+    char host_name[HOST_NAME_SIZE]; /* "" until the first snapshot, unless the options name the host */
     bool host_given;
-    int64_t host_id;             /* 0: not known yet */
-    struct running host_running; /* of the host's own series */
+    int64_t host_id;             /* 0: unknown yet */
+    struct running host_running; /* for the host's own series */
     struct known_gpu *gpus;
-    size_t gpu_count, gpu_next; /* next: where the next GPU of a sample probably is */
+    size_t gpu_count, gpu_next; /* gpu_next: the probable position of the next GPU of a sample */
     struct process_run *runs;
     size_t run_count;
-    uint16_t run_chains[RUN_CHAINS]; /* the first run of each, counted from 1; 0: it is empty */
+    uint16_t run_chains[RUN_CHAINS]; /* first run of each chain, counted from 1; 0: empty */
     bool runs_loaded;
-    struct process_run *here[GPU_PROCESSES_MAX]; /* of the processes of the GPU at hand, in their order; NULL: it is not followed */
+    struct process_run *here[GPU_PROCESSES_MAX]; /* runs of the current GPU's processes, in their order; NULL: not tracked */
     struct open_finding *open_findings;
-    size_t open_count, open_next; /* next: as of the processes */
+    size_t open_count, open_next; /* open_next: like gpu_next */
     bool findings_loaded;
-    int64_t begun_hour; /* in which so many episodes began */
+    int64_t begun_hour; /* the hour in which begun_count episodes began */
     size_t begun_count;
     enum source_state source_states[SOURCES_MAX];
     char source_names[SOURCES_MAX][SOURCE_NAME_SIZE];
     size_t source_count;
-    int64_t horizon_ms[SERIES_COUNT][LEVEL_COUNT]; /* what is older was cleaned up */
+    int64_t horizon_ms[SERIES_COUNT][LEVEL_COUNT]; /* older rows were cleaned up */
     struct retention retention;
     uint64_t rejected;
-    int64_t last_moment_ms;             /* of the snapshot written last */
-    int64_t marked_hour;                /* the newest that hours_mark has marked; */
-    int64_t hours_looked;               /* the minute in which hours_rollup ran last, */
-    int64_t hours_done;                 /* and the hour before which it left nothing; 0: not known */
-    int64_t seen_minute;                /* in which the host and its GPUs were last noted as seen */
-    int64_t seen_ms;                    /* of the host: as that of a GPU */
-    int64_t rolled_bucket;              /* the minute in which rollup_pending ran last */
-    bool rollup_left;                   /* and did not come to the end */
-    int64_t marks_hour;                 /* in which it last read the marks; 0: there may be others than of the running minutes */
-    int64_t partition_ms[PARTED_COUNT]; /* the period whose part is known to be there; PostgreSQL only */
-    char (*parts)[PART_NAME_SIZE];      /* of minutes and hours, by name: those that readers may read by themselves */
+    int64_t last_moment_ms; /* of the last written snapshot */
+    int64_t marked_hour;    /* the newest hour that hours_mark has marked */
+    int64_t hours_checked;  /* the minute in which hours_rollup last ran, */
+    int64_t hours_done;     /* and the hour before which it left nothing pending; 0: unknown */
+    int64_t seen_minute;    /* when last_seen of the host and its GPUs was last updated */
+    int64_t seen_ms;        /* of the host; like seen_ms of a GPU */
+    int64_t rolled_bucket;  /* the minute in which rollup_pending last ran */
+    bool rollup_left;       /* and left some marks for the next write */
+    int64_t marks_hour;     /* the hour in which it last read the marks; 0: there may be more than those of the running minutes */
+    int64_t partition_ms[PARTED_COUNT]; /* the period whose partition is known to exist; PostgreSQL only */
+    char (*parts)[PART_NAME_SIZE];      /* partitions of minutes and hours that readers may query by name */
     size_t part_count, part_capacity;
-    bool over_size; /* being cleaned because the file was too large */
+    bool over_size; /* cleaning because the file was too large */
     struct db_statement *statements[ST_COUNT];
     struct db_statement *insert_sample[SERIES_COUNT];
-    struct reading bound[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* the row written last, which it has bound: */
-    size_t bound_count[SERIES_COUNT];                       /* that many columns */
+    struct reading bound[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* the last written row, whose values the insert still has bound, */
+    size_t bound_count[SERIES_COUNT];                       /* in that many columns */
     struct db_statement *read_raw[SERIES_COUNT], *find_raw[SERIES_COUNT];
     struct db_statement *read_buckets[SERIES_COUNT][LEVEL_COUNT], *insert_bucket[SERIES_COUNT][LEVEL_COUNT],
         *delete_bucket[SERIES_COUNT][LEVEL_COUNT];
-    int64_t delete_period_ms[SERIES_COUNT][LEVEL_COUNT]; /* of the part that it is about */
+    int64_t delete_period_ms[SERIES_COUNT][LEVEL_COUNT]; /* period of its partition */
     unsigned prepared_generation;
     const struct env *env;
     char *url;       /* to open it again; may be NULL */
     char path[512];  /* of an SQLite file */
-    uint64_t device; /* and which one it was when it was opened; */
-    uint64_t inode;  /* 0: not known */
+    uint64_t device; /* identity of that file when it was opened; */
+    uint64_t inode;  /* 0: unknown */
     int64_t file_bytes;
 };
 
-/* A prepared statement of the table in statements.c; NULL and err on failure. */
+/* A prepared statement of statements.c; NULL and err on failure. */
 struct db_statement *store_statement(struct store *s, enum statement which, struct error *err);
-/* Drops what depends on the columns. */
+/* Drops the statements that depend on the columns. */
 void store_forget_columns(struct store *s);
-/* Those of minutes and hours, each of which may take 200 KB, and those that did not run since the last time. */
+/* Drops the statements of minutes and hours, which may take 200 KB each, and those that did not run since the last call. */
 void store_drop_idle(struct store *s);
 
 int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret, struct error *err);
 int process_runs_write(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, struct known_gpu *known,
                        struct error *err);
-/* What the GPU's own counter went on by before this program wrote anything. To be called with its first reading. */
+/* Books the energy that the GPU's own counter added before this process wrote anything. Call it with the first reading. */
 int missed_energy_book(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, const struct known_gpu *known,
                        struct error *err);
-/* ... and by while it was not watched: a pause, a suspend, a driver that did not answer. */
+/* Books what the counter added while the GPU wasn't watched: a pause, a suspend, a driver that didn't answer. */
 int missed_energy_spread(struct store *s, const struct gpu *gpu, int64_t gpu_id, const struct energy_used *used, struct error *err);
 int process_runs_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err);
 int process_runs_flush(struct store *s, struct error *err);
 void process_runs_forget(struct store *s);
-/* The run of the process that a finding is about; NULL: none, or none is stored. While a number goes from one process to the next,
- * both have a run: the one in the snapshot at hand is meant. gpu_id 0: on any GPU. */
+/* The run of the process that a finding is about; NULL: none, or not stored. While the kernel reuses a PID, both processes have
+ * a run: prefers the one in the current snapshot. gpu_id 0: on any GPU. */
 const struct process_run *process_runs_about(const struct store *s, int64_t gpu_id, int32_t pid);
-/* The hour of this minute is to be summed up; and those that are over are. */
+/* hours_mark marks the hour of a minute as pending; hours_rollup sums up the marked hours that are over. */
 int hours_mark(struct store *s, int64_t minute, struct error *err);
 int hours_rollup(struct store *s, int64_t now_ms, struct error *err);
-/* days.c. Before hours change; an hour's energy of a host, that it has, is added to its day or taken away from it; the first day
- * from which on all are there; one more that is missing, 1: there may be more. */
+/* days.c. days_begin: call before changing hours. days_add_hour adds the stored energy of a host's hour to its day or subtracts
+ * it. days_from: the first day from which all days are complete. days_fill adds a missing day; 1: there may be more. */
 int days_begin(struct store *s, struct error *err);
 int days_add_hour(struct store *s, int64_t host, int64_t hour, bool take_away, struct error *err);
 int days_from(struct store *s, int64_t *ret, struct error *err);
 int days_fill(struct store *s, struct error *err);
 struct hour_segments;
 struct buf;
-/* "(SELECT minute, process_id, samples, memory_max_bytes, ... )": rows as of process_minutes, those of hours at their first.
- * `host`: the parameter with the name of the host whose processes are meant, as "$2"; NULL: all. A hint: the caller's statement
- * joins the host. `with_limits`: and `limits`, for store_next_limit. */
+/* Writes "(SELECT minute, process_id, samples, memory_max_bytes, ... )": rows like those of process_minutes; an hour counts as
+ * its first minute. `host`: the parameter with the name of the host, such as "$2"; NULL: all hosts. It is a hint for the
+ * planner: the caller's statement must join the host. `with_limits` adds the column `limits`, for store_next_limit. */
 int store_process_rows(struct store *s, const struct hour_segments *segments, const char *host, bool with_limits, struct buf *sql,
                        struct error *err);
 int rollup_pending(struct store *s, int64_t now_ms, struct error *err);
-/* A row that came after its bucket was summed up and its neighbors were deleted. */
+/* Adds a row whose bucket was summed up, and whose neighbors were deleted, before it arrived. */
 int rollup_add_late(struct store *s, enum series series, const struct reading *one, int64_t subject_id, int64_t at_ms,
                     struct error *err);
-/* Sums up what is still marked before `bucket`, of all hosts. 1: some, and there may be more. */
+/* Sums up the buckets of all hosts that are still marked before `bucket`. 1: it did some, and there may be more. */
 int rollup_overdue(struct store *s, enum series series, enum level level, int64_t bucket, struct error *err);
 void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret);
 /* running.c */
 void running_init(struct running *r);
 void running_done(struct running *r);
-struct running *running_of(struct store *s, enum series series, int64_t subject); /* NULL: nothing of it came yet */
+struct running *running_of(struct store *s, enum series series, int64_t subject); /* NULL: no row of it yet */
 int running_add(struct store *s, enum series series, const struct reading *row, int64_t subject_id, int64_t at_ms,
                 struct error *err);
 void bucket_add_row(const struct store *s, enum series series, const struct reading *row, struct bucket_row *to);
-/* Whether a row of that moment might be there already. */
+/* Whether a row of that moment may exist already. */
 bool running_may_collide(struct store *s, enum series series, int64_t subject_id, int64_t at_ms);
-/* A minute that was summed up goes into its hour, once. */
+/* Adds a summed-up minute to its hour, once. */
 void running_add_to_hour(struct store *s, enum series series, struct running *r, int64_t minute, const struct bucket_row *row);
-/* The bucket runs no longer: what comes to it later must be summed up with what is stored. Whether `row` is all there is of it. */
+/* Ends a running bucket: later rows must be summed up with the stored ones. Returns whether `row` covers the whole bucket. */
 bool running_take(struct running *r, const struct mark *m, struct bucket_row *row);
-/* A row went into the database and not through memory. */
+/* Notes that a row was written to the database without going through memory. */
 void running_pass_by(struct running *r, const struct mark *m);
-/* Marks the running minutes that are not yet: before a transaction ends. */
+/* Marks the running minutes that have no mark yet; call it before a transaction ends. */
 int running_mark(struct store *s, struct error *err);
 int running_mark_bucket(struct store *s, const struct mark *m, struct error *err);
 int running_mark_hour(struct store *s, enum series series, int64_t subject, int64_t hour, struct running *r, struct error *err);
@@ -307,45 +306,46 @@ struct buf;
 struct store_span;
 void store_which_runs(enum db_kind kind, const struct store_span *span, int first, struct buf *sql);
 void store_bind_runs(struct db_statement *q, const struct store_span *span, int first);
-/* PostgreSQL: the part of that moment is there. */
+/* PostgreSQL: makes sure that the partition of that moment exists. */
 int partition_ready(struct store *s, enum parted which, int64_t at_ms, struct error *err);
-/* Those of all tables, and of the time to come. */
+/* Makes sure of the partitions of all tables, including those of the near future. */
 int partition_all_ready(struct store *s, int64_t at_ms, struct error *err);
-/* Which parts there are has to be asked again. */
+/* Forgets which partitions exist, so that they are queried again. */
 void partition_forget(struct store *s);
-/* The oldest part, when all of it is before the period of the cut: its name, or "". */
+/* The oldest partition, if it ends before the period of the cut: its name, or "". */
 int partition_oldest(struct store *s, enum parted which, int64_t cut_ms, char name[PART_NAME_SIZE], struct error *err);
 int partition_drop(struct store *s, const char *name, struct error *err);
-/* For readers: which parts of samples, minutes and hours there are. */
+/* For readers: loads which partitions of samples, minutes and hours exist. */
 int partition_load(struct store *s, struct error *err);
-/* Whether a statement failed for asking a part by its name: it was dropped a moment ago, or a role that may read the table may not
- * read its parts. Then none is known any more, and the same can be asked of the table itself. */
+/* Whether a statement failed because it named a partition: it was just dropped, or the role may read the table but not its
+ * partitions. Then it forgets all partitions, and the caller can query the table itself. */
 bool partition_lost(struct store *s, int rc);
-/* Whether the part that rows are in from that moment on is known, and its name; until when that holds, at most *to_ms. Of what is
- * in no known part, the table itself is to be asked. */
+/* Finds the known partition with the rows from from_ms on: its name, and where it ends, at most *to_ms. For rows in no known
+ * partition, query the table itself. */
 bool partition_find(const struct store *s, enum parted which, int64_t from_ms, int64_t *to_ms, char name[PART_NAME_SIZE]);
-/* The newest parts that are known, the newest first: those of weeks to come, this one, and the one before. */
+/* The newest known partitions, newest first: future weeks, this one, and the one before. */
 enum { PARTS_RECENT = 3 };
 size_t partition_newest(const struct store *s, enum parted which, const char *names[PARTS_RECENT]);
-/* samples.c: a row of a GPU or host, with the columns that it needs. */
+/* samples.c: writes the row of a GPU or host, and adds missing columns. */
 int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err);
-/* finding_episodes.c: the findings of a snapshot; and, once in a transaction, what its rows do not know yet. */
+/* finding_episodes.c: findings_write takes the findings of a snapshot; findings_flush, called once per transaction, updates
+ * their rows. */
 int findings_write(struct store *s, const struct snapshot *snapshot, int64_t at_ms, struct error *err);
 int findings_flush(struct store *s, struct error *err);
 /* events.c */
 int put_event(struct store *s, const struct store_event *e, struct error *err);
 int put_fact(struct store *s, const struct known_gpu *known, const char *key, const char *value, int64_t at_ms, struct error *err);
-/* What is other than the history knows it becomes an event, with before and after. */
+/* Writes an event, with before and after, for each value that differs from the history. */
 int write_changes(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err);
 int write_snapshot_events(struct store *s, const struct snapshot *snapshot, struct error *err);
 int write_source_changes(struct store *s, const struct snapshot *snapshot, struct error *err);
 int set_horizon(struct store *s, enum series series, enum level level, int64_t ms, struct error *err);
-/* What this host knows of the time, in a transaction. 1: rows may be judged by it, 0: not yet. */
+/* Updates the host's view of the time, in a transaction. 1: it may decide which rows are old, 0: not yet. */
 int retention_step(struct store *s, struct wall now, struct mono seen, struct error *err);
-/* What all hosts know of the time and want kept: for a host that is about to clean up. */
+/* Reads the times and limits of all hosts: for a host that is about to clean up. */
 int retention_ask(struct store *s, struct error *err);
-/* Nothing is to be done for the moment, which a server need not be asked. */
+/* Nothing to do at the moment, known without asking a server. */
 bool retention_rests(const struct store *s, struct mono seen);
-/* What is newest before anything is written. */
+/* Finds the newest row before any is written. */
 int retention_open(struct store *s, struct error *err);
 int load_horizons(struct store *s, struct error *err);

@@ -61,7 +61,7 @@ static void read_run(struct db_statement *q, struct store_process_run *run)
     copy_column(q, 25, p->job, sizeof p->job);
     copy_column(q, 26, p->title, sizeof p->title);
     run->simulated = db_i64(q, 27) != 0;
-    if (!p->title[0]) /* of a history that did not keep it, or its name says it */
+    if (!p->title[0]) /* an older history doesn't store the title, or the name implies it */
         process_find_title(p);
     p->mem_bytes = run->memory_mean_bytes;
     p->util_permille = run->sm_mean_permille;
@@ -79,18 +79,18 @@ static const char run_columns[] =
     "SELECT p.id, p.gpu_id, g.gpu_index, p.pid, p.start_key, p.started_at_ms, p.name, p.user_name, p.command,"
     " p.container, p.model, p.type, p.first_seen_ms, p.last_seen_ms, p.ended";
 
-/* A process with a minute in the time was there around it, even if the clock was set by hours in between: a server finds the few by
- * the index of their GPU. */
+/* A process with a minute in the range ran close to it, even if the clock was set by hours in between: this lets a server find
+ * those few by the index of their GPU. */
 static void write_around(const struct store_span *span, struct buf *sql)
 {
     buf_printf(sql, " AND p.last_seen_ms >= %lld AND p.first_seen_ms < %lld", (long long)(span->since_ms - DAY_MS),
                (long long)(span->until_ms + DAY_MS));
 }
 
-/* Conditions on p (processes), g (gpus) and h (hosts); texts are parameters from `first` on. */
+/* Writes conditions on p (processes), g (gpus) and h (hosts); texts are parameters from `first` on. */
 void store_which_runs(enum db_kind kind, const struct store_span *span, int first, struct buf *sql)
 {
-    /* Within a time, its rows are few and those of a GPU are many: their index is left alone in a file. */
+    /* In a file, rows within a time range are few and those of a GPU are many: "+" keeps SQLite from using the GPU's index. */
     bool by_time = span->within && kind == DB_SQLITE;
     if (span->gpu_id)
         buf_printf(sql, " AND %s = %lld", by_time ? "+p.gpu_id" : "p.gpu_id", (long long)span->gpu_id);
@@ -120,7 +120,8 @@ static int within(struct store *s, const struct store_span *span, struct buf *sq
     int rc = store_hour_segments(s, span->since_ms / MINUTE_MS, (span->until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH,
                                  &segments, err);
     if (rc == 0)
-        rc = store_process_rows(s, &segments, span->host ? "$3" : NULL, span->limits, sql, err); /* the first of store_which_runs */
+        rc = store_process_rows(s, &segments, span->host ? "$3" : NULL, span->limits, sql,
+                                err); /* $3: the first parameter of store_which_runs */
     return rc;
 }
 
@@ -173,8 +174,9 @@ int store_process_runs(struct store *s, const struct store_span *span, store_pro
     return rc < 0 ? rc : 0;
 }
 
-/* Episodes of findings are among the events, from their table: a fact is stored once. What happened at the same millisecond has an
- * order, too, so that a page begins where the one before ended: PLACES for each millisecond, and the number of the row within. */
+/* Episodes of findings appear among the events, read from their own table: each fact is stored once. Events of the same
+ * millisecond need an order, too, so that a page begins where the previous one ended: the cursor has PLACES per millisecond, and
+ * the row's ID selects among them. */
 enum { PLACES = 1 << 20 };
 
 static const char events_query[] =

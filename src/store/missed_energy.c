@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Energy that a GPU used while nothing was written or read: its own counter went on. Booked to the GPU and to no process, since it
- * is not known who was there.
+ * Energy that a GPU used while nothing was read or written: its own counter kept counting. It is booked to the GPU and to no
+ * process, since nothing recorded which processes ran.
  *
- * Over a restart only with both readings of the same counter: written since this boot, not gone back in between (a driver that is
- * loaded anew starts at 0), and no more than the GPU could have drawn in that time. A counter that was reset and has already passed
- * the old reading again would book too little, never too much.
+ * Across a restart, both readings must come from the same counter: stored since this boot, not decreased (a reloaded driver starts
+ * at 0), and differing by no more than the GPU could have drawn in that time. A counter that was reset and has already passed the
+ * old reading again would book too little, never too much.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,12 +16,12 @@
 enum { LOOK_BACK_MS = 7 * DAY_MS, GAP_MS = 60000 };
 
 struct last_reading {
-    int64_t at_ms, counter_mj; /* at_ms 0: there is none */
-    int64_t booked_mj;         /* from power readings, since the counter was read */
+    int64_t at_ms, counter_mj; /* at_ms 0: none */
+    int64_t booked_mj;         /* from power readings since the counter was read */
 };
 
-/* The newest row with a counter, and how much was already booked behind the moment in which that counter was read: it is read
- * every 30 s and stands in the rows in between. */
+/* The newest row with a counter value, and the energy booked since that value was read: the counter is read every 30 s, and the
+ * rows in between repeat it. */
 static int find_last(struct store *s, int64_t gpu_id, int64_t before_ms, struct last_reading *ret, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -68,7 +68,7 @@ static int book(struct store *s, int64_t gpu_id, int64_t minute, int64_t energy_
     return rc < 0 ? rc : hours_mark(s, minute, err);
 }
 
-/* Evenly over the time in which it was used: to each minute what belongs to it; when it was more than a day, by hours. */
+/* Spreads the energy evenly over the time in which it was used: by minutes, or by hours if it was more than a day. */
 static int spread(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t until_ms, int64_t energy_mj, struct error *err)
 {
     int64_t step_ms = until_ms - since_ms > DAY_MS ? HOUR_MS : MINUTE_MS, given_mj = 0;
@@ -87,7 +87,7 @@ static bool could_be(const struct gpu *gpu, int64_t energy_mj, int64_t ms)
 {
     int64_t most_mw;
     if (!reading_get(gpu->power_limit_max_mw, &most_mw) && !reading_get(gpu->power_limit_mw, &most_mw))
-        most_mw = 2000000; /* no card draws more */
+        most_mw = 2000000; /* no GPU draws more */
     return (double)energy_mj <= 1.1 * (double)most_mw * (double)ms / MS_PER_S;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The parts of a server's tables (schema/parts.h) as time goes on: made before they are needed, found when they are old, dropped.
+ * The lifecycle of a server's partitions (schema/schema_parts.h): created before they are needed, found when they are old,
+ * dropped.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include "base/units.h"
 #include "store/internal.h"
 
-/* The periods to come are made ahead of time, as far as that is possible now. */
+/* Creates the partitions of the next periods ahead of time, as far as possible now. */
 static int make_ahead(struct store *s, enum parted which, int64_t period_ms, struct error *err)
 {
     const struct parted_table *t = &parted_tables[which];
@@ -89,8 +90,8 @@ int partition_load(struct store *s, struct error *err)
     s->part_count = 0;
     if (s->db->ops->kind != DB_POSTGRES)
         return 0;
-    /* A role that may read a table need not be allowed to read its parts by their names. The newest speaks for all: looking at each
-     * takes longer than most questions. */
+    /* A role that may read a table need not be allowed to read its partitions by name. Check the newest one only: checking each
+     * takes longer than most queries. */
     int rc = db_prepare(s->db,
                         "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = "
                         "i.inhparent AND p.relnamespace = c.relnamespace WHERE p.oid IN (SELECT to_regclass(t) FROM unnest(ARRAY["

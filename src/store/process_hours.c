@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Minutes of processes and of energy, summed up to hours, so that a year is read in a moment. As with samples, an hour into which a
- * minute came is marked pending in the same transaction, and is computed anew from all of its minutes when it is over; a query
- * reads what is pending from the minutes.
+ * Minutes of processes and of energy, summed up to hours: makes reading a year fast. As with samples, writing a minute marks its
+ * hour pending in the same transaction, and the hour is recomputed from all of its minutes when it is over; queries read pending
+ * hours from the minutes.
  *
- * In which minutes of the hour a process was there, computed, or only held memory is kept as a bit for each minute: so two
- * processes of one user count once where they ran side by side, and twice where they followed each other.
+ * For each process, one bit per minute records in which minutes of the hour it ran, computed, or only held memory: so two
+ * processes of one user count once where they ran side by side, and twice where they ran one after the other.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,11 +18,11 @@
 #include "store/query.h"
 
 enum {
-    MARKED_SERIES = 2, /* in `pending`, beside those of GPUs and hosts */
+    MARKED_SERIES = 2, /* in `pending`, beside the series of GPUs and hosts */
     MINUTES_AN_HOUR = 60,
     SETTLED_MS = 2 * MINUTE_MS, /* by then the last minute is summed up, too */
     HOURS_A_WRITE = 64,
-    OTHERS_AFTER_HOURS = 24, /* an hour that its own host has not summed up by then, any host does */
+    OTHERS_AFTER_HOURS = 24, /* an hour that its own host has not summed up by then is left to any host */
     PENDING_MAX = 200000,
     SQL_MAX = 1 << 14,
 };
@@ -30,7 +30,7 @@ enum {
 int hours_mark(struct store *s, int64_t minute, struct error *err)
 {
     int64_t hour = minute / MINUTES_AN_HOUR;
-    /* Behind the horizon an hour stands for minutes that are gone: computed anew, it would lose them. */
+    /* Behind the horizon the minutes are deleted: recomputing the hour would lose them. */
     if (hour == s->marked_hour || hour * HOUR_MS < s->horizon_ms[SERIES_GPU][LEVEL_MINUTE])
         return 0;
     struct db_statement *q = store_statement(s, ST_PENDING, err);
@@ -48,14 +48,14 @@ int hours_mark(struct store *s, int64_t minute, struct error *err)
     return rc;
 }
 
-/* The statements that sum up an hour. What they join is looked up from the rows of that hour, in the order of CROSS JOIN, which
- * SQLite keeps; left to itself, it walks all processes, or all minutes, that are stored.
+/* The statements that sum up an hour. CROSS JOIN fixes SQLite's join order, so that it starts from the rows of that hour;
+ * otherwise it would scan all stored processes or minutes.
  *
- * A minute is watched from the first moment at which the GPU was seen. */
+ * A GPU's first minute is watched from the moment at which the GPU was first seen. */
 #define WATCHED_MS(minute) "CASE WHEN g.first_seen_ms / 60000 = " minute " THEN 60000 - g.first_seen_ms % 60000 ELSE 60000 END"
 
-/* What a process did is its own share where that is known, else the card's load. A minute in which it
- * was there for a part only is named with its samples and those of the card. */
+/* A process's activity is its own share if known, else the GPU's load. A minute in which it ran only partly is listed with its
+ * samples and those of the GPU. */
 static const char processes_sql[] =
     "INSERT INTO process_hours (hour, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, "
     "sm_count, energy_mj, present_minutes, busy_minutes, held_minutes, byte_minutes, idle_byte_minutes, partial_minutes, limits, "
@@ -83,7 +83,7 @@ static const char processes_sql[] =
                     "WHERE m.minute >= {hour} * 60 AND m.minute < ({hour} + 1) * 60 AND p.id = m.process_id AND g.id = p.gpu_id "
                     "AND g.host_id = {host}) AS t GROUP BY process_id";
 
-/* Beside the energy, how long the card was watched, was busy, and idled: an hour may have minutes of which nothing was stored. */
+/* Beside the energy, how long the GPU was watched, busy and idle: an hour may contain minutes that were not recorded. */
 static const char energy_sql[] =
     "INSERT INTO energy_hours (hour, gpu_id, energy_mj, attributed_mj, counter_mj, watched_ms, busy_ms, idle_ms, idle_mj, "
     "util_sum_permille, util_minutes) "
@@ -117,7 +117,7 @@ static const char *const hour_sql[ST_COUNT] = {
     [ST_HOUR_DONE] = hour_done_sql,
 };
 
-/* What {names} in a statement stand for: formats that count their arguments are not known everywhere. */
+/* Values for the {names} in a statement: not every C library supports numbered printf arguments. */
 struct sql_word {
     const char *name, *text;
 };
@@ -134,8 +134,8 @@ static void fill(const char *sql, const struct sql_word *words, size_t count, st
     }
 }
 
-/* In a file it stays prepared; a server plans it anew, for the very parts that have the hour. Numbers of parameters are in the
- * order of their first use: {hour} comes before {host}. */
+/* A file keeps the statement prepared; a server plans it anew, for the partitions with that hour. Parameters are numbered by
+ * first use: {hour} comes before {host}. */
 static int put_hour(struct store *s, enum statement which, int64_t host, int64_t hour, struct error *err)
 {
     const bool server = s->db->ops->kind == DB_POSTGRES;
@@ -171,7 +171,7 @@ static int put_hour(struct store *s, enum statement which, int64_t host, int64_t
 static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err)
 {
     if (hour == s->marked_hour)
-        s->marked_hour = 0; /* what comes into it from now on marks it again */
+        s->marked_hour = 0; /* later minutes mark it again */
     int rc = partition_ready(s, PARTED_PROCESS_HOURS, hour * HOUR_MS, err);
     if (rc == 0)
         rc = partition_ready(s, PARTED_ENERGY_HOURS, hour * HOUR_MS, err);
@@ -188,7 +188,7 @@ int hours_rollup(struct store *s, int64_t now_ms, struct error *err)
 {
     int64_t marks[HOURS_A_WRITE][2], minute = now_ms / MINUTE_MS, hour = (now_ms - SETTLED_MS) / HOUR_MS;
     size_t count = 0;
-    if (s->hours_looked == minute || s->hours_done == hour)
+    if (s->hours_checked == minute || s->hours_done == hour)
         return 0;
     struct db_statement *q = store_statement(s, ST_HOURS_MARKS, err);
     if (!q)
@@ -207,13 +207,13 @@ int hours_rollup(struct store *s, int64_t now_ms, struct error *err)
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = sum_up(s, marks[i][0], marks[i][1], err);
     if (rc == 0) {
-        s->hours_looked = minute;
+        s->hours_checked = minute;
         s->hours_done = count < HOURS_A_WRITE ? hour : 0;
     }
     return rc;
 }
 
-/* ---- for those who ask ---- */
+/* ---- for queries ---- */
 
 static void add_segment(struct hour_segments *ret, int64_t from, int64_t to, bool hours)
 {
@@ -233,8 +233,8 @@ static int64_t next_hour(int64_t minute)
     return (minute + MINUTES_AN_HOUR - 1) / MINUTES_AN_HOUR;
 }
 
-/* Where minutes are gone, there are hours only: those that begin in the time, so that two times that follow each other share none.
- * Returns from where on minutes are there. */
+/* Where minutes are deleted, only hours remain: take those that begin in the range, so that adjacent ranges share none. Returns
+ * the first minute that still exists. */
 static int64_t add_hours_alone(const struct store *s, int64_t from, int64_t to, struct hour_segments *ret)
 {
     int64_t gone = MIN_OF(to, next_hour(store_horizon(s, SERIES_GPU, LEVEL_MINUTE) / MINUTE_MS) * MINUTES_AN_HOUR);
@@ -274,7 +274,7 @@ int store_hour_segments(struct store *s, int64_t from, int64_t to, int64_t worth
     }
     add_segment(ret, done, last * MINUTES_AN_HOUR, true);
     add_segment(ret, last * MINUTES_AN_HOUR, to, false);
-    if (rc == 0 && ret->full) { /* too much is pending here and there */
+    if (rc == 0 && ret->full) { /* pending hours split it into too many segments */
         *ret = alone;
         add_segment(ret, from, to, false);
     }
@@ -292,7 +292,8 @@ int store_process_rows(struct store *s, const struct hour_segments *segments, co
                  : 0;
     if (rc < 0)
         return rc;
-    /* Within each, or a server would read the rows of all hosts first. Of the only one it would look at each row twice. */
+    /* Filter inside each subquery, or a server would first read the rows of all hosts. With a single host the filter would only
+     * double the work. */
     const bool narrow = hosts > 1;
     const char *filter = narrow ? of_host : "", *name = narrow ? host : "", *end = narrow ? ")" : "";
     static const char rest[] = "process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, sm_count, "
@@ -349,7 +350,7 @@ static void take_energy(const struct energy_of *of, struct db_statement *q)
     }
 }
 
-/* Their sums, from hours or minutes. */
+/* Adds the sums of a segment, from hours or minutes. */
 static int add_energy(struct store *s, const struct hour_segment *g, const struct energy_of *of, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;

@@ -204,7 +204,7 @@ static void writer_forget(struct store *s)
     forget_findings(s);
     s->source_count = 0;
     s->rolled_bucket = s->marks_hour = 0;
-    s->marked_hour = s->hours_looked = s->hours_done = 0;
+    s->marked_hour = s->hours_checked = s->hours_done = 0;
     s->seen_minute = s->seen_ms = 0;
     partition_forget(s);
     store_forget_columns(s);
