@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The runs of processes on GPUs, what they held and used minute by minute, and the energy given to them.
+ * Runs of processes on GPUs: their memory, load and tokens minute by minute, and the energy attributed to them.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,15 +10,15 @@
 
 enum { GAP_LEAST_MS = 60000 };
 
-/* ---- the runs at hand, found by their PID: one process may be on many GPUs, and findings know no more of it ---- */
+/* ---- the current runs, found by PID: a process may be on many GPUs, and findings know only its PID ---- */
 
 static size_t chain_of(int32_t pid)
 {
     return (uint32_t)pid * 0x9e3779b9u >> 16 & (RUN_CHAINS - 1);
 }
 
-/* The place in the chain of a run that leads to the one with that number; 0: to its end. */
-static uint16_t *way_to(struct store *s, const struct process_run *run, size_t number)
+/* The link in a run's chain that holds `number` (runs count from 1); 0: the end of the chain. */
+static uint16_t *link_to(struct store *s, const struct process_run *run, size_t number)
 {
     uint16_t *at = &s->run_chains[chain_of(run->pid)];
     while (*at != number)
@@ -26,22 +26,22 @@ static uint16_t *way_to(struct store *s, const struct process_run *run, size_t n
     return at;
 }
 
-/* The one behind the last becomes one of them. */
-static void run_join(struct store *s)
+/* Adds the run just after the last one. */
+static void add_run(struct store *s)
 {
     struct process_run *run = &s->runs[s->run_count++];
     run->next = 0;
-    *way_to(s, run, 0) = (uint16_t)s->run_count;
+    *link_to(s, run, 0) = (uint16_t)s->run_count;
 }
 
-/* The last one takes its place. */
-static void run_leave(struct store *s, struct process_run *run)
+/* Removes a run; the last one takes its slot. */
+static void remove_run(struct store *s, struct process_run *run)
 {
     struct process_run *last = &s->runs[s->run_count - 1];
     size_t number = (size_t)(run - s->runs) + 1;
-    *way_to(s, run, number) = run->next;
+    *link_to(s, run, number) = run->next;
     if (run != last) {
-        *way_to(s, last, s->run_count) = (uint16_t)number;
+        *link_to(s, last, s->run_count) = (uint16_t)number;
         *run = *last;
     }
     s->run_count--;
@@ -78,7 +78,7 @@ void process_runs_forget(struct store *s)
     s->runs_loaded = false;
 }
 
-/* After a start: the runs that had not ended, so that they go on. */
+/* After a start: loads the runs that had not ended, so that they continue. */
 static int load_runs(struct store *s, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -92,7 +92,7 @@ static int load_runs(struct store *s, struct error *err)
     while ((rc = db_step(q, err)) == 1 && s->run_count < PROCESS_RUNS_MAX) {
         s->runs[s->run_count] = (struct process_run){
             .id = db_i64(q, 0), .gpu_id = db_i64(q, 1), .pid = (int32_t)db_i64(q, 2), .start_key = db_i64(q, 3)};
-        run_join(s);
+        add_run(s);
     }
     if (rc == 1)
         db_reset(q);
@@ -131,7 +131,7 @@ static int insert_run(struct store *s, const struct process *p, const struct kno
     return 0;
 }
 
-/* The run of a process that was not there a sample ago: it may have been missed for a moment, or be new. */
+/* The run of a process that the previous sample did not have: a sample may have missed it, or it is new. */
 static int begin_run(struct store *s, const struct process *p, const struct known_gpu *known, int64_t at_ms,
                      struct process_run **ret, struct error *err)
 {
@@ -163,12 +163,12 @@ static int begin_run(struct store *s, const struct process *p, const struct know
     run->with_model = rc == 0 && p->model[0];
     if (rc < 0)
         return rc;
-    run_join(s);
+    add_run(s);
     *ret = run;
     return 0;
 }
 
-/* In the order of both statements, from `at`. */
+/* Binds the columns in the order of both statements, from `at` on. */
 static void bind_share(struct db_statement *q, int at, const struct run_share *share)
 {
     db_bind_i64(q, at++, share->samples);
@@ -183,8 +183,7 @@ static void bind_share(struct db_statement *q, int at, const struct run_share *s
     db_bind_i64(q, at, share->energy_mj);
 }
 
-/* A name may be learned after its process: from the kubelet or a model server, which are asked now and then; a job needs a second
- * process. */
+/* Names may be learned later than their process: the kubelet and model servers are polled, and a job needs a second process. */
 static int name_run(struct store *s, struct process_run *run, const struct process *p, struct error *err)
 {
     if ((run->named || !p->container_name[0]) && (run->in_job || !p->job[0]) && (run->with_model || !p->model[0]))
@@ -202,7 +201,7 @@ static int name_run(struct store *s, struct process_run *run, const struct proce
     return db_put(q, err);
 }
 
-/* What it did in all, at the end of a transaction and of its run. */
+/* Adds the totals of a run, at the end of a transaction and of the run. */
 static int put_run(struct store *s, const struct process_run *run, struct error *err)
 {
     const struct run_share *share = &run->whole;
@@ -223,7 +222,7 @@ static void note_limit(struct run_limits *limits, int64_t minute, enum limit cod
         limits->samples[code]++;
 }
 
-/* What limited it in most samples of this minute; NULL where none was judged. */
+/* The limit that held in most samples of this minute; NULL if none was judged. */
 static void bind_limit(struct db_statement *q, int at, const struct run_limits *limits, int64_t minute)
 {
     enum limit most = LIMIT_UNJUDGED;
@@ -327,7 +326,7 @@ int process_runs_flush(struct store *s, struct error *err)
     return rc;
 }
 
-/* Its account of this minute; that of another is closed. */
+/* Opens the account of this minute, and closes that of another one. */
 static int open_minute(struct store *s, struct process_run *run, int64_t minute, struct error *err)
 {
     int rc = run->share.minute != minute ? flush_minute(s, run, err) : 0;
@@ -335,8 +334,8 @@ static int open_minute(struct store *s, struct process_run *run, int64_t minute,
     return rc;
 }
 
-/* What its server has counted since the last sample. A counter that is lower was begun anew; what it had at the first sight is of a
- * time that was not watched. */
+/* Adds the tokens that its server has counted since the last sample. A lower counter started over; its first value counts tokens
+ * from before we watched. */
 static void note_tokens(struct reading *share, struct reading *last, struct reading now)
 {
     int64_t before, count;
@@ -375,7 +374,7 @@ static int add_share(struct store *s, struct process_run *run, const struct proc
     return 0;
 }
 
-/* What a card used in one minute, as far as it is known now. */
+/* Energy that a GPU used in one minute, as far as known now. */
 struct energy_piece {
     int64_t from_ms, to_ms;
     int64_t energy_mj;
@@ -399,8 +398,8 @@ static int add_energy(struct store *s, struct known_gpu *known, const struct ene
     return 0;
 }
 
-/* Who is on the card, seen now for the first time or again. */
-static int see_processes(struct store *s, const struct gpu *gpu, const struct known_gpu *known, int64_t at_ms, struct error *err)
+/* Finds or begins the runs of the GPU's processes. */
+static int find_runs(struct store *s, const struct gpu *gpu, const struct known_gpu *known, int64_t at_ms, struct error *err)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
@@ -425,8 +424,7 @@ static int add_shares(struct store *s, const struct gpu *gpu, int64_t at_ms, str
     return rc;
 }
 
-/* What a card used beyond what it uses at rest. Where its counter has taken back what was integrated too much, rest is still to be
- * paid for later. */
+/* The GPU's energy beyond idle. If the counter corrects an integral that was too high, idle energy remains owed. */
 static int64_t working_energy(struct known_gpu *known, const struct gpu *gpu, const struct energy_piece *piece)
 {
     int64_t rest_mj = reading_or(gpu->idle_mw, 0) * (piece->to_ms - piece->from_ms) / MS_PER_S;
@@ -436,8 +434,8 @@ static int64_t working_energy(struct known_gpu *known, const struct gpu *gpu, co
     return MAX_OF(working_mj, (int64_t)0);
 }
 
-/* A process gets the part of that energy that it has of the card's power beyond rest; together never more than there is, and
- * nothing of a time before it began. */
+/* A process gets the share of that energy that it has of the GPU's power beyond idle; all shares together never exceed the
+ * total, and a process gets none from before it began. */
 static int64_t energy_of(const struct gpu *gpu, const struct process *p, const struct energy_piece *piece, int64_t working_mj)
 {
     int64_t card, own, since_ms = MAX_OF(p->started_at.ms, piece->from_ms);
@@ -465,9 +463,10 @@ static int give_out(struct store *s, const struct gpu *gpu, struct known_gpu *kn
     return rc < 0 ? rc : add_energy(s, known, piece, working_mj - left_mj, err);
 }
 
-/* To each minute what was used in it: a minute that had the energy of more than a minute would show more power than there was. */
-static int give_out_by_minutes(struct store *s, const struct gpu *gpu, struct known_gpu *known, const struct energy_used *used,
-                               int64_t at_ms, struct error *err)
+/* Books energy to the minute in which it was used: a minute with the energy of more than a minute would show more power than
+ * there was. */
+static int book_by_minutes(struct store *s, const struct gpu *gpu, struct known_gpu *known, const struct energy_used *used,
+                           int64_t at_ms, struct error *err)
 {
     int64_t since_ms = at_ms - used->ms, given_mj = 0;
     int rc = 0;
@@ -490,21 +489,21 @@ int process_runs_write(struct store *s, const struct snapshot *snapshot, const s
     int64_t gap_ms = MAX_OF((int64_t)(snapshot->interval_s * 3 * MS_PER_S), (int64_t)GAP_LEAST_MS);
     if (rc == 0 && known->meter.counter_mj.state != READING_OK)
         rc = missed_energy_book(s, snapshot, gpu, known, err);
-    /* Of a second's mean nothing is missed between two samples; of an instant's draw all peaks are. */
+    /* An average over a second misses nothing between two samples; an instantaneous reading misses peaks. */
     const struct reading power_mw = gpu->power_average_mw.state == READING_OK ? gpu->power_average_mw : gpu->power_mw;
     const struct energy_sample sample = {snapshot->taken, snapshot->taken_at, power_mw, gpu->energy_mj};
     const struct energy_used used = energy_step(&known->meter, &sample, gap_ms);
     if (rc == 0)
         rc = missed_energy_spread(s, gpu, known->id, &used, err);
     if (rc == 0)
-        rc = see_processes(s, gpu, known, at_ms, err);
-    /* What was used in the minute before comes first, while its account is open. */
+        rc = find_runs(s, gpu, known, at_ms, err);
+    /* Book the energy of the previous minute first, while its account is open. */
     if (rc == 0)
-        rc = give_out_by_minutes(s, gpu, known, &used, at_ms, err);
+        rc = book_by_minutes(s, gpu, known, &used, at_ms, err);
     return rc < 0 ? rc : add_shares(s, gpu, at_ms, err);
 }
 
-/* Whether the snapshot knows which processes are on the GPU: only then is a process that is not listed gone. */
+/* Whether the snapshot knows the processes of the GPU: only then has an unlisted process ended. */
 static bool list_is_known(const struct store *s, const struct snapshot *snapshot, int64_t gpu_id)
 {
     for (size_t i = 0; i < snapshot->gpu_count; i++)
@@ -531,7 +530,7 @@ int process_runs_end_missing(struct store *s, const struct snapshot *snapshot, s
             return rc < 0 ? rc : -EIO;
         db_bind_i64(q, 1, run->id);
         rc = db_put(q, err);
-        run_leave(s, run);
+        remove_run(s, run);
     }
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What processes held and used over time, from their minutes. A mean is over the time in which their GPU was watched: a minute in
- * which they were not there counts as nothing held and used, so that what several have adds up to no more than the GPU had; a
- * minute in which nothing was stored does not count.
+ * Memory, load and energy of processes over time, from their minutes. Means cover the time in which their GPU was watched: a
+ * minute without the process counts as zero, so that the processes of a GPU add up to no more than the GPU itself; a minute that
+ * was not recorded does not count.
  */
 #include <errno.h>
 
@@ -11,10 +11,10 @@
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { SQL_MAX = 1 << 15, RUNS_LOOKED_UP = 500 };
+enum { SQL_MAX = 1 << 15, RUN_LOOKUPS_MAX = 500 };
 
-/* known: samples of the GPU in that minute, once it is summed up. Of several runs, samples with a reading stand for those without.
- */
+/* known: samples of the GPU in that minute, once it is summed up. Samples of a run without a reading count with the mean of its
+ * others. */
 static const char by_minute[] = "SELECT minute, MAX(known), MAX(samples), SUM(memory), SUM(memory_most), SUM(sm), SUM(energy), "
                                 "MAX(seen_ms), MAX(limit_code), SUM(generated), SUM(prompt), SUM(running) FROM (";
 static const char of_gpu[] = "SELECT c.id & 4294967295 AS minute, c.samples AS known, 0 AS samples, NULL AS memory, NULL AS "
@@ -27,20 +27,20 @@ static const char of_runs[] =
     "m.samples "
     "/ m.sm_count END AS sm, m.energy_mj AS energy, p.last_seen_ms AS seen_ms, m.limit_code, m.generated_tokens AS generated, "
     "m.prompt_tokens AS prompt, CASE WHEN m.samples > 0 THEN "
-    /* In this order, which SQLite keeps: a GPU has had more runs than a plot has minutes. */
+    /* CROSS JOIN keeps SQLite to this order: a GPU has had more runs than a plot has minutes. */
     "m.running_sum * 1000 / m.samples END AS running FROM process_minutes m CROSS JOIN processes p CROSS JOIN gpus g CROSS JOIN "
     "hosts h WHERE m.minute >= $1 AND m.minute < $2 AND p.id = m.process_id AND g.id = p.gpu_id AND h.id = g.host_id";
 
-/* A step while its minutes come. */
+/* A step while its minutes are read. */
 struct process_step {
     int64_t at; /* time / step; -1: none yet */
-    bool there; /* some run had a minute */
+    bool there; /* some run had a minute in it */
     bool known[PROCESS_COLUMNS];
     struct aggregate values[PROCESS_COLUMNS];
     uint32_t limits[LIMIT_COUNT]; /* minutes */
 };
 
-/* One minute's mean, which stands for so many samples of the GPU. */
+/* Adds the mean of one minute, weighted by `samples` of the GPU. */
 static void add_mean(struct process_step *step, enum process_column column, int64_t mean, int64_t most, int64_t samples)
 {
     const struct series_column plain = {.scale = 1};
@@ -48,14 +48,14 @@ static void add_mean(struct process_step *step, enum process_column column, int6
     aggregate_join(&step->values[column], &plain, &minute);
 }
 
-/* How long ago a minute began when it was last looked at: all of it, once the GPU's minute is summed up; else up to the last sample
- * of those who are there. Energy is given to the minute in which it was used, so this is what it is spread over. */
+/* The watched length of a minute: all of it once the GPU's minute is summed up; else up to the last sample of its processes.
+ * Energy is booked to the minute in which it was used, so this is its divisor. */
 static int64_t watched_ms(int64_t known, int64_t minute, int64_t seen_ms)
 {
     return known > 0 ? MINUTE_MS : MIN_OF(seen_ms - minute * MINUTE_MS, (int64_t)MINUTE_MS);
 }
 
-static void add_told(struct process_step *step, struct db_statement *q, int from, enum process_column column, int64_t per_ms)
+static void add_reported(struct process_step *step, struct db_statement *q, int from, enum process_column column, int64_t per_ms)
 {
     if (db_is_null(q, from))
         return;
@@ -85,15 +85,15 @@ static void add_minute(struct process_step *step, struct db_statement *q)
         aggregate_join(&step->values[PROCESS_ENERGY_MJ], &plain, &(struct aggregate){energy, energy, energy, 1});
         step->known[PROCESS_ENERGY_MJ] = true;
     }
-    /* Of the beginning of a minute nothing is said: a few seconds are not a mean. */
+    /* No power from the first seconds of a minute: they are too short for a mean. */
     if (passed_ms < PASSED_LEAST_MS)
         return;
     int64_t power = energy * MS_PER_S / passed_ms;
     add_mean(step, PROCESS_POWER_MW, power, power, samples);
     step->known[PROCESS_POWER_MW] |= there;
-    add_told(step, q, 9, PROCESS_TOKENS_MILLI, passed_ms);
-    add_told(step, q, 10, PROCESS_PROMPT_MILLI, passed_ms);
-    add_told(step, q, 11, PROCESS_RUNNING_MILLI, 0);
+    add_reported(step, q, 9, PROCESS_TOKENS_MILLI, passed_ms);
+    add_reported(step, q, 10, PROCESS_PROMPT_MILLI, passed_ms);
+    add_reported(step, q, 11, PROCESS_RUNNING_MILLI, 0);
 }
 
 static int end_step(struct process_step *step, int64_t step_ms, store_point_fn *each, void *user)
@@ -108,7 +108,7 @@ static int end_step(struct process_step *step, int64_t step_ms, store_point_fn *
     return step->there ? each(user, &point) : 0;
 }
 
-/* The numbers of the runs that are meant. Where they are few, their minutes are looked up; else all minutes are read. */
+/* Lists the IDs of the selected runs. If they are few, their minutes are looked up; otherwise all minutes are read. */
 static int which_runs(struct store *s, const struct store_process_plot *plot, struct buf *list, size_t *count, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
@@ -116,12 +116,12 @@ static int which_runs(struct store *s, const struct store_process_plot *plot, st
     buf_text(&sql, "SELECT p.id FROM processes p JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id "
                    "WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
     store_which_runs(s->db->ops->kind, &plot->runs, 3, &sql);
-    buf_printf(&sql, " LIMIT %d", RUNS_LOOKED_UP + 1);
+    buf_printf(&sql, " LIMIT %d", RUN_LOOKUPS_MAX + 1);
     int rc = db_prepare_text(s->db, &sql, &q, err);
     if (rc < 0)
         return rc;
-    /* A run may have begun or ended in another part of the first and the last step, or have its first energy in the minute before
-     * its first sample. */
+    /* A run may begin or end in another part of the first and the last step, or have its first energy in the minute before its
+     * first sample. */
     int64_t around_ms = MAX_OF(plot->step_ms, (int64_t)HOUR_MS);
     db_bind_i64(q, 1, plot->since_ms - around_ms);
     db_bind_i64(q, 2, plot->until_ms + around_ms);
@@ -135,7 +135,7 @@ static int prepare_minutes(struct store *s, const struct store_process_plot *plo
                            struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
-    /* What is read from whole hours of the GPU is of whole hours of its processes. */
+    /* Steps of whole hours read whole hours of the GPU, so read whole hours of its processes, too. */
     int64_t whole_ms = plot->step_ms >= HOUR_MS && plot->step_ms % HOUR_MS == 0 ? HOUR_MS : MINUTE_MS, gpu_id = plot->runs.gpu_id;
     int64_t from = plot->since_ms / whole_ms * (whole_ms / MINUTE_MS);
     int64_t to = (plot->until_ms + whole_ms - 1) / whole_ms * (whole_ms / MINUTE_MS);
@@ -165,7 +165,7 @@ int store_process_series(struct store *s, const struct store_process_plot *plot,
     size_t count = 0;
     int rc = which_runs(s, plot, &runs, &count, err);
     if (rc == 0 && count > 0)
-        rc = prepare_minutes(s, plot, count <= RUNS_LOOKED_UP ? runs.at : NULL, &q, err);
+        rc = prepare_minutes(s, plot, count <= RUN_LOOKUPS_MAX ? runs.at : NULL, &q, err);
     if (rc < 0 || count == 0)
         return rc;
     struct process_step step = {.at = -1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Plots: which level answers, and the buckets of a subject, or of several, joined to steps.
+ * Plots: chooses the level that answers, and joins the buckets of one or more subjects to steps.
  */
 #include "store/query.h"
 
@@ -14,7 +14,7 @@
 
 enum { SQL_MAX = 1 << 16, MINUTES_AN_HOUR = 60, PENDING_MAX = 4096, KEY_BUCKET_BITS = 32, SUBJECTS_AT_ONCE = 64 };
 
-/* Steps that people read well on an axis. Half an hour is left out: an hour is read from sixty times fewer rows. */
+/* Steps that read well on an axis. Half an hour is left out: an hour is read from sixty times fewer rows. */
 static const int64_t ladder_ms[] = {1000,   2000,    5000,    10000,    15000,    30000,    60000,    120000,    300000,    600000,
                                     900000, 3600000, 7200000, 10800000, 21600000, 43200000, 86400000, 604800000, 2592000000};
 
@@ -26,8 +26,8 @@ static int64_t nice_step(int64_t least_ms)
     return (least_ms + 86399999) / 86400000 * 86400000;
 }
 
-/* 59 s would be made of every sample, a minute is there already: a step of about a bucket's length, or more, is made of whole ones.
- * Of the hour, only from two on: 90 minutes are asked for by people. */
+/* A step of 59 s would read every sample, where minutes are there already: round steps of about a bucket or more to whole
+ * buckets. Round to hours only from two hours on: people ask for 90 minutes. */
 static int64_t whole_buckets(int64_t step_ms)
 {
     const int64_t minute = level_ms(LEVEL_MINUTE), hour = level_ms(LEVEL_HOUR);
@@ -75,7 +75,7 @@ void store_plan(struct store *s, const struct store_plot *plot, int64_t *ret_ste
     *ret_level = level;
 }
 
-/* What is drawn of one subject. */
+/* The state of one subject's line. */
 struct plot_course {
     int64_t subject;
     int64_t current; /* step being filled; -1: none */
@@ -83,7 +83,7 @@ struct plot_course {
     struct aggregate values[QUERY_COLUMNS_MAX];
 };
 
-/* Those that are read by one statement. */
+/* The lines that one statement reads. */
 struct plot_courses {
     struct plot_course *list;
     size_t count;
@@ -93,15 +93,15 @@ struct plot_courses {
 struct drawing {
     struct store *s;
     const struct store_plot *plot;
-    const struct plot_course *courses; /* of all subjects, in their order */
+    const struct plot_course *courses; /* of all subjects, in the caller's order */
     struct series_column columns[QUERY_COLUMNS_MAX];
-    bool known[QUERY_COLUMNS_MAX]; /* the database has the column at all */
+    bool known[QUERY_COLUMNS_MAX]; /* the database has the column */
     int64_t step_ms;
     store_point_fn *each;
     void *user;
     struct db_statement *rows[LEVEL_COUNT];
-    char table[LEVEL_COUNT][PART_NAME_SIZE]; /* that they are read from */
-    size_t subjects[LEVEL_COUNT];            /* how many they are about */
+    char table[LEVEL_COUNT][PART_NAME_SIZE]; /* the table that `rows` reads */
+    size_t subjects[LEVEL_COUNT];            /* and the number of its subjects */
 };
 
 static int emit(struct drawing *d, struct plot_course *c)
@@ -137,7 +137,7 @@ static unsigned wanted(const struct drawing *d, size_t column)
     return d->plot->wanted ? d->plot->wanted[column] : WANTS_MIN | WANTS_MAX;
 }
 
-/* For read_aggregate. */
+/* Writes the columns that read_aggregate expects. */
 static void write_aggregate(const char *name, unsigned wanted, struct buf *sql)
 {
     buf_printf(sql, ", %s_sum, %s_count", name, name);
@@ -152,7 +152,7 @@ static int64_t column_or(struct db_statement *q, int column, int64_t fallback)
     return db_is_null(q, column) ? fallback : db_i64(q, column);
 }
 
-/* What is NULL is as rollup_read_aggregate has it. Moves `column` behind it. */
+/* NULL means the same as in rollup_read_aggregate. Advances `column`. */
 static void read_aggregate(struct db_statement *q, unsigned wanted, int64_t samples, int *column, struct aggregate *ret)
 {
     int sum = *column;
@@ -170,7 +170,7 @@ static void read_aggregate(struct db_statement *q, unsigned wanted, int64_t samp
         ret->min = column_or(q, sum + 2, ret->min);
 }
 
-/* Keys from $1 up to and without $2, or from $3 up to and without $4, ... */
+/* Keys in [$1, $2), or in [$3, $4), ... */
 static void write_key_ranges(size_t count, struct buf *sql)
 {
     buf_char(sql, '(');
@@ -234,8 +234,8 @@ static int draw_samples(struct drawing *d, void *of, enum level level, const cha
     return rc;
 }
 
-/* Rows of a level from a moment on, from the part that has them: draws them and says until when that was. A server plans a
- * statement about one table in a tenth of the time, and about all parts of minutes it would compute the time of each row. */
+/* Draws the rows of a level from one partition at a time. A server plans a statement about one table in a tenth of the time, and
+ * for the whole table of minutes it would compute the time of each row. */
 typedef int draw_fn(struct drawing *d, void *of, enum level level, const char *table, int64_t from_ms, int64_t to_ms,
                     struct error *err);
 
@@ -260,7 +260,7 @@ static int draw_raw(struct drawing *d, struct plot_course *c, int64_t from_ms, i
     return draw_parts(d, draw_samples, c, LEVEL_RAW, from_ms, to_ms, err);
 }
 
-/* Buckets of a level that are not, or not rightly, in their table: those pending of any host, and those above a pending one. */
+/* Buckets of a level that are missing or outdated in their table: those pending on any host, and those above a pending one. */
 static int load_pending(struct drawing *d, struct plot_courses of, enum level level, int64_t from, int64_t to, int64_t *buckets,
                         size_t *count, struct error *err)
 {
@@ -295,7 +295,7 @@ static int load_pending(struct drawing *d, struct plot_courses of, enum level le
 
 static int draw_buckets(struct drawing *d, struct plot_courses of, enum level level, int64_t from, int64_t to, struct error *err);
 
-/* A bucket from the level below, of each by itself: it may be pending of one of them alone. */
+/* Computes a bucket from the level below, for each subject separately: it may be pending for only one of them. */
 static int draw_from_below(struct drawing *d, struct plot_courses of, enum level level, int64_t bucket, struct error *err)
 {
     int rc = 0;
@@ -308,7 +308,7 @@ static int draw_from_below(struct drawing *d, struct plot_courses of, enum level
     return draw_buckets(d, of, LEVEL_MINUTE, bucket * MINUTES_AN_HOUR, (bucket + 1) * MINUTES_AN_HOUR, err);
 }
 
-/* Rows come in the order of their keys: those of one subject after those of the other. */
+/* Rows come in key order: subject by subject. */
 static struct plot_course *course_of(struct plot_courses of, struct plot_course *last, int64_t key)
 {
     int64_t subject = key >> KEY_BUCKET_BITS;
@@ -351,7 +351,7 @@ static int draw_table(struct drawing *d, void *all, enum level level, const char
     return rc;
 }
 
-/* Stored rows from `from` on, up to and without `to`. */
+/* Draws stored rows of buckets in [from, to). */
 static int draw_stored(struct drawing *d, struct plot_courses of, enum level level, int64_t from, int64_t to, struct error *err)
 {
     return draw_parts(d, draw_table, &of, level, from * level_ms(level), to * level_ms(level), err);
@@ -383,8 +383,8 @@ static int draw(struct drawing *d, struct plot_courses of, enum level level, str
     return draw_buckets(d, of, level, plot->since_ms / bucket_ms, (plot->until_ms + bucket_ms - 1) / bucket_ms, err);
 }
 
-/* A server has rows of one minute side by side, and finds those of all subjects by reading them once. In a file, those of one
- * subject are side by side. */
+/* A server stores the rows of one minute side by side, and reads those of all subjects in one pass. A file stores the rows of
+ * one subject side by side. */
 static int draw_all(struct drawing *d, struct plot_courses all, enum level level, struct error *err)
 {
     size_t at_once = d->s->db->ops->kind == DB_POSTGRES && level != LEVEL_RAW ? SUBJECTS_AT_ONCE : 1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What time it is for retention, and what is to be kept. Each host has a row in `retention`: what it wants kept, what it believes
- * of the time (trust.h), and when it last wrote. So that nothing is deleted on the word of one clock or one host:
+ * The time for retention, and what to keep. Each host has a row in `retention`: its limits, its view of the time (store_trust.h),
+ * and when it last wrote. So that no single wrong clock or host can delete rows:
  *
- *   - a host's own time moves with what it saw pass; what its clock claims beyond that has to hold for hours first
- *   - on a server, the time is the one on which the hosts that are there and the server agree: the lower middle one
- *   - of what the hosts want kept the widest wins, as long as a host may still have rows within it
+ *   - a host's own time advances with the time it has seen pass; a clock that claims more must hold for hours first
+ *   - on a server, the time is the one on which the live hosts and the server agree: the lower median
+ *   - the widest limits of all hosts win, as long as a host may still have rows within them
  *
- * The rows of all hosts are read only by the one whose turn it is to clean up.
+ * Only the host whose turn it is to clean up reads the rows of all hosts.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,19 +17,19 @@
 #include "store/internal.h"
 
 enum {
-    STEP_MS = 10000,      /* clocks are compared that often */
-    SAVE_MS = 60000,      /* and the outcome is written down that often */
+    STEP_MS = 10000,      /* interval for comparing clocks */
+    SAVE_MS = 60000,      /* interval for storing the outcome */
     WITNESSES_MAX = 4096, /* hosts */
 };
 
-/* Hosts that wrote within that time are asked for the time. */
+/* Hosts that wrote within this time count as live: their clocks vote. */
 #define ALIVE_MS (2 * HOUR_MS)
-/* After an older version, hosts get that long to say what they want kept. */
+/* How long hosts of an older version have to state their limits. */
 #define UNKNOWN_MS (7 * DAY_MS)
 
 int retention_open(struct store *s, struct error *err)
 {
-    /* A server's tables would have to be read for it; hosts note each minute that they are there. */
+    /* A server would have to read its tables for this; hosts update last_seen_ms every minute. */
     if (s->db->ops->kind == DB_POSTGRES)
         return db_query_i64(s->db, "SELECT MAX(last_seen_ms) FROM hosts", 0, &s->retention.newest_ms, err);
     int rc = 0;
@@ -44,7 +44,7 @@ int retention_open(struct store *s, struct error *err)
     return rc;
 }
 
-/* What this host knew when it last wrote; a new one begins with what the others believe, or with the newest row. */
+/* Loads what this host knew when it last wrote; a new host starts with the other hosts' time, or with the newest row. */
 static int retention_load(struct store *s, int64_t wall_ms, struct error *err)
 {
     struct retention *r = &s->retention;
@@ -89,7 +89,7 @@ static int save(struct store *s, int64_t alive_ms, struct error *err)
         (long long)r->trust.claim_ms, (long long)r->trust.held_ms, (long long)alive_ms, (long long)(r->wall_ms - alive_ms));
 }
 
-/* The clock by which hosts are there or not: the server's own, or this host's for its file. */
+/* The clock that decides which hosts are live: the server's own, or this host's for its file. */
 static int ask_clock(struct store *s, int64_t *ret_ms, struct error *err)
 {
     *ret_ms = s->retention.wall_ms;
@@ -98,7 +98,7 @@ static int ask_clock(struct store *s, int64_t *ret_ms, struct error *err)
     return db_query_i64(s->db, "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)", *ret_ms, ret_ms, err);
 }
 
-/* The time of all hosts that are there. A file has one. */
+/* The time on which all live hosts agree. A file has one host. */
 static int agree(struct store *s, int64_t server_ms, struct error *err)
 {
     struct retention *r = &s->retention;
@@ -131,7 +131,7 @@ static void widen(int64_t *keep_ms, int64_t wanted_ms, int64_t last_ms, int64_t 
         *keep_ms = wanted_ms;
 }
 
-/* What all hosts together want kept. */
+/* The widest limits of all hosts. */
 static int ask_requests(struct store *s, struct error *err)
 {
     struct retention *r = &s->retention;
@@ -157,7 +157,8 @@ static int ask_requests(struct store *s, struct error *err)
     return rc;
 }
 
-/* A horizon that lies ahead of every clock: an earlier version believed one that was wrong. What comes now is not behind it. */
+/* Repairs a horizon that lies ahead of every clock: an earlier version believed a wrong one. New rows must not count as older
+ * than it. */
 static int heal(struct store *s, struct error *err)
 {
     struct retention *r = &s->retention;
@@ -178,8 +179,8 @@ static int heal(struct store *s, struct error *err)
     return rc;
 }
 
-/* That it is there, and what it wants: for the others, once a minute. */
-static int tell(struct store *s, struct mono seen, struct error *err)
+/* Once a minute, stores for the other hosts that this one is live, and its limits. */
+static int publish(struct store *s, struct mono seen, struct error *err)
 {
     struct retention *r = &s->retention;
     int64_t clock_ms;
@@ -216,7 +217,7 @@ int retention_step(struct store *s, struct wall now, struct mono seen, struct er
         r->asked = (struct mono){0};
     rc = heal(s, err);
     if (rc == 0)
-        rc = tell(s, seen, err);
+        rc = publish(s, seen, err);
     return rc < 0 ? rc : 1;
 }
 

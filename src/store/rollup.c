@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Samples to minutes, minutes to hours. A bucket into which a row came is marked pending in the same transaction (running.c); when
- * it is no longer the current one, it is computed anew from everything below it, and the mark goes, again in one transaction. So a
- * bucket is right whatever happens: a restart finds the marks, a late row or a clock that was set back marks again. A minute that
- * begins and ends in one transaction needs no mark.
+ * Samples to minutes, minutes to hours. Writing a row marks its bucket pending in the same transaction (running.c); when the
+ * bucket is over, it is recomputed from everything below it and unmarked, again in one transaction. So a bucket ends up right
+ * whatever happens: a restart finds the marks, a late row or a clock that was set back marks it again. A minute that begins and
+ * ends in one transaction needs no mark.
  *
  *   row of 10:31:07 ─▶ pending(minute 10:31) ─▶ at 10:32 minutes(10:31) := samples, pending(hour 10) ─▶ at 11:00 hours(10)
  *
- * To save space, what follows from the rest is left out: count when it is that of the row, min and max when both are the mean.
+ * To save space, redundant values are not stored: count if it equals that of the row, min and max if both equal the mean.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -60,8 +60,8 @@ static int prepare_writing(struct store *s, enum series series, enum level level
     return db_prepare_text(s->db, &sql, &s->insert_bucket[series][level], err);
 }
 
-/* From the very part: a server plans a statement about a table with parts anew each time, to look into no more of them than it has
- * to, which takes longer than the rest of a minute. */
+/* Deletes from one partition: a server plans a statement about a partitioned table anew each time, to prune partitions, which
+ * takes longer than the rest of a minute. */
 static int prepare_removing(struct store *s, enum series series, enum level level, int64_t at_ms, struct error *err)
 {
     enum parted which = parted_of(series, level);
@@ -115,7 +115,7 @@ void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, 
     }
 }
 
-/* Also where no row is expected: another host may have summed up what this one seemed to have left behind. */
+/* Deletes even if no row is expected: another host may have summed up a bucket that looked abandoned. */
 static int write_bucket(struct store *s, const struct mark *m, const struct bucket_row *row, struct error *err)
 {
     int rc = partition_ready(s, parted_of(m->series, m->level), m->bucket * level_ms(m->level), err);
@@ -158,7 +158,7 @@ static int sum_up_samples(struct store *s, enum series series, int64_t subject, 
     return rc;
 }
 
-/* What the buckets of a level from `first` on are together. */
+/* Joins `count` buckets of a level from `first` on. */
 static int join_buckets(struct store *s, enum series series, enum level level, int64_t subject, int64_t first, int64_t count,
                         struct bucket_row *row, struct error *err)
 {
@@ -229,7 +229,7 @@ static int load_marks(struct store *s, enum level level, int64_t now_ms, struct 
     return rc;
 }
 
-/* The running minutes that are over. */
+/* Rolls up the running minutes that are over. */
 static int roll_up_running(struct store *s, int64_t now_bucket, struct bucket_row *row, struct error *err)
 {
     struct mark host = {SERIES_HOST, LEVEL_MINUTE, s->host_id, s->host_running.minute.bucket};
@@ -268,7 +268,7 @@ int rollup_pending(struct store *s, int64_t now_ms, struct error *err)
     AUTO_FREE struct bucket_row *row = malloc(sizeof *row);
     if (!row)
         return error_set(err, -ENOMEM, "out of memory");
-    /* Within the hour no other host marks what is this host's. */
+    /* Within the hour, no other host marks buckets of this one. */
     int rc = s->marks_hour == bucket_of(LEVEL_HOUR, now_ms) ? roll_up_running(s, now_bucket, row, err)
                                                             : roll_up_marked(s, now_ms, row, err);
     if (rc == 0)
@@ -276,7 +276,7 @@ int rollup_pending(struct store *s, int64_t now_ms, struct error *err)
     return rc;
 }
 
-/* One more row for a bucket that stands for rows which are gone: it can only be added to. */
+/* Adds one row to a bucket whose other rows were deleted: it can't be recomputed. */
 static int fold(struct store *s, const struct mark *m, const struct reading *one, struct bucket_row *row, struct error *err)
 {
     *row = (struct bucket_row){0};
@@ -302,7 +302,7 @@ int rollup_add_late(struct store *s, enum series series, const struct reading *o
     running_pass_by(r, &hour);
     s->marks_hour = 0;
     int rc = fold(s, &minute, one, row, err);
-    /* The hour follows from its minutes, as long as these are all there. */
+    /* The hour can be recomputed from its minutes while these still exist. */
     if (rc == 0 && hour.bucket * level_ms(LEVEL_HOUR) >= s->horizon_ms[series][LEVEL_MINUTE])
         return running_mark_bucket(s, &hour, err);
     return rc < 0 ? rc : fold(s, &hour, one, row, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GPUs and hosts of the database, and their rows as they were stored, page by page.
+ * GPUs and hosts in the database, and their raw rows, page by page.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,14 +23,14 @@ static struct reading read_column(struct db_statement *q, int column)
     return db_is_null(q, column) ? reading_absent(READING_UNREAD) : reading_ok(db_i64(q, column));
 }
 
-/* The tables say when a GPU or host was last looked up; the rows say more: its last minute, summed up or not. */
+/* The tables record when a GPU or host was last looked up; its last minute, summed up or pending, is more recent. */
 static void write_last_stored(const char *table, char subject, struct buf *sql)
 {
     buf_printf(sql, "(SELECT MAX(m.id) FROM %s m WHERE m.id >= %c.id * 4294967296 AND m.id < (%c.id + 1) * 4294967296)", table,
                subject, subject);
 }
 
-/* Which of them are looked into: a server takes long to plan a look into all parts. */
+/* Which partitions to search: a server takes long to plan a search of all of them. */
 struct minutes_of {
     enum series series;
     const char *parts[PARTS_RECENT];
@@ -59,7 +59,7 @@ static void write_last_seen(const struct minutes_of *of, struct buf *sql)
                letter_of(of->series));
 }
 
-/* The newest parts, if every process that is asked about has a minute in them. */
+/* The newest partitions, if every requested GPU or host has a minute in them. */
 static int find_minutes(struct store *s, const char *host, enum series series, struct minutes_of *ret, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(2048);
@@ -93,8 +93,7 @@ static int64_t last_seen(struct db_statement *q, int stored, int minute)
     return at_ms;
 }
 
-/* host NULL: of all; gpu_id 0: all of them. When each was last seen costs a look into all parts of the minutes: a server has many.
- */
+/* host NULL: all; gpu_id 0: all. `seen` costs a search of all partitions of minutes, of which a server has many. */
 static int list_gpus(struct store *s, const char *host, int64_t gpu_id, bool seen, store_gpu_fn *each, void *user,
                      struct error *err)
 {
@@ -149,7 +148,7 @@ int store_known_gpus(struct store *s, const char *host, store_gpu_fn *each, void
     return list_gpus(s, host, 0, false, each, user, err);
 }
 
-/* All GPUs, so that rows can be joined without asking the database for each. */
+/* All GPUs, so that rows can be joined without a query each. */
 struct gpu_table {
     struct store_gpu *list;
     size_t count, capacity;
@@ -197,7 +196,7 @@ int store_find_gpu(struct store *s, const char *host, const char *which, struct 
         const struct store_gpu *g = &gpus.list[i];
         bool match =
             by_index ? g->index == index : uuid_begins(g->identity.uuid, which) || strcasecmp(g->identity.pci_address, which) == 0;
-        /* A slot that had another card before belongs to the one that was seen last. */
+        /* An index that several GPUs have had belongs to the one seen last. */
         if (match && found && by_index) {
             if (g->last_seen.ms > found->last_seen.ms)
                 found = g;
@@ -267,7 +266,7 @@ static void host_table_done(struct host_table *t)
     free(t->list);
 }
 
-/* Who the rows of a page may belong to. */
+/* The GPUs and hosts that the rows of a page may belong to. */
 struct owners {
     const struct store_page *page;
     struct gpu_table gpus;
@@ -280,7 +279,7 @@ static void owners_done(struct owners *o)
     host_table_done(&o->hosts);
 }
 
-/* GPUs, or hosts, of the page's host: rows of others are not even read. */
+/* Restricts the query to the GPUs, or hosts, of the page's host: rows of other hosts are not even read. */
 static void list_owners(const struct owners *o, const struct raw_words *words, struct buf *sql)
 {
     size_t count = 0;
@@ -293,7 +292,7 @@ static void list_owners(const struct owners *o, const struct raw_words *words, s
     buf_text(sql, count ? ")" : "-1)");
 }
 
-/* The day's own table, where the page is of one day; else that of all. */
+/* The day's partition if the page is within one day; else the whole table. */
 static void find_table(const struct store *s, const struct store_page *page, char table[PART_NAME_SIZE])
 {
     int64_t until_ms = page->until_ms;
@@ -366,7 +365,7 @@ static int read_page(struct store *s, const struct store_page *page, store_row_f
         rc = prepare_page(s, &owners, &q, err);
     if (rc < 0)
         return rc;
-    /* Behind the cursor: later, or at its moment those whose number is higher. */
+    /* Rows after the cursor: later, or at the same moment with a higher ID. */
     bool first = page->cursor <= 0;
     db_bind_i64(q, 1, raw_parameter(first ? page->since_ms : MAX_OF(page->since_ms, cursor_ms(page->cursor))));
     db_bind_i64(q, 2, raw_parameter(page->until_ms));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The minute and hour into which rows of a GPU or host come now, summed up in memory as long as that is all there is of them, and
- * the marks of what is not summed up in the database yet. What becomes of them when they are over is rollup.c's.
+ * The current minute and hour of each GPU or host, summed up in memory as long as all of its rows are there, and the marks of
+ * buckets that the database has not summed up yet. rollup.c handles buckets that are over.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct running *running_of(struct store *s, enum series series, int64_t subject)
 {
     if (series == SERIES_HOST)
         return &s->host_running;
-    for (size_t i = 0; i < s->gpu_count; i++) { /* the one that was just identified first */
+    for (size_t i = 0; i < s->gpu_count; i++) { /* start with the last identified one */
         size_t at = (s->gpu_next + s->gpu_count - 1 + i) % s->gpu_count;
         if (s->gpus[at].id == subject)
             return &s->gpus[at].running;
@@ -78,7 +78,7 @@ int running_mark(struct store *s, struct error *err)
     return rc;
 }
 
-/* A server's marks may be taken away by another host. */
+/* On a server, another host may delete a mark. */
 int running_mark_hour(struct store *s, enum series series, int64_t subject, int64_t hour, struct running *r, struct error *err)
 {
     if (r && r->hour_marked == hour && s->db->ops->kind == DB_SQLITE)
@@ -91,15 +91,15 @@ int running_mark_hour(struct store *s, enum series series, int64_t subject, int6
 
 bool running_may_be_marked(const struct running *r, const struct mark *m)
 {
-    /* A minute that began here and was not there before may have no mark yet. */
+    /* A minute that began here, without earlier rows, may have no mark yet. */
     return m->level != LEVEL_MINUTE || r->minute.bucket != m->bucket || r->marked || !r->minute.whole;
 }
 
-/* The newest bucket that had rows before this program came. */
+/* The newest bucket with rows from before this process started. */
 static int find_newest(struct store *s, enum series series, int64_t subject, struct running *r, struct error *err)
 {
     char sql[256];
-    /* Rows not summed up yet are marked, so both together know every bucket. */
+    /* Pending rows are marked, so both tables together know every bucket. */
     snprintf(sql, sizeof sql,
              "SELECT MAX(bucket) FROM (SELECT MAX(id) & 4294967295 AS bucket FROM %s WHERE id >= %lld AND id < %lld UNION ALL "
              "SELECT MAX(bucket) FROM pending WHERE series = %d AND level = %d AND subject = %lld) AS known",
@@ -124,7 +124,7 @@ static void running_begin(struct running_bucket *r, int64_t bucket)
 static int begin_minute(struct store *s, enum series series, int64_t subject, int64_t bucket, struct running *r, struct error *err)
 {
     int rc = r->minute.newest < 0 ? find_newest(s, series, subject, r, err) : 0;
-    if (rc == 0 && r->minute.bucket >= 0) { /* one before it is left behind */
+    if (rc == 0 && r->minute.bucket >= 0) { /* the previous minute isn't summed up yet */
         s->marks_hour = 0;
         rc = mark_minute(s, series, subject, r, err);
     }
@@ -164,11 +164,11 @@ void running_add_to_hour(struct store *s, enum series series, struct running *r,
 {
     int64_t hour = minute * level_ms(LEVEL_MINUTE) / level_ms(LEVEL_HOUR);
     if (r->hour.newest < 0)
-        return; /* left over from the last run: what else the hour has is not known */
+        return; /* left over from the previous run: the hour's other rows are unknown */
     if (hour != r->hour.bucket)
         running_begin(&r->hour, hour);
     else if (minute <= r->hour_minute)
-        r->hour.whole = false; /* it was there before, in another form */
+        r->hour.whole = false; /* the minute is already part of the hour, with other rows */
     r->hour_minute = minute;
     if (!r->hour.whole)
         return;

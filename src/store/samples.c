@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The row of a GPU or host at one moment, and the columns it needs.
+ * Writes the row of a GPU or host at one moment, and adds the columns it needs.
  */
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 
 enum { SQL_MAX = 1 << 16 };
 
-/* Columns for values that appear for the first time. */
+/* Adds columns for values that appear for the first time. */
 static int make_columns(struct store *s, enum series series, const struct reading *readings, struct error *err)
 {
     size_t missing[SERIES_COLUMNS_MAX], count = 0, all = series_count(series);
@@ -17,7 +17,7 @@ static int make_columns(struct store *s, enum series series, const struct readin
             missing[count++] = s->schema.order[series][i];
     if (count == 0)
         return 0;
-    store_forget_columns(s); /* no statement may hold on to the tables */
+    store_forget_columns(s); /* no statement may keep the tables locked */
     int rc = schema_add_columns(&s->schema, series, missing, count, err);
     return rc < 0 ? rc : schema_refresh_views(&s->schema, err);
 }
@@ -44,8 +44,8 @@ static int prepare_insert(struct store *s, enum series series, struct error *err
     return db_prepare_text(s->db, &sql, &s->insert_sample[series], err);
 }
 
-/* The row, in the order of its columns, into s->bound and to the statement. PostgreSQL's narrow columns hold 32 bits; no sane
- * reading of theirs needs more. SQLite keeps what was bound: of a card's readings, most are what they were in the row before. */
+/* Binds the row, in column order, and copies it to s->bound. PostgreSQL's narrow columns hold 32 bits; no sane reading in them
+ * needs more. SQLite keeps bound values: most readings of a GPU equal those of the previous row. */
 static void bind_row(struct store *s, enum series series, const struct reading *readings, int at)
 {
     struct db_statement *q = s->insert_sample[series];
@@ -69,7 +69,7 @@ static void bind_row(struct store *s, enum series series, const struct reading *
     s->bound_count[series] = count;
 }
 
-/* A server answers too late to try one moment after the other: it is asked where it matters. */
+/* A server's round trips are too slow to try one moment after the other: query it, but only if needed. */
 static int find_moment(struct store *s, enum series series, int64_t subject_id, int64_t *at_ms, struct error *err)
 {
     struct db_statement **q = &s->find_raw[series];
@@ -92,8 +92,8 @@ static int find_moment(struct store *s, enum series series, int64_t subject_id, 
     return rc;
 }
 
-/* The row of a GPU or host. Two rows of one cannot have the same moment: after a clock was set back, the next free millisecond
- * is taken. */
+/* Writes the row of a GPU or host. Two rows of one subject can't share a moment: after a clock was set back, use the next free
+ * millisecond. */
 int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err)
 {
     const struct reading *readings = series_readings(series, subject);
