@@ -116,9 +116,9 @@ static void read_gpu(struct db_statement *q, struct host_gpu *g)
     struct reading *const to[] = {&g->util_permille, &g->used_bytes, &g->total_bytes, &g->free_bytes, &g->temp_mdegc, &g->power_mw};
     for (int i = 0; i < (int)ARRAY_LEN(to); i++)
         *to[i] = read_column(q, 5 + i);
-    int64_t most;
-    if (str_to_i64(db_text(q, 11), &most))
-        g->instance_most_bytes = reading_ok(most);
+    int64_t bytes;
+    if (str_to_i64(db_text(q, 11), &bytes))
+        g->instance_most_bytes = reading_ok(bytes);
 }
 
 int all_hosts_gpus(struct store *s, host_gpu_fn *each, void *user, struct error *err)
@@ -233,8 +233,8 @@ static void write_processes(const struct store *s, const struct clocks *c, struc
                "ORDER BY x.process_id, y.last_seen_ms - x.minute * 60000 >= %d DESC, x.minute DESC) m JOIN processes p ON p.id = "
                "m.process_id "
                "JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id ORDER BY h.name, g.gpu_index",
-               PASSED_LEAST_MS, (long long)(c->slowest_ms / MINUTE_MS - PROCESS_MINUTES), (long long)c->now_ms, PROCESS_MINUTES,
-               PASSED_LEAST_MS);
+               PASSED_MIN_MS, (long long)(c->slowest_ms / MINUTE_MS - PROCESS_MINUTES), (long long)c->now_ms, PROCESS_MINUTES,
+               PASSED_MIN_MS);
 }
 
 int all_hosts_processes(struct store *s, host_process_fn *each, void *user, struct error *err)

@@ -246,12 +246,12 @@ static int finding_episodes_begin(struct store *s, const struct finding *f, cons
 
 static bool is_over(const struct store *s, const struct open_finding *e, const struct snapshot *snapshot, int64_t at_ms)
 {
-    int64_t slow_ms = (int64_t)(snapshot->interval_s * 3 * MS_PER_S), least = e->from_before ? RESUME_MS : GAP_MS;
+    int64_t slow_ms = (int64_t)(snapshot->interval_s * 3 * MS_PER_S), gap_ms = e->from_before ? RESUME_MS : GAP_MS;
     if (s->begun_count * 2 > BEGUN_PER_HOUR * (s->gpu_count + 1))
-        least = MAX_OF(least, (int64_t)HURRIED_GAP_MS);
+        gap_ms = MAX_OF(gap_ms, (int64_t)HURRIED_GAP_MS);
     /* Also end the episode if the clock was set back by more than the gap: otherwise it would stay open until the clock reaches
      * that time again. */
-    return llabs(at_ms - e->last_ms) > MAX_OF(slow_ms, least) || at_ms < e->first_ms;
+    return llabs(at_ms - e->last_ms) > MAX_OF(slow_ms, gap_ms) || at_ms < e->first_ms;
 }
 
 static int end_missing(struct store *s, const struct snapshot *snapshot, int64_t at_ms, struct error *err)

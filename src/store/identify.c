@@ -65,8 +65,8 @@ static int insert(struct store *s, const struct gpu *gpu, const char *identity, 
         return rc < 0 ? rc : error_set(err, -EIO, "the database gave a GPU no number");
     *ret_id = db_i64(q, 0);
     db_reset(q);
-    int64_t most = subject_max(s->db->ops->kind);
-    return *ret_id <= most ? 0 : error_set(err, -EOVERFLOW, "more than %lld GPUs in one database", (long long)most);
+    int64_t max = subject_max(s->db->ops->kind);
+    return *ret_id <= max ? 0 : error_set(err, -EOVERFLOW, "more than %lld GPUs in one database", (long long)max);
 }
 
 static int update(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
@@ -178,14 +178,14 @@ static int write_numbers(struct store *s, const struct gpu *gpu, struct known_gp
 static int write_instances(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
 {
     char text[24] = "none";
-    int64_t most = gpu->instance_count || reading_or(gpu->mig_enabled, 0) ? 0 : WHOLE;
+    int64_t largest = gpu->instance_count || reading_or(gpu->mig_enabled, 0) ? 0 : WHOLE;
     for (size_t i = 0; i < gpu->instance_count; i++)
-        most = MAX_OF(most, reading_or(gpu->instances[i].mem_total_bytes, 0));
-    if (gpu->state != GPU_OK || most == known->largest_instance)
+        largest = MAX_OF(largest, reading_or(gpu->instances[i].mem_total_bytes, 0));
+    if (gpu->state != GPU_OK || largest == known->largest_instance)
         return 0;
-    known->largest_instance = most;
-    if (most != WHOLE)
-        snprintf(text, sizeof text, "%lld", (long long)most);
+    known->largest_instance = largest;
+    if (largest != WHOLE)
+        snprintf(text, sizeof text, "%lld", (long long)largest);
     return put_fact(s, known, FACT_INSTANCES, text, at_ms, err);
 }
 

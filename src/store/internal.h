@@ -55,7 +55,7 @@ struct mark {
 };
 
 /* The minimum length of a minute for its mean power: a few seconds are too short. */
-enum { PASSED_LEAST_MS = 20000 };
+enum { PASSED_MIN_MS = 20000 };
 
 struct energy_share {
     int64_t minute, energy_mj, attributed_mj;

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "store/internal.h"
 
-enum { LOOK_BACK_MS = 7 * DAY_MS, GAP_MS = 60000 };
+enum { SEARCH_BACK_MS = 7 * DAY_MS, GAP_MS = 60000 };
 
 struct last_reading {
     int64_t at_ms, counter_mj; /* at_ms 0: none */
@@ -33,7 +33,7 @@ static int find_last(struct store *s, int64_t gpu_id, int64_t before_ms, struct 
     int rc = db_prepare(s->db, sql, &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, before_ms - LOOK_BACK_MS);
+    db_bind_i64(q, 1, before_ms - SEARCH_BACK_MS);
     db_bind_i64(q, 2, before_ms);
     db_bind_i64(q, 3, gpu_id);
     int64_t later_ms = 0, later_mw = 0;
@@ -85,10 +85,10 @@ static int spread(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t unt
 
 static bool could_be(const struct gpu *gpu, int64_t energy_mj, int64_t ms)
 {
-    int64_t most_mw;
-    if (!reading_get(gpu->power_limit_max_mw, &most_mw) && !reading_get(gpu->power_limit_mw, &most_mw))
-        most_mw = 2000000; /* no GPU draws more */
-    return (double)energy_mj <= 1.1 * (double)most_mw * (double)ms / MS_PER_S;
+    int64_t max_mw;
+    if (!reading_get(gpu->power_limit_max_mw, &max_mw) && !reading_get(gpu->power_limit_mw, &max_mw))
+        max_mw = 2000000; /* no GPU draws more */
+    return (double)energy_mj <= 1.1 * (double)max_mw * (double)ms / MS_PER_S;
 }
 
 int missed_energy_spread(struct store *s, const struct gpu *gpu, int64_t gpu_id, const struct energy_used *used, struct error *err)

@@ -339,7 +339,7 @@ struct energy_of {
     struct store_energy *ret;
 };
 
-static void take_energy(const struct energy_of *of, struct db_statement *q)
+static void add_row_energy(const struct energy_of *of, struct db_statement *q)
 {
     for (size_t i = 0; i < of->count; i++) {
         if (of->gpu_ids[i] != db_i64(q, 0))
@@ -368,7 +368,7 @@ static int add_energy(struct store *s, const struct hour_segment *g, const struc
     if (rc < 0)
         return rc;
     while ((rc = db_step(q, err)) == 1)
-        take_energy(of, q);
+        add_row_energy(of, q);
     return rc;
 }
 

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "store/internal.h"
 
-enum { GAP_LEAST_MS = 60000 };
+enum { GAP_MIN_MS = 60000 };
 
 /* ---- the current runs, found by PID: a process may be on many GPUs, and findings know only its PID ---- */
 
@@ -225,17 +225,17 @@ static void note_limit(struct run_limits *limits, int64_t minute, enum limit cod
 /* The limit that held in most samples of this minute; NULL if none was judged. */
 static void bind_limit(struct db_statement *q, int at, const struct run_limits *limits, int64_t minute)
 {
-    enum limit most = LIMIT_UNJUDGED;
+    enum limit main_limit = LIMIT_UNJUDGED;
     for (int i = LIMIT_UNJUDGED + 1; limits->minute == minute && i < LIMIT_COUNT; i++)
-        if (limits->samples[i] > limits->samples[most])
-            most = (enum limit)i;
-    if (most == LIMIT_UNJUDGED) {
+        if (limits->samples[i] > limits->samples[main_limit])
+            main_limit = (enum limit)i;
+    if (main_limit == LIMIT_UNJUDGED) {
         db_bind_null(q, at);
         db_bind_null(q, at + 1);
         return;
     }
-    db_bind_text(q, at, limit_name(most));
-    db_bind_i64(q, at + 1, limits->samples[most]);
+    db_bind_text(q, at, limit_name(main_limit));
+    db_bind_i64(q, at + 1, limits->samples[main_limit]);
 }
 
 static void bind_known(struct db_statement *q, int at, struct reading r)
@@ -446,8 +446,8 @@ static int64_t energy_of(const struct gpu *gpu, const struct process *p, const s
     return (int64_t)((double)working_mj * there * MIN_OF((double)own / (double)card, 1.0) + 0.5);
 }
 
-static int give_out(struct store *s, const struct gpu *gpu, struct known_gpu *known, const struct energy_piece *piece,
-                    struct error *err)
+static int book(struct store *s, const struct gpu *gpu, struct known_gpu *known, const struct energy_piece *piece,
+                struct error *err)
 {
     int64_t working_mj = working_energy(known, gpu, piece), left_mj = working_mj;
     int rc = 0;
@@ -475,7 +475,7 @@ static int book_by_minutes(struct store *s, const struct gpu *gpu, struct known_
         int64_t upto_mj = energy_upto(used->mj, next - since_ms, used->ms);
         const struct energy_piece piece = {from, next, upto_mj - given_mj, used->evidence};
         if (piece.energy_mj > 0)
-            rc = give_out(s, gpu, known, &piece, err);
+            rc = book(s, gpu, known, &piece, err);
         given_mj = upto_mj;
     }
     return rc;
@@ -486,7 +486,7 @@ int process_runs_write(struct store *s, const struct snapshot *snapshot, const s
 {
     int64_t at_ms = snapshot->taken_at.ms;
     int rc = s->runs_loaded ? 0 : load_runs(s, err);
-    int64_t gap_ms = MAX_OF((int64_t)(snapshot->interval_s * 3 * MS_PER_S), (int64_t)GAP_LEAST_MS);
+    int64_t gap_ms = MAX_OF((int64_t)(snapshot->interval_s * 3 * MS_PER_S), (int64_t)GAP_MIN_MS);
     if (rc == 0 && known->meter.counter_mj.state != READING_OK)
         rc = missed_energy_book(s, snapshot, gpu, known, err);
     /* An average over a second misses nothing between two samples; an instantaneous reading misses peaks. */

@@ -41,10 +41,10 @@ struct process_step {
 };
 
 /* Adds the mean of one minute, weighted by `samples` of the GPU. */
-static void add_mean(struct process_step *step, enum process_column column, int64_t mean, int64_t most, int64_t samples)
+static void add_mean(struct process_step *step, enum process_column column, int64_t mean, int64_t max, int64_t samples)
 {
     const struct series_column plain = {.scale = 1};
-    const struct aggregate minute = {mean * samples, mean, most, samples};
+    const struct aggregate minute = {mean * samples, mean, max, samples};
     aggregate_join(&step->values[column], &plain, &minute);
 }
 
@@ -86,7 +86,7 @@ static void add_minute(struct process_step *step, struct db_statement *q)
         step->known[PROCESS_ENERGY_MJ] = true;
     }
     /* No power from the first seconds of a minute: they are too short for a mean. */
-    if (passed_ms < PASSED_LEAST_MS)
+    if (passed_ms < PASSED_MIN_MS)
         return;
     int64_t power = energy * MS_PER_S / passed_ms;
     add_mean(step, PROCESS_POWER_MW, power, power, samples);

@@ -18,12 +18,12 @@ enum { SQL_MAX = 1 << 16, MINUTES_AN_HOUR = 60, PENDING_MAX = 4096, KEY_BUCKET_B
 static const int64_t ladder_ms[] = {1000,   2000,    5000,    10000,    15000,    30000,    60000,    120000,    300000,    600000,
                                     900000, 3600000, 7200000, 10800000, 21600000, 43200000, 86400000, 604800000, 2592000000};
 
-static int64_t nice_step(int64_t least_ms)
+static int64_t nice_step(int64_t min_ms)
 {
     for (size_t i = 0; i < ARRAY_LEN(ladder_ms); i++)
-        if (ladder_ms[i] >= least_ms)
+        if (ladder_ms[i] >= min_ms)
             return ladder_ms[i];
-    return (least_ms + 86399999) / 86400000 * 86400000;
+    return (min_ms + 86399999) / 86400000 * 86400000;
 }
 
 /* A step of 59 s would read every sample, where minutes are there already: round steps of about a bucket or more to whole
@@ -59,8 +59,8 @@ void store_plan(struct store *s, const struct store_plot *plot, int64_t *ret_ste
 {
     int64_t span = MAX_OF(plot->until_ms - plot->since_ms, (int64_t)1);
     int64_t points = (int64_t)MIN_OF(plot->points ? plot->points : QUERY_POINTS_DEFAULT, (size_t)QUERY_POINTS_MAX);
-    int64_t least = (span + points - 1) / points;
-    int64_t step = plot->step_ms > 0 ? MAX_OF(plot->step_ms, (span + QUERY_POINTS_MAX - 1) / QUERY_POINTS_MAX) : nice_step(least);
+    int64_t min_ms = (span + points - 1) / points;
+    int64_t step = plot->step_ms > 0 ? MAX_OF(plot->step_ms, (span + QUERY_POINTS_MAX - 1) / QUERY_POINTS_MAX) : nice_step(min_ms);
     enum level finest = finest_level(s, plot->series, plot->since_ms);
     step = MAX_OF(whole_buckets(step), level_ms(finest));
     /* A step is made of whole buckets. */

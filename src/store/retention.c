@@ -159,7 +159,7 @@ static int ask_requests(struct store *s, struct error *err)
 
 /* Repairs a horizon that lies ahead of every clock: an earlier version believed a wrong one. New rows must not count as older
  * than it. */
-static int heal(struct store *s, struct error *err)
+static int repair_horizon(struct store *s, struct error *err)
 {
     struct retention *r = &s->retention;
     int64_t latest_ms = MAX_OF(r->wall_ms, r->trust.believed_ms);
@@ -215,7 +215,7 @@ int retention_step(struct store *s, struct wall now, struct mono seen, struct er
     r->own_ms = trust_now(&r->trust, now.ms);
     if (first || r->due)
         r->asked = (struct mono){0};
-    rc = heal(s, err);
+    rc = repair_horizon(s, err);
     if (rc == 0)
         rc = publish(s, seen, err);
     return rc < 0 ? rc : 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The columns come from the metric tables; what never changes while a card runs is kept as a fact instead (see facts in schema.c).
+ * The columns come from the metric tables; values that never change while a GPU runs are stored as facts instead (see facts in
+ * tables.c).
  */
 #include "store/series.h"
 
@@ -7,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-/* The metrics that vary, in the order of the table. */
+/* The varying metrics, in table order. */
 static const enum metric gpu_metrics[] = {
 #define COLUMN_STATIC(field)
 #define COLUMN_FAST(field) METRIC_##field,
@@ -29,7 +30,7 @@ static const enum host_metric host_metrics[] = {
 };
 _Static_assert(ARRAY_LEN(host_metrics) <= SERIES_COLUMNS_MAX, "more metrics than columns");
 
-/* Units whose numbers pass 32 bits: bytes, millijoules, microseconds, counters, pages. */
+/* Units that exceed 32 bits: bytes, millijoules, microseconds, counters, pages. */
 static bool needs_64_bits(const struct metric_info *m)
 {
     struct str name = str_from(m->field);

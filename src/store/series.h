@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is stored of GPUs and hosts over time: the columns, the levels, the keys. Plain data; knows no database.
+ * The time series of GPUs and hosts: columns, levels, keys. Plain data; knows no database.
  *
- * A row of samples is one GPU (or host) at one moment. Its key in a file holds both, time first, so that rows are appended at the
+ * A row of samples is one GPU (or host) at one moment. Its key in a file holds both, time first, so that rows are appended to the
  * end of the table and the oldest lie together at its beginning (on a server: raw.h):
  *
- *     id = milliseconds since 1970 << 14 | number of the GPU
+ *     id = milliseconds since 1970 << 14 | ID of the GPU
  *
  * A row of minutes or hours is one GPU over one bucket; a plot reads one GPU, so the GPU comes first:
  *
- *     id = number of the GPU << 32 | bucket since 1970
+ *     id = ID of the GPU << 32 | bucket since 1970
  */
 #pragma once
 
@@ -25,17 +25,17 @@ enum { CURSOR_SUBJECT_BITS = 20, CURSOR_SUBJECT_MAX = (1 << CURSOR_SUBJECT_BITS)
 
 struct series_column {
     const char *name; /* of the column: the field's name, with its unit */
-    const char *json; /* as the API calls it */
+    const char *json; /* name in the API */
     double scale;     /* column * scale = value in the API */
-    bool bits;        /* a set of flags: not added up, but joined */
+    bool bits;        /* a set of flags: joined, not added */
     bool wide;        /* may need more than 32 bits */
 };
 
 size_t series_count(enum series series);
 struct series_column series_column(enum series series, size_t column);
-/* By the API's name or the column's; -1 when there is none. */
+/* Finds a column by the API's name or its own; -1 if there is none. */
 int series_find(enum series series, const char *name);
-/* The same for who reads many of them: the readings of the subject, and which of them a column is. */
+/* For callers that read many: the readings of a subject, and the index of a column among them. */
 const struct reading *series_readings(enum series series, const void *subject);
 size_t series_place(enum series series, size_t column);
 
@@ -51,10 +51,10 @@ static inline int64_t raw_key_ms(int64_t key)
 {
     return key >> SUBJECT_BITS;
 }
-/* Where a reader stopped, for either database: it goes on behind this moment and number. */
+/* The position of a reader, for either database: it continues after this moment and subject. */
 static inline int64_t cursor_at(int64_t at_ms, int64_t subject)
 {
-    /* A clock that is centuries off must not be more than a wrong place. */
+    /* Unsigned: a clock that is centuries off may only lead to a wrong position, not to undefined behavior. */
     return (int64_t)(((uint64_t)at_ms << CURSOR_SUBJECT_BITS) + (uint64_t)subject);
 }
 static inline int64_t cursor_ms(int64_t cursor)
@@ -80,7 +80,7 @@ struct aggregate {
 };
 
 void aggregate_join(struct aggregate *a, const struct series_column *column, const struct aggregate *other);
-/* Here, because it is done for every value of every row. */
+/* Inline: called for every value of every row. */
 static inline void aggregate_add(struct aggregate *a, const struct series_column *column, int64_t value)
 {
     if (column->bits) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The SQL of the writer that does not depend on the columns, prepared when it is first needed.
+ * The writer's SQL that does not depend on the columns, prepared on first use.
  */
 #include "store/internal.h"
 
@@ -13,7 +13,7 @@
 
 static const char *const texts[ST_COUNT] = {
     [ST_GPU_FIND] = "SELECT id FROM gpus WHERE host_id = $1 AND identity = $2",
-    /* A card whose UUID was unknown once (an older driver) is still the same card. */
+    /* A GPU whose UUID was unknown (an older driver) is still the same GPU. */
     [ST_GPU_ADOPT] = "SELECT id FROM gpus WHERE host_id = $1 AND uuid IS NULL AND pci_address = $2 AND name = $3",
     [ST_GPU_INSERT] =
         "INSERT INTO gpus (host_id, identity, uuid, pci_address, name, vendor, gpu_index, first_seen_ms, last_seen_ms, "
@@ -22,14 +22,14 @@ static const char *const texts[ST_COUNT] = {
     [ST_GPU_UPDATE] = "UPDATE gpus SET identity = $1, uuid = $2, pci_address = $3, name = $4, vendor = $5, gpu_index = $6, "
                       "last_seen_ms = $7 WHERE id = $8",
     [ST_HOST_FIND] = "SELECT id FROM hosts WHERE name = $1",
-    /* Numbers have 14 bits in the keys of samples: the lowest free one is taken, never one of a sequence, which runs on with
-     * every attempt that fails. */
+    /* IDs have 14 bits in the keys of samples: use the lowest free one, not a sequence, which advances with every failed
+     * attempt. */
     [ST_HOST_INSERT] =
         "INSERT INTO hosts (name, first_seen_ms, last_seen_ms, id) SELECT $1, CAST($2 AS BIGINT), CAST($2 AS BIGINT), " LOWEST_FREE(
             "hosts") " RETURNING id",
     [ST_HOST_SEEN] = "UPDATE hosts SET last_seen_ms = $1 WHERE id = $2",
     [ST_GPU_SEEN] = "UPDATE gpus SET last_seen_ms = $1 WHERE id = $2",
-    /* NULL is refused, and the transaction with it: what it brings was written by a later one, while this one hung. */
+    /* NULL violates NOT NULL, which fails the transaction: while it hung, a later one wrote the same items. */
     [ST_WRITER] = "INSERT INTO writers (host_id, run, last_number, at_ms) VALUES ($1, $2, $3, $4) "
                   "ON CONFLICT (host_id, run) DO UPDATE SET last_number = CASE WHEN writers.last_number < $5 THEN "
                   "excluded.last_number END, at_ms = excluded.at_ms",
@@ -86,7 +86,7 @@ static const char *const texts[ST_COUNT] = {
         "excluded.running_sum, excluded.running_sum, process_minutes.running_sum), running_samples = "
         "COALESCE(process_minutes.running_samples + excluded.running_samples, excluded.running_samples, "
         "process_minutes.running_samples), "
-        /* What is counted is the minute so far: the larger count is the later one, or that of before a restart. */
+        /* limit_samples counts the minute so far: the larger count is the later one, or from before a restart. */
         "limit_code = CASE WHEN excluded.limit_samples >= COALESCE(process_minutes.limit_samples, 0) THEN excluded.limit_code ELSE "
         "process_minutes.limit_code END, limit_samples = CASE WHEN excluded.limit_samples >= "
         "COALESCE(process_minutes.limit_samples, 0) THEN excluded.limit_samples ELSE process_minutes.limit_samples END",

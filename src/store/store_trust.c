@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which clock may be believed. See trust.h.
+ * Which clock may be believed. See store_trust.h.
  */
 #include "store/store_trust.h"
 
@@ -10,7 +10,7 @@
 
 enum {
     SLACK_SHARE = 64
-}; /* clocks that are being set right run up to 0.05 % fast or slow; a bit over 1 % is still the same clock */
+}; /* a clock that NTP slews runs up to 0.05 % fast or slow; within a bit over 1 % it counts as the same clock */
 
 struct clock_trust trust_begin(int64_t wall_ms, int64_t newest_ms)
 {
@@ -22,13 +22,13 @@ static bool near(int64_t a_ms, int64_t b_ms, int64_t slack_ms)
     return llabs(a_ms - b_ms) <= slack_ms;
 }
 
-/* The longer the leap, the longer it has to hold: six hours, for four days and more a whole day. */
+/* How long a leap has to hold: a quarter of its length, but at least six hours and at most a day. */
 static int64_t needs(int64_t from_ms, int64_t to_ms)
 {
     return MAX_OF(6 * HOUR_MS, MIN_OF(llabs(to_ms - from_ms) / 4, 24 * HOUR_MS));
 }
 
-/* A claim of "at least that late" holds also while the clock shows still more, and the other way round. */
+/* A claim of "at least that late" also holds while the clock shows more, and vice versa. */
 static bool holds(const struct clock_trust *t, int64_t wall_ms, int64_t slack_ms)
 {
     return t->claim_ms > t->believed_ms ? wall_ms >= t->claim_ms - slack_ms : wall_ms <= t->claim_ms + slack_ms;
@@ -46,7 +46,7 @@ void trust_step(struct clock_trust *t, int64_t wall_ms, int64_t passed_ms)
         t->believed_ms = wall_ms;
     if (holding && near(wall_ms, t->claim_ms, slack_ms))
         t->claim_ms = wall_ms;
-    /* A moment against it does not undo hours for it: a host without a clock of its own begins each day in 1970. */
+    /* A moment against the claim must not undo hours for it: a host without an RTC boots into 1970 each day. */
     t->held_ms += holding ? passed_ms : -passed_ms;
     if (holding && t->held_ms >= needs(t->believed_ms, t->claim_ms)) {
         t->believed_ms = t->claim_ms;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Opening, and the way of a snapshot into the tables.
+ * Opens the store, and writes snapshots to the tables.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static int open_database(const struct env *env, const char *url, bool read_only,
     return error_set(err, -EINVAL, "'%s' is neither sqlite:PATH nor postgresql://...", url);
 }
 
-/* Which file it is that was opened; nothing to compare with when it cannot be told. */
+/* Remembers which file was opened; without a stat, there is nothing to compare. */
 static void note_file(struct store *s)
 {
     struct stat file;
@@ -140,7 +140,7 @@ void store_set_cancel(struct store *s, const _Atomic bool *cancel, struct mono u
     s->db->until = until;
 }
 
-void store_give_memory_back(struct store *s)
+void store_trim_memory(struct store *s)
 {
     if (s->db->ops->kind != DB_SQLITE)
         return;
@@ -194,7 +194,7 @@ uint64_t store_rejected(const struct store *s)
     return s->rejected;
 }
 
-/* What was learned in a transaction that did not come to its end is not true: learn it again. */
+/* Forgets everything learned in a failed transaction: it was rolled back. */
 static void writer_forget(struct store *s)
 {
     s->host_id = 0;
@@ -209,7 +209,7 @@ static void writer_forget(struct store *s)
     partition_forget(s);
     store_forget_columns(s);
     struct error err;
-    /* Columns that came were taken back with the rest. When even this fails, the next write does, too. */
+    /* Added columns were rolled back, too. If even this fails, so will the next write. */
     schema_open_read_only(&s->schema, s->db, &err);
 }
 
@@ -243,7 +243,7 @@ static int note_seen(struct store *s, enum statement which, int64_t id, int64_t 
     return db_put(q, err);
 }
 
-/* What is written once in a transaction, however many snapshots it has. */
+/* Writes what changes once per transaction, however many snapshots it has. */
 static int settle(struct store *s, struct error *err)
 {
     int rc = note_seen(s, ST_HOST_SEEN, s->host_id, &s->seen_ms, err);
@@ -254,11 +254,11 @@ static int settle(struct store *s, struct error *err)
     return rc < 0 ? rc : running_mark(s, err);
 }
 
-static int know_host(struct store *s, const struct snapshot *snapshot, struct error *err)
+static int identify_host(struct store *s, const struct snapshot *snapshot, struct error *err)
 {
     if (s->host_id && (s->host_given || strcmp(s->host_name, snapshot->host.name) == 0))
         return 0;
-    int rc = settle(s, err); /* of the host that it was called until now */
+    int rc = settle(s, err); /* for the host's previous name */
     if (rc < 0)
         return rc;
     if (!s->host_given)
@@ -266,7 +266,7 @@ static int know_host(struct store *s, const struct snapshot *snapshot, struct er
     int64_t id = 0;
     rc = ask_host(s, ST_HOST_FIND, 0, &id, err);
     if (rc == 0) {
-        rc = schema_lock(s->db, err); /* one new number at a time; another host may have added the name meanwhile */
+        rc = schema_lock(s->db, err); /* one new ID at a time; another host may have added the name meanwhile */
         if (rc == 0)
             rc = ask_host(s, ST_HOST_FIND, 0, &id, err);
         if (rc == 0)
@@ -279,13 +279,13 @@ static int know_host(struct store *s, const struct snapshot *snapshot, struct er
     s->host_id = id;
     s->seen_minute = s->rolled_bucket = s->marks_hour = 0;
     running_done(&s->host_running);
-    forget_gpus(s); /* their numbers are the host's own */
+    forget_gpus(s); /* their IDs belong to the host */
     forget_findings(s);
     return 0;
 }
 
-/* The moment of a snapshot. A server does not say whether its key was taken: two that come within a millisecond are told apart
- * here, where a file looks for the next free one. */
+/* The time of a snapshot. A server doesn't report whether a key exists, so two snapshots within a millisecond are separated
+ * here; a file tries the next free millisecond. */
 static int64_t moment_of(struct store *s, const struct snapshot *snapshot)
 {
     int64_t at_ms = snapshot->taken_at.ms;
@@ -297,7 +297,7 @@ static int64_t moment_of(struct store *s, const struct snapshot *snapshot)
 static int write_snapshot(struct store *s, const struct snapshot *snapshot, struct error *err)
 {
     int64_t at_ms = moment_of(s, snapshot);
-    int rc = know_host(s, snapshot, err);
+    int rc = identify_host(s, snapshot, err);
     if (rc < 0)
         return rc;
     if (at_ms <= 0 || at_ms > LATEST_MS) {
@@ -308,7 +308,7 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
     if (seen)
         s->seen_ms = at_ms;
     s->seen_minute = bucket_of(LEVEL_MINUTE, at_ms);
-    /* First what is over, while it is still in memory. */
+    /* First roll up finished buckets while they are still in memory. */
     rc = rollup_pending(s, at_ms, err);
     if (rc == 0 && !s->rollup_left)
         rc = hours_rollup(s, at_ms, err);
@@ -326,10 +326,10 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
             rc = process_runs_write(s, snapshot, gpu, known, err);
     }
     if (rc == 0)
-        rc = findings_write(s, snapshot, at_ms, err); /* before the processes that they are about are gone */
+        rc = findings_write(s, snapshot, at_ms, err); /* before their processes' runs end */
     if (rc == 0)
         rc = process_runs_end_missing(s, snapshot, err);
-    if (rc == 0) /* when the columns are there: adding one goes through every part */
+    if (rc == 0) /* after adding columns, which touches every partition */
         rc = partition_all_ready(s, at_ms, err);
     if (rc == 0)
         rc = write_snapshot_events(s, snapshot, err);
@@ -338,8 +338,8 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
     return rc;
 }
 
-/* An event may come before the first snapshot has said what the host is called. */
-static int know_any_host(struct store *s, struct wall at, struct error *err)
+/* An event may come before the first snapshot has named the host. */
+static int ensure_host(struct store *s, struct wall at, struct error *err)
 {
     if (s->host_id)
         return 0;
@@ -350,10 +350,10 @@ static int know_any_host(struct store *s, struct wall at, struct error *err)
     env_host_name(empty->host.name, sizeof empty->host.name);
     if (s->host_name[0] || !empty->host.name[0])
         str_copy(empty->host.name, sizeof empty->host.name, str_from(s->host_name[0] ? s->host_name : "localhost"));
-    return know_host(s, empty, err);
+    return identify_host(s, empty, err);
 }
 
-static int leave_number(struct store *s, const struct store_part *part, int64_t at_ms, struct error *err)
+static int put_number(struct store *s, const struct store_part *part, int64_t at_ms, struct error *err)
 {
     struct db_statement *q = store_statement(s, ST_WRITER, err);
     if (!q)
@@ -375,7 +375,7 @@ static int write_part(struct store *s, const struct store_part *part, struct err
         at_ms = part->snapshots[i]->taken_at.ms;
     }
     for (size_t i = 0; rc == 0 && i < part->event_count; i++) {
-        rc = know_any_host(s, part->events[i].at, err);
+        rc = ensure_host(s, part->events[i].at, err);
         if (rc == 0)
             rc = put_event(s, &part->events[i], err);
         at_ms = MAX_OF(at_ms, part->events[i].at.ms);
@@ -384,7 +384,7 @@ static int write_part(struct store *s, const struct store_part *part, struct err
         rc = process_runs_flush(s, err);
     if (rc == 0)
         rc = settle(s, err);
-    return rc == 0 && part->run ? leave_number(s, part, at_ms, err) : rc;
+    return rc == 0 && part->run ? put_number(s, part, at_ms, err) : rc;
 }
 
 int store_write_part(struct store *s, const struct store_part *part, struct error *err)
@@ -443,7 +443,7 @@ int store_move_aside(const char *url, struct wall now, char *moved_to, size_t si
     snprintf(moved_to, size, "%s.damaged-%sZ", path, compact);
     if (rename(path, moved_to) < 0)
         return error_set(err, -errno, "cannot move '%s' aside: %s", path, strerror(errno));
-    /* What was written last may lie in these; without the file they mean nothing, and beside a new one they would be harmful. */
+    /* They may hold the last writes; they mean nothing without their file, and would corrupt a new one. */
     static const char *const tails[] = {"-wal", "-shm"};
     for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
         char from[640], to[640];

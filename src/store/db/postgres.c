@@ -102,10 +102,10 @@ static bool send(struct pg_db *db, const struct pg_statement *s)
 
 static int count_parameters(const char *sql)
 {
-    int most = 0;
+    int max = 0;
     for (const char *p = strchr(sql, '$'); p; p = strchr(p + 1, '$'))
-        most = MAX_OF(most, atoi(p + 1)); /* NOLINT: our own SQL, with digits after each $ */
-    return most;
+        max = MAX_OF(max, atoi(p + 1)); /* NOLINT: our own SQL, with digits after each $ */
+    return max;
 }
 
 static void postgres_finish(struct db_statement *base)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The words of raw.h.
+ * The SQL of raw.h.
  */
 #include "store/schema/raw.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Versions of a database, and the columns that come when they are needed.
+ * Schema versions, and the columns that are added on demand.
  */
 #include "store/schema/schema.h"
 
@@ -12,19 +12,19 @@
 
 enum { SQL_MAX = 1 << 18 };
 
-/* From each version to the next; schema SCHEMA_FIRST is the first one that was released. */
+/* Steps from each version to the next; SCHEMA_FIRST is the first released one. */
 static const struct migration migrations[] = {
-    {13, "ALTER TABLE processes ADD COLUMN title TEXT;"}, /* what people call it, which takes its working directory to know */
-    {14, "ALTER TABLE process_minutes ADD COLUMN limit_code TEXT;" /* what limited it for the longest part of the minute */
+    {13, "ALTER TABLE processes ADD COLUMN title TEXT;"}, /* the title for people, which depends on its working directory */
+    {14, "ALTER TABLE process_minutes ADD COLUMN limit_code TEXT;" /* the limit for most of the minute */
          "ALTER TABLE process_minutes ADD COLUMN limit_samples @INT;"
          "ALTER TABLE process_hours ADD COLUMN limits TEXT;"},
-    {15, "ALTER TABLE process_minutes ADD COLUMN generated_tokens @INT;" /* of a model server, by its own counters */
+    {15, "ALTER TABLE process_minutes ADD COLUMN generated_tokens @INT;" /* of a model server, from its own counters */
          "ALTER TABLE process_minutes ADD COLUMN prompt_tokens @INT;"
          "ALTER TABLE process_hours ADD COLUMN generated_tokens @INT;"
          "ALTER TABLE process_hours ADD COLUMN prompt_tokens @INT;"},
-    {16, "ALTER TABLE process_minutes ADD COLUMN running_sum @INT;" /* requests that it was working on, and samples with any */
+    {16, "ALTER TABLE process_minutes ADD COLUMN running_sum @INT;" /* requests in progress, and samples with any */
          "ALTER TABLE process_minutes ADD COLUMN running_samples @INT;"},
-    {17, "ALTER TABLE retention ADD COLUMN ahead_ms @INT;"}, /* its clock against the server's, when it last wrote */
+    {17, "ALTER TABLE retention ADD COLUMN ahead_ms @INT;"}, /* its clock minus the server's, when it last wrote */
     {0, NULL},
 };
 
@@ -88,7 +88,7 @@ static void note_column(struct schema *schema, enum series series, size_t column
     schema->columns[series][at] = series_column(series, column);
 }
 
-/* Which columns of the series the tables have, in their order. */
+/* Reads which columns of the series the tables have, in their order. */
 static int read_columns(struct schema *schema, enum series series, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *s = NULL;
@@ -126,7 +126,7 @@ int schema_read_columns(struct schema *schema, struct error *err)
     return rc;
 }
 
-/* "power_mw" for samples; "power_mw_sum", ... for buckets. Each with its type, behind `before`. */
+/* "power_mw" for samples; "power_mw_sum", ... for buckets. Each with its type, after `before`. */
 static void column_definitions(const struct schema *schema, enum series series, enum level level, size_t column, const char *before,
                                struct buf *out)
 {
@@ -139,7 +139,7 @@ static void column_definitions(const struct schema *schema, enum series series, 
                    i == 0 && level && !sqlite ? "BIGINT" : type);
 }
 
-/* SQLite adds one column at a time, and reads the whole schema again for each. Tables without rows are made anew instead. */
+/* SQLite adds one column at a time, and parses the whole schema again for each. Recreate empty tables instead. */
 static int make_anew(struct schema *schema, enum series series, const size_t *columns, size_t count, struct error *err)
 {
     int rc = 0;
@@ -173,7 +173,7 @@ static int add_to_tables(struct schema *schema, enum series series, size_t colum
         column_definitions(schema, series, (enum level)level, column, before.at, &sql);
         if (sql.failed)
             return error_set(err, -ENOMEM, "out of memory");
-        /* "ALTER TABLE t, ADD" is not what was meant: the first comma goes. */
+        /* Replace the first comma of "ALTER TABLE t, ADD". */
         char *comma = schema->db->ops->kind == DB_SQLITE ? sql.at : strchr(sql.at, ',');
         *comma = ' ';
         rc = db_exec(schema->db, sql.at, err);
@@ -194,10 +194,10 @@ int schema_add_columns(struct schema *schema, enum series series, const size_t *
             rc = db_query_i64(schema->db, sql, 0, &rows, err);
         }
     }
-    /* Other hosts may be adding theirs. */
+    /* Other hosts may be adding columns, too. */
     if (rc == 0)
         rc = schema_lock(schema->db, err);
-    /* In SQLite, views hold on to the columns; they are made again when all are there. */
+    /* SQLite's views depend on the columns; they are recreated when all columns are there. */
     if (rc == 0 && schema->db->ops->kind == DB_SQLITE)
         rc = db_exec(schema->db,
                      "DROP VIEW IF EXISTS gpu_stats; DROP VIEW IF EXISTS gpu_stats_minute; DROP VIEW IF EXISTS gpu_stats_hour;"
@@ -227,7 +227,7 @@ int schema_check_version(int64_t version, struct error *err)
     return 0;
 }
 
-/* The eight numbers of the StatsRow are always there, whatever the card knows. */
+/* The eight numbers of StatsRow always exist, even if the GPU lacks some of them. */
 static int add_stats_columns(struct schema *schema, struct error *err)
 {
     static const char *const names[] = {"temp_mdegc",      "power_mw",      "mem_used_bytes",
@@ -241,8 +241,8 @@ static int add_stats_columns(struct schema *schema, struct error *err)
     return count ? schema_add_columns(schema, SERIES_GPU, missing, count, err) : 0;
 }
 
-/* Tables and views of the version at hand, in a transaction. */
-static int bring_up(struct schema *schema, int64_t version, struct error *err)
+/* Creates or migrates tables and views to the current version, in a transaction. */
+static int create_or_migrate(struct schema *schema, int64_t version, struct error *err)
 {
     struct db *db = schema->db;
     int rc = 0;
@@ -257,7 +257,7 @@ static int bring_up(struct schema *schema, int64_t version, struct error *err)
     unsigned before = schema->generation;
     if (rc == 0)
         rc = add_stats_columns(schema, err);
-    /* In a file of one's own, looking costs nothing: views of an earlier program are made anew. */
+    /* Checking a local file costs nothing: recreate the views of an earlier program. */
     if (rc == 0 && (version < SCHEMA_VERSION || db->ops->kind == DB_SQLITE))
         rc = schema_make_views(schema, err);
     else if (rc == 0 && schema->generation != before)
@@ -278,7 +278,7 @@ int schema_open(struct schema *schema, struct db *db, struct error *err)
     if (rc == 0)
         rc = schema_check_version(version, err);
     if (rc == 0)
-        rc = bring_up(schema, version, err);
+        rc = create_or_migrate(schema, version, err);
     if (rc < 0) {
         db_rollback(db);
         return rc;

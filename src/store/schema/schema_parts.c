@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which tables have parts, and their making.
+ * The list of partitioned tables, and the creation of partitions.
  */
 #include "store/schema/schema_parts.h"
 
@@ -64,7 +64,7 @@ void parts_name(enum parted which, int64_t period_ms, char name[PART_NAME_SIZE])
     snprintf(name, PART_NAME_SIZE, "%s_%.4s_%.2s_%.2s", parted_tables[which].name, text, text + 5, text + 8);
 }
 
-/* A value of the key, for the bounds of a part. */
+/* Writes a key value, for the bounds of a partition. */
 static void write_bound(enum parted which, int64_t ms, struct buf *out)
 {
     if (parted_tables[which].unit_ms)
@@ -86,7 +86,7 @@ static int parts_is_there(struct db *db, enum parted which, const char *name, bo
     return rc;
 }
 
-/* The table is made beside the others and then attached: unlike PARTITION OF, that does not wait for sessions that are reading. */
+/* Creates the table separately and attaches it: unlike PARTITION OF, that does not wait for sessions that are reading. */
 int parts_make(struct db *db, enum parted which, int64_t period_ms, struct error *err)
 {
     char name[PART_NAME_SIZE];
@@ -99,7 +99,7 @@ int parts_make(struct db *db, enum parted which, int64_t period_ms, struct error
         return rc;
     rc = schema_lock(db, err);
     if (rc == 0)
-        rc = parts_is_there(db, which, name, &there, err); /* another host may have been faster */
+        rc = parts_is_there(db, which, name, &there, err); /* another host may have created it */
     if (rc < 0 || there)
         return rc;
     buf_printf(&sql, "CREATE TABLE IF NOT EXISTS %s (LIKE %s INCLUDING ALL%s);ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (",
@@ -111,8 +111,8 @@ int parts_make(struct db *db, enum parted which, int64_t period_ms, struct error
     return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_exec(db, sql.at, err);
 }
 
-/* What the views call starts_at is found without reading everything: summaries are written in the order of time, so an index of a
- * few pages is enough. */
+/* Lets a condition on starts_at of the views avoid a full scan: summaries are written in time order, so a BRIN index of a few
+ * pages is enough. */
 static int index_by_time(struct db *db, const struct parted_table *t, struct error *err)
 {
     if (!t->unit_ms)

@@ -40,7 +40,7 @@ static void view_emit(struct view *v, size_t column, bool first, struct buf *sql
     v->columns[column].done = true;
 }
 
-/* PostgreSQL lets columns be added at the end alone: those that the view has stay where they are. */
+/* PostgreSQL can only append columns to a view: existing ones keep their place. */
 static int view_emit_known(struct view *v, bool *first, struct buf *sql, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -63,7 +63,7 @@ static int view_emit_known(struct view *v, bool *first, struct buf *sql, struct 
     return rc;
 }
 
-/* Whether the file has this very view already. */
+/* Whether the file already has exactly this view. */
 static int view_is_there(const struct view *v, const char *sql, bool *ret, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One view while it is put together, column by column. Which views there are is not known here.
+ * A view under construction, column by column. Does not know which views there are.
  */
 #pragma once
 
@@ -11,7 +11,7 @@ enum { VIEW_SQL_MAX = 1 << 18, VIEW_COLUMNS_MAX = 4 * SERIES_COLUMNS_MAX + 32 };
 struct view {
     const struct schema *schema;
     const char *name;
-    struct buf expressions; /* one after the other, each ends with a 0 */
+    struct buf expressions; /* concatenated, each NUL-terminated */
     struct {
         size_t at;
         char name[64];
@@ -24,7 +24,7 @@ struct view *view_new(const struct schema *schema, const char *name); /* NULL: o
 void view_free(struct view **v);
 
 void view_add(struct view *v, const char *name, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
-/* The time of a row for people: text in SQLite, a timestamp in PostgreSQL. */
+/* Adds the time of a row for people: text in SQLite, a timestamp in PostgreSQL. */
 void view_add_time(struct view *v, const char *name, const char *milliseconds);
-/* SQLite makes views anew where they are not as they should be. PostgreSQL leaves alone what others have built upon the view. */
+/* SQLite recreates an outdated view. PostgreSQL keeps the objects that others have built upon the view. */
 int view_make(struct view *v, const char *from, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The views: rows in the API's names and units, for people who open the database with sqlite3 or psql. On a server they are
- * made when the tables change, never at a mere start: replacing one waits for all sessions that are reading it.
+ * created when the tables change, never at a mere start: replacing a view waits for all sessions that are reading it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "store/schema/view.h"
 
-/* When a row was recorded: for people, in milliseconds, and a number that grows with time and is each row's own. */
+/* When a row was recorded: for people, in milliseconds, and as an ID that grows with time and is unique per row. */
 static void add_moment(struct view *v, const char *subject)
 {
     static const char server_ms[] = "CAST(EXTRACT(EPOCH FROM s.recorded_at) * 1000 AS BIGINT)";
@@ -18,7 +18,7 @@ static void add_moment(struct view *v, const char *subject)
     if (sqlite)
         view_add_time(v, "recorded_at", "s.id >> 14");
     else
-        view_add(v, "recorded_at", "s.recorded_at"); /* as it is: the days and rows of a time range are found by it */
+        view_add(v, "recorded_at", "s.recorded_at"); /* unchanged, so that a condition on it prunes partitions and uses their key */
     view_add(v, "recorded_at_ms", "%s", sqlite ? "s.id >> 14" : server_ms);
     if (sqlite)
         view_add(v, "id", "s.id");
@@ -26,7 +26,7 @@ static void add_moment(struct view *v, const char *subject)
         view_add(v, "id", "(%s << %d) + s.%s", server_ms, CURSOR_SUBJECT_BITS, subject);
 }
 
-/* A column in the API's unit. PostgreSQL would count in decimal numbers of any length without being told otherwise. */
+/* Adds a column in the API's unit. Without the cast, PostgreSQL would calculate with arbitrary-precision decimals. */
 static void add_metric(struct view *v, const char *name, struct series_column c)
 {
     const char *cast = v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8";
@@ -48,7 +48,7 @@ static void add_throttle_words(struct view *v)
     view_add(v, "throttle_words", "CASE WHEN s.throttle_bits IS NOT NULL THEN rtrim(%s, ', ') END", words.failed ? "''" : words.at);
 }
 
-/* The names of the StatsRow first; where the API calls a reading otherwise, it is there under both. */
+/* The names of StatsRow come first; a reading that the API names differently appears under both names. */
 static int view_of_samples(const struct schema *schema, struct error *err)
 {
     static const struct {
@@ -88,8 +88,8 @@ static int view_of_samples(const struct schema *schema, struct error *err)
                      err);
 }
 
-/* Mean, least, most and number of every metric; what was left out because it follows from the rest is filled in again. SQLite reads
- * all views whenever a database is opened and keeps them in memory: there, what is used several times comes from bucket_rows. */
+/* Mean, min, max and count of every metric; fills in the redundant values that are not stored. SQLite parses all views whenever
+ * a database is opened and keeps them in memory: there, repeated expressions come from bucket_rows. */
 static void add_buckets(struct view *v, enum series series)
 {
     bool sqlite = v->schema->db->ops->kind == DB_SQLITE;
@@ -117,7 +117,7 @@ static void add_buckets(struct view *v, enum series series)
     }
 }
 
-/* The table's rows with the number of readings and the mean of every metric. */
+/* The table's rows with the count and the mean of every metric. */
 static void bucket_rows(const struct schema *schema, enum series series, enum level level, struct buf *sql)
 {
     buf_text(sql, "(SELECT *");
@@ -167,7 +167,7 @@ static int view_of_buckets(const struct schema *schema, enum series series, enum
     return from.failed ? error_set(err, -ENOMEM, "out of memory") : view_make(v, from.at, err);
 }
 
-/* The same for hosts: what the machine around the cards did. */
+/* The same for hosts: the machine around the GPUs. */
 static int view_of_host_samples(const struct schema *schema, struct error *err)
 {
     CLEANUP(view_free) struct view *v = view_new(schema, "host_stats");
@@ -183,7 +183,7 @@ static int view_of_host_samples(const struct schema *schema, struct error *err)
                      err);
 }
 
-/* ---- views of tables whose columns are always the same ---- */
+/* ---- views of tables with fixed columns ---- */
 
 static void add_gpu(struct view *v)
 {
@@ -193,7 +193,7 @@ static void add_gpu(struct view *v)
     view_add(v, "gpu_uuid", "g.uuid");
 }
 
-/* sum / count in another unit; NULL where nothing was counted. */
+/* sum / count in another unit; NULL if the count is 0. */
 static void add_mean(struct view *v, const char *name, const char *sum, const char *count, const char *unit)
 {
     const char *cast = v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8";
@@ -380,7 +380,7 @@ int schema_make_views(struct schema *schema, struct error *err)
 
 int schema_refresh_views(struct schema *schema, struct error *err)
 {
-    /* The order of the columns is the tables', which another host may have added to. */
+    /* Columns come in the order of the tables, which another host may have extended. */
     int rc = schema->db->ops->kind == DB_POSTGRES ? schema_read_columns(schema, err) : 0;
     if (rc == 0)
         rc = view_of_samples(schema, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The backlog: a list in memory, and the queue behind it.
+ * The backlog: a list in memory, and the queue on disk.
  */
 #include "store/service/backlog.h"
 
@@ -16,7 +16,7 @@ void backlog_init(struct backlog *b)
     uint64_t run = 0;
     if (getrandom(&run, sizeof run, 0) != sizeof run)
         run = (uint64_t)clock_wall(&clock_system).ms;
-    b->run = (int64_t)(run >> 1 | 1); /* positive, and never 0 */
+    b->run = (int64_t)(run >> 1 | 1); /* positive, never 0 */
 }
 
 static void item_done(struct backlog_item *item)
@@ -42,7 +42,7 @@ static void forget_first(struct backlog *b, size_t count)
     memmove(b->items, b->items + count, b->count * sizeof b->items[0]);
 }
 
-/* The oldest is lost, but not one that is just being written. */
+/* Drops the oldest item that is not being written. */
 static void lose_one(struct backlog *b)
 {
     size_t at = 0;
@@ -96,7 +96,7 @@ int backlog_spill(struct backlog *b, struct error *err)
     return rc;
 }
 
-/* From memory, with references and copies of its own. */
+/* Copies items from memory, with references of their own. */
 static int copy_items(const struct backlog *b, struct queued *items)
 {
     size_t count = MIN_OF(b->count, (size_t)BATCH_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The inside of the store's threads. Private to service*.c and ask/readers.c.
+ * Internals of the store's threads. Private to store/service/.
  */
 #pragma once
 
@@ -12,82 +12,82 @@
 
 enum { NOTICE_SIZE = 400 };
 
-/* What the keeper is told: new limits, or an event. */
+/* A message to the keeper: new limits, or an event. */
 struct order {
     struct store_limits limits;
     struct store_event *event; /* NULL: limits */
 };
 
-/* What the keeper gives the writer to do, and gets back done. There is one of it, which goes to and fro. */
+/* A job for the writer, and its result. There is only one, passed back and forth. */
 struct work {
-    struct backlog_batch batch; /* count 0: the database is only opened and looked after */
+    struct backlog_batch batch; /* count 0: only open and maintain the database */
     bool clean;
     struct store_limits limits;
-    /* The answer. */
-    int rc; /* of what failed first */
+    /* The result. */
+    int rc; /* of the first failure */
     struct error err;
-    int64_t written_to; /* everything of the batch's run up to this number is committed; 0: nothing was */
-    size_t written;     /* snapshots that were not there before */
+    int64_t written_to; /* the batch is committed up to this number; 0: nothing was */
+    size_t written;     /* snapshots that were new */
     int64_t used_bytes; /* -1 unknown */
     uint64_t rejected;
     struct store_clock clock;
     uint64_t clean_failures;
-    char notice[NOTICE_SIZE]; /* "": none; something that health should tell although all is well again */
+    char notice[NOTICE_SIZE]; /* for health, although writing works again; "": none */
 };
 
-/* A thread that answers questions. It ends when there are none for a while. */
+/* A thread that answers questions. It ends after a while without questions. */
 struct store_reader {
     struct store_service *service;
     pthread_t thread;
-    enum { READER_NONE, READER_RUNS, READER_OVER } state; /* over: still to be joined */
+    enum { READER_NONE, READER_RUNS, READER_OVER } state; /* over: not joined yet */
     struct store_question *question;                      /* being answered */
-    /* Its own. */
+    /* Used by this thread only. */
     struct store *store;
     unsigned epoch;
-    struct mono until; /* when the question has had its time; ns 0: never */
+    struct mono until; /* deadline of the question; ns 0: none */
 };
 
 struct store_service {
     struct store_service_options options;
-    char *url, *queue_path; /* the latter "": none */
+    char *url, *queue_path; /* queue_path "": none */
     char host[HOST_NAME_SIZE];
     struct mailbox *inbox, *orders;
     struct mailbox *works, *answers; /* to the writer and back */
     pthread_t keeper, writer;
     bool keeper_runs, writer_runs;
-    _Atomic unsigned epoch; /* changes when the file is another one */
-    _Atomic int users;      /* threads and the owner: the last one frees */
-    _Atomic bool gave_up;   /* the keeper did not wait for the writer any longer */
+    _Atomic unsigned epoch; /* changes when the file was replaced */
+    _Atomic int users;      /* threads and the owner: the last one frees the service */
+    _Atomic bool gave_up;   /* the keeper stopped waiting for the writer */
 
     pthread_mutex_t lock; /* guards these: */
     struct store_status status;
     struct store_reader readers[READERS_MAX];
     size_t readers_run, readers_idle;
     struct turns turns;
-    pthread_cond_t turn; /* something may have become answerable */
+    pthread_cond_t turn; /* a question may be ready to answer */
     bool closed;         /* no more questions */
 
-    /* The keeper's own. */
+    /* Used by the keeper only. */
     struct backlog backlog;
-    struct work work;         /* the writer's while `busy` */
-    bool busy, closing, late; /* late: the database had its last chance */
+    struct work work;         /* the writer owns it while `busy` */
+    bool busy, closing, late; /* late: the database used up its time to finish */
     struct mono busy_since, closing_since;
-    bool clean_next; /* something came since the last time */
+    bool clean_next; /* snapshots came since the last cleanup */
     uint64_t written, rejected, clean_failures_known;
-    int64_t waited; /* samples, at most, since nothing could be written */
+    int64_t waited; /* the most samples that waited since writing failed */
     struct store_clock clock;
     struct mono lost_at; /* ns 0: never */
     int64_t used_bytes;
     struct mono retry_at;
     int64_t retry_ms;
 
-    /* The writer's own. */
+    /* Used by the writer only. */
     struct store *store;
-    int64_t confirmed_run; /* since the connection was made, it is known what of this run is written */
-    struct mono memory_given_back;
+    int64_t confirmed_run; /* the run whose last written number is known, since the connection was made */
+    struct mono memory_trimmed;
     uint64_t rejected_before; /* by stores that were closed since */
-    int clock_told;           /* 1: that the clock is ahead, -1: behind, 0: all is well */
-    int64_t healed_told;
+    int clock_logged;         /* last logged: 1: the clock is ahead, -1: behind, 0: correct */
+    int64_t healed_logged;
     bool clean_fails;
     uint64_t clean_failures;
 };
@@ -98,7 +98,7 @@ static inline bool service_is_server(const struct store_service *v)
 }
 
 void service_drop_order(void *order);
-/* One user less; the last one frees. */
+/* Drops one reference; the last one frees the service. */
 void service_release(struct store_service *v);
 #define service_log(v, level, ...) log_through((v)->options.say, (v)->options.user, level, __VA_ARGS__)
 /* The threads. */

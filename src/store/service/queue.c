@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The queue: one row an entry. Snapshots are coded as in recordings; the names of their columns are kept beside them, so that a
+ * The queue: one row per item. Snapshots are encoded as in recordings; the names of their columns are stored with them, so that a
  * newer program can read what an older one left.
  */
 #include "store/service/queue.h"
@@ -58,12 +58,12 @@ struct store_event *store_event_copy(const struct store_event *event)
     return copy;
 }
 
-static int know_schema(struct queue *q, struct error *err)
+static int find_schema(struct queue *q, struct error *err)
 {
     AUTO_BUF struct buf names = BUF(SCHEMA_SIZE_MAX);
     AUTO_STATEMENT struct db_statement *s = NULL;
     schema_write(&names);
-    /* The update changes nothing, but makes RETURNING speak of a row that was there. */
+    /* The update changes nothing, but makes RETURNING include an existing row. */
     int rc = db_prepare(q->db,
                         "INSERT INTO schemas (body) VALUES ($1) ON CONFLICT (body) DO UPDATE SET body = excluded.body RETURNING id",
                         &s, err);
@@ -88,7 +88,7 @@ int queue_open(const char *path, int64_t max_bytes, struct queue **ret, struct e
     if (rc == 0)
         rc = db_exec(q->db, tables, err);
     if (rc == 0)
-        rc = know_schema(q, err);
+        rc = find_schema(q, err);
     if (rc == 0)
         rc = db_query_i64(q->db, "SELECT COUNT(*) FROM queue", 0, &q->count, err);
     if (rc == 0)
@@ -123,7 +123,7 @@ uint64_t queue_dropped(const struct queue *q)
     return q->dropped;
 }
 
-/* The coder shortens lists that are too long, and snapshots are shared: it gets a copy. */
+/* The encoder truncates long lists in place, and snapshots are shared: give it a copy. */
 static int encode_snapshot(const struct snapshot *s, struct buf *out)
 {
     struct snapshot *own = snapshot_copy(s);
@@ -173,7 +173,7 @@ static int used_bytes(struct queue *q, int64_t *ret, struct error *err)
     return rc;
 }
 
-/* Room for new entries, at the cost of the oldest. */
+/* Makes room for new items by deleting the oldest. */
 static int queue_make_room(struct queue *q, int64_t *removed, struct error *err)
 {
     int64_t used = 0, before = -1;
@@ -264,7 +264,7 @@ int queue_first(struct queue *q, struct queued *items, size_t max, struct error 
         }
         if (!item->snapshot && !item->event)
             q->dropped++;
-        count++; /* also what cannot be read: so that it is removed */
+        count++; /* count unreadable items, too: so that they are removed */
     }
     if (rc < 0) {
         for (size_t i = 0; i < count; i++)
@@ -281,7 +281,7 @@ void queued_done(struct queued *item)
     *item = (struct queued){0};
 }
 
-/* They lie at the front, one after the other: only those that go are looked at, however long the queue is. */
+/* These rows are at the front: reads only those to delete, however long the queue is. */
 int queue_remove(struct queue *q, int64_t run, int64_t up_to, struct error *err)
 {
     char sql[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The threads that answer questions, each from a connection of its own. They come with questions and end when there are none for a
- * while: a server has only so many connections, each has memory of its own, and so has a thread.
+ * The threads that answer questions, each from a connection of its own. They start on demand and end when idle: a server has a
+ * limited number of connections, and connections and threads take memory.
  */
 #include <errno.h>
 #include <time.h>
@@ -15,11 +15,11 @@ static int open_for_reading(struct store_service *v, struct store **store, struc
 {
     struct store_status status;
     store_service_status(v, &status);
-    /* Asking a server that is known not to answer would only keep all callers waiting. */
+    /* A server known to be unreachable would only make all callers wait. */
     if (service_is_server(v) && status.state == STORE_AWAY)
         return error_set(err, -ENOTCONN, "%s", status.message);
     int rc = *store ? store_refresh(*store, err) : store_open_read_only(v->options.store.env, v->url, store, err);
-    /* No file means that nothing was stored yet; but not when the writer cannot make one. */
+    /* No file means an empty history, unless the writer cannot create it. */
     if (rc == -ENOENT && store_is_troubled(&status) && status.message[0])
         rc = error_set(err, -EIO, "%s", status.message);
     return rc;
@@ -30,7 +30,7 @@ static struct mono later(struct mono now, int64_t ms)
     return (struct mono){now.ns + ms * NS_PER_MS};
 }
 
-/* The reader's own connection, to the file that the writer has now. */
+/* Connects the reader to the writer's current file. */
 static int connect_reader(struct store_reader *r, struct error *err)
 {
     struct store_service *v = r->service;
@@ -48,7 +48,7 @@ static int connect_reader(struct store_reader *r, struct error *err)
         store_close(r->store);
         r->store = NULL;
     }
-    if (rc == -ENOTCONN && again) /* a connection that was given up with the last question is not this one's fault */
+    if (rc == -ENOTCONN && again) /* retry: the connection was dropped with the previous question */
         rc = open_for_reading(v, &r->store, err);
     if (rc == 0)
         store_set_cancel(r->store, &r->question->canceled, r->until);
@@ -77,7 +77,7 @@ static int read_question(struct store_reader *r, struct error *err)
         rc = q->read(q, r->store, err);
     if (r->store)
         store_set_cancel(r->store, NULL, (struct mono){0});
-    /* In whatever words it failed; what is cut off in the middle may have failed at anything. */
+    /* Whatever the message says: an interrupted read may fail anywhere. */
     if (rc < 0 && q->canceled)
         rc = error_set(err, -ECANCELED, "the question was withdrawn");
     else if (rc < 0 && r->until.ns && clock_mono(&clock_system).ns >= r->until.ns)
@@ -85,7 +85,7 @@ static int read_question(struct store_reader *r, struct error *err)
     return rc;
 }
 
-/* Answers the question that was taken, or puts it back when a moment was too short. With the lock, which is let go meanwhile. */
+/* Runs the dequeued question, or requeues it when its slice is over. Called locked; unlocks while running. */
 static void answer_one(struct store_reader *r)
 {
     struct store_service *v = r->service;
@@ -101,7 +101,7 @@ static void answer_one(struct store_reader *r)
         turns_again(&v->turns, q, now);
     else
         turns_leave(&v->turns, q, now);
-    pthread_cond_broadcast(&v->turn); /* what may be answered at length has changed */
+    pthread_cond_broadcast(&v->turn); /* capacity for long questions has changed */
     if (again)
         return;
     pthread_mutex_unlock(&v->lock);
@@ -109,7 +109,7 @@ static void answer_one(struct store_reader *r)
     pthread_mutex_lock(&v->lock);
 }
 
-/* Until something can be answered. False: nothing came for a while, or it is over. */
+/* Waits for a question. False: none came for a while, or the service ends. */
 static bool await_turn(struct store_reader *r)
 {
     struct store_service *v = r->service;
@@ -159,7 +159,7 @@ static int join_queue(struct store_service *v, struct store_question *q, struct 
 {
     if (v->closed)
         return -ECANCELED;
-    /* One more reader is only for speed when there is another, which gets to the question in the end. */
+    /* If a thread can't be started, a running one gets to the question in the end. */
     if (v->turns.waiting_count >= v->readers_idle && v->readers_run < READERS_MAX)
         add_reader(v);
     if (v->readers_run == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The store's threads from outside.
+ * The public functions of the store's threads.
  */
 #include "store/service/service.h"
 
@@ -14,7 +14,8 @@
 #include "base/os/thread.h"
 #include "store/service/internal.h"
 
-/* The inbox holds what comes while the keeper waits for the disk of its queue: minutes of it, and 25 s at 20 samples a second. */
+/* The inbox buffers snapshots while the keeper waits for the disk of its queue: minutes of them, or 25 s at 20 samples per
+ * second. */
 enum { INBOX_SIZE = 512, ORDERS_SIZE = 256, WORKS_SIZE = 4 };
 
 static void drop_snapshot(void *item)
@@ -82,7 +83,7 @@ struct store_service *store_service_new(const struct store_service_options *opti
 static void service_join(pthread_t thread, int64_t until_ms)
 {
     struct timespec until = {.tv_sec = until_ms / MS_PER_S, .tv_nsec = until_ms % MS_PER_S * NS_PER_MS};
-    /* A database that hangs keeps its thread, which frees the rest should it ever come back. */
+    /* A hanging database keeps its thread, which frees the rest if it ever returns. */
     if (pthread_timedjoin_np(thread, NULL, &until) != 0)
         pthread_detach(thread);
 }
@@ -96,12 +97,12 @@ void store_service_free(struct store_service *v, int64_t timeout_ms)
         mailbox_close(v->inbox);
     store_service_end_questions(v);
     if (v->keeper_runs) {
-        mailbox_put(v->answers, v); /* nothing but a nudge */
+        mailbox_put(v->answers, v); /* only wakes the keeper */
         service_join(v->keeper, until_ms);
     } else if (v->works) {
         mailbox_close(v->works);
     }
-    /* What a writer that hangs had in hand, the keeper has put on disk. */
+    /* The keeper has saved the batch of a hanging writer to disk. */
     if (v->writer_runs)
         service_join(v->writer, atomic_load(&v->gave_up) ? 0 : until_ms);
     for (size_t i = 0; i < READERS_MAX; i++) {
@@ -119,7 +120,7 @@ struct mailbox *store_service_inbox(struct store_service *v)
     return v->inbox;
 }
 
-static void give_order(struct store_service *v, struct order order)
+static void send_order(struct store_service *v, struct order order)
 {
     struct order *o = malloc(sizeof *o);
     if (!o) {
@@ -134,12 +135,12 @@ void store_service_event(struct store_service *v, const struct store_event *even
 {
     struct store_event *kept = store_event_copy(event);
     if (kept)
-        give_order(v, (struct order){.event = kept});
+        send_order(v, (struct order){.event = kept});
 }
 
 void store_service_set_limits(struct store_service *v, const struct store_limits *limits)
 {
-    give_order(v, (struct order){.limits = *limits});
+    send_order(v, (struct order){.limits = *limits});
 }
 
 void store_service_status(struct store_service *v, struct store_status *ret)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The keeper's thread: takes what comes, gives it to the writer in batches, and puts it on disk while the writer cannot get rid of
- * it. It never talks to the database itself, so that nothing is lost while a server or a disk hangs.
+ * The keeper's thread: collects snapshots and events, hands them to the writer in batches, and saves them to disk while the writer
+ * can't write them. It never talks to the database itself, so that nothing is lost while a server or a disk hangs.
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,13 +12,13 @@
 #include "store/service/internal.h"
 
 enum {
-    LOOK_MS = 500,
-    CALM_MS = 30000, /* all is well: whatever comes wakes the keeper */
+    POLL_MS = 500,
+    CALM_MS = 30000, /* all is well: any message wakes the keeper */
     RETRY_FIRST_MS = 1000,
     RETRY_LAST_MS = 60000,
-    RETRY_SERVER_LAST_MS = 5000, /* a server that is back should not be kept waiting */
-    HANGS_MS = 5000,             /* a database that has not answered for so long is said to hang */
-    LAST_CHANCE_MS = 700,        /* at the end, for a database that does not answer: what waits is on disk by then */
+    RETRY_SERVER_LAST_MS = 5000, /* write soon after a server is back */
+    HANGS_MS = 5000,             /* a database silent for this long is reported as hanging */
+    LAST_CHANCE_MS = 700,        /* at the end, for a silent database: by then all items are on disk */
     LOSING_MS = 60000,
     MEMORY_HALF = BACKLOG_MEMORY_MAX / 2,
 };
@@ -30,7 +30,7 @@ void service_drop_order(void *order)
     free(o);
 }
 
-/* message NULL: as it was. */
+/* message NULL: unchanged. */
 static void publish(struct store_service *v, enum store_state state, const char *message)
 {
     uint64_t lost = backlog_lost(&v->backlog) + mailbox_dropped(v->inbox) + v->rejected;
@@ -51,7 +51,7 @@ static void publish(struct store_service *v, enum store_state state, const char 
     pthread_mutex_unlock(&v->lock);
 }
 
-/* A failure is told once, and when it is over; not once an interval. */
+/* Logs a failure once, and its end; not once per interval. */
 static void change_state(struct store_service *v, enum store_state state, const char *why)
 {
     enum store_state before = v->status.state; /* only this thread writes it */
@@ -69,8 +69,8 @@ static void change_state(struct store_service *v, enum store_state state, const 
 
 static void retry_later(struct store_service *v)
 {
-    int64_t most = service_is_server(v) ? RETRY_SERVER_LAST_MS : RETRY_LAST_MS;
-    v->retry_ms = v->retry_ms ? MIN_OF(2 * v->retry_ms, most) : RETRY_FIRST_MS;
+    int64_t max_ms = service_is_server(v) ? RETRY_SERVER_LAST_MS : RETRY_LAST_MS;
+    v->retry_ms = v->retry_ms ? MIN_OF(2 * v->retry_ms, max_ms) : RETRY_FIRST_MS;
     v->retry_at = (struct mono){clock_mono(&clock_system).ns + v->retry_ms * NS_PER_MS};
 }
 
@@ -105,7 +105,7 @@ static void open_queue(struct store_service *v)
     service_log(v, LOG_WARNING, "store: %s; while the server is away, samples wait in memory", err.text);
 }
 
-/* Gives the writer something to do, when it has nothing and there is something. */
+/* Gives an idle writer the next batch, if there is one. */
 static void give_work(struct store_service *v)
 {
     struct work *w = &v->work;
@@ -132,7 +132,7 @@ static void take_answer(struct store_service *v)
     struct work *w = &v->work;
     struct error err = {0};
     bool wrote = w->batch.count > 0;
-    if (v->status.state != STORE_OK) /* before those that were written are gone from it */
+    if (v->status.state != STORE_OK) /* before the written ones are removed */
         v->waited = MAX_OF(v->waited, backlog_count(&v->backlog));
     v->busy = false;
     v->written += w->written;
@@ -160,11 +160,11 @@ static void take_answer(struct store_service *v)
 static void take_answers(struct store_service *v)
 {
     for (void *item; (item = mailbox_take(v->answers, 0)) != NULL;)
-        if (item == &v->work) /* else only meant to wake this thread */
+        if (item == &v->work) /* else only a wakeup */
             take_answer(v);
 }
 
-/* A database that does not answer says nothing by itself; how long it has been silent is said anew each time. */
+/* A hanging database reports nothing: publish how long it has been silent, anew each time. */
 static void watch_writer(struct store_service *v)
 {
     char why[96], time[WORDS_SIZE];
@@ -176,7 +176,7 @@ static void watch_writer(struct store_service *v)
     change_state(v, service_is_server(v) ? STORE_AWAY : STORE_FAILING, why);
 }
 
-/* While nothing can be written, what came goes to the disk. So does what comes faster than it can be written. */
+/* Saves items to disk while nothing can be written, or if they come faster than they can be written. */
 static int spill(struct store_service *v)
 {
     struct error err = {0};
@@ -189,21 +189,21 @@ static int spill(struct store_service *v)
     return rc;
 }
 
-/* Whether time alone changes something: a retry, a database that hangs, a loss that is over. */
+/* Whether the keeper must also wake by time: for a retry, a hanging database, the end of a loss. */
 static bool time_matters(const struct store_service *v)
 {
     return v->busy || v->closing || v->retry_ms || v->status.losing || v->status.state != STORE_OK;
 }
 
-static void wait_for_something(struct store_service *v)
+static void wait_for_message(struct store_service *v)
 {
     struct pollfd fds[] = {{.fd = mailbox_fd(v->inbox), .events = POLLIN},
                            {.fd = mailbox_fd(v->orders), .events = POLLIN},
                            {.fd = mailbox_fd(v->answers), .events = POLLIN}};
-    poll(fds, ARRAY_LEN(fds), time_matters(v) ? LOOK_MS : CALM_MS);
+    poll(fds, ARRAY_LEN(fds), time_matters(v) ? POLL_MS : CALM_MS);
 }
 
-/* After a disk that did not answer for a while, more may have come than memory holds: what is there goes to the disk first. */
+/* After a disk hung for a while, more may have come than memory holds: save the items in memory to disk first. */
 static void take_snapshots(struct store_service *v)
 {
     int rc = 0;
@@ -215,19 +215,19 @@ static void take_snapshots(struct store_service *v)
     }
 }
 
-static void look_for_the_end(struct store_service *v)
+static void check_closing(struct store_service *v)
 {
     if (!v->closing && mailbox_closed(v->inbox)) {
         v->closing = true;
         v->closing_since = clock_mono(&clock_system);
-        v->retry_ms = 0; /* the last chance */
+        v->retry_ms = 0; /* one last try */
         take_snapshots(v);
         take_orders(v);
     }
     v->late = v->closing && mono_since_ms(clock_mono(&clock_system), v->closing_since) >= LAST_CHANCE_MS;
 }
 
-/* At the end everything is written, or lies on disk, or cannot be helped. */
+/* Whether everything at the end is written, saved to disk, or lost for good. */
 static bool is_over(struct store_service *v)
 {
     if (!v->closing)
@@ -243,14 +243,14 @@ void *service_keeper(void *service)
         take_answers(v);
         take_snapshots(v);
         take_orders(v);
-        look_for_the_end(v);
+        check_closing(v);
         give_work(v);
         watch_writer(v);
         spill(v);
         publish(v, v->status.state, NULL);
         if (is_over(v))
             break;
-        wait_for_something(v);
+        wait_for_message(v);
     } while (true);
     atomic_store(&v->gave_up, v->busy);
     mailbox_close(v->works);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The queue of questions and the account of each client.
+ * The queue of questions and each client's account.
  */
 #include "store/service/turns.h"
 
@@ -17,7 +17,7 @@ static void halve(struct turns *t, struct mono now)
         t->clients[i].used_ms = times < 32 ? t->clients[i].used_ms >> times : 0;
 }
 
-/* There are more places than questions: one of a client that asks nothing is always to be had. */
+/* There are more slots than questions, so one without open questions always exists. */
 static struct turns_client *client_of(struct turns *t, uint64_t id)
 {
     struct turns_client *place = NULL;
@@ -32,7 +32,7 @@ static struct turns_client *client_of(struct turns *t, uint64_t id)
     return place;
 }
 
-static void take_out(struct turns *t, struct store_question *q)
+static void remove_waiting(struct turns *t, struct store_question *q)
 {
     struct store_question **at = &t->waiting;
     while (*at != q)
@@ -42,15 +42,15 @@ static void take_out(struct turns *t, struct store_question *q)
     t->waiting_count--;
 }
 
-static void put_in(struct turns *t, struct store_question *q)
+static void add_waiting(struct turns *t, struct store_question *q)
 {
     q->next = t->waiting;
     t->waiting = q;
     t->waiting_count++;
 }
 
-/* The oldest question of the client that has most of them, and more than the one that comes. */
-static struct store_question *that_makes_room(const struct turns *t, size_t others)
+/* The oldest question of the client with the most, if that is more than the new one's client has. */
+static struct store_question *find_evictable(const struct turns *t, size_t others)
 {
     struct store_question *found = NULL;
     for (struct store_question *q = t->waiting; q; q = q->next) {
@@ -70,10 +70,10 @@ int turns_join(struct turns *t, struct store_question *q, struct mono now, struc
     if (q->client && c->open >= QUESTIONS_OF_ONE)
         return -EDQUOT;
     if (t->open >= QUESTIONS_MAX) {
-        *ret_out = that_makes_room(t, c->open);
+        *ret_out = find_evictable(t, c->open);
         if (!*ret_out)
             return -EBUSY;
-        take_out(t, *ret_out);
+        remove_waiting(t, *ret_out);
         turns_leave(t, *ret_out, now);
     }
     c->open++;
@@ -82,11 +82,11 @@ int turns_join(struct turns *t, struct store_question *q, struct mono now, struc
     q->asked = now;
     q->at_length = q->is_running = false;
     q->is_long = q->once;
-    put_in(t, q);
+    add_waiting(t, q);
     return 0;
 }
 
-/* What nothing waits for any more costs nothing and only takes a place. */
+/* A question that nothing waits for is answered at once: it costs nothing and frees its place. */
 static bool is_over(const struct store_question *q, struct mono now)
 {
     return q->canceled || turns_too_late(q, now);
@@ -97,7 +97,7 @@ static bool has_room_at_length(const struct turns *t, const struct store_questio
     return t->at_length < READERS_MAX - 1 && (!q->client || q->account->at_length < LONG_OF_ONE);
 }
 
-/* A little is as good as nothing: otherwise a caller that asked once would stand behind all that come anew. */
+/* Little use counts as none: otherwise a caller that asked once would queue behind all newcomers. */
 static int64_t notable_use(const struct turns_client *c)
 {
     return c->used_ms / USE_NOTABLE_MS + (int64_t)c->running;
@@ -106,22 +106,22 @@ static int64_t notable_use(const struct turns_client *c)
 struct store_question *turns_next(struct turns *t, struct mono now)
 {
     struct store_question *found = NULL;
-    int64_t least = INT64_MAX;
+    int64_t min_used = INT64_MAX;
     halve(t, now);
-    for (struct store_question *q = t->waiting; q && least >= 0; q = q->next) {
+    for (struct store_question *q = t->waiting; q && min_used >= 0; q = q->next) {
         int64_t used = is_over(q, now) ? -1 : notable_use(q->account);
-        /* Of those that have used as much, the newest: an old one is rather given up by its client. */
-        if (used < least && (used < 0 || !q->is_long || has_room_at_length(t, q))) {
-            least = used;
+        /* Among equals, the newest: the client of an old one is more likely to have given up. */
+        if (used < min_used && (used < 0 || !q->is_long || has_room_at_length(t, q))) {
+            min_used = used;
             found = q;
         }
     }
     if (!found)
         return NULL;
-    take_out(t, found);
+    remove_waiting(t, found);
     found->is_running = true;
     found->begun = now;
-    found->at_length = least >= 0 && has_room_at_length(t, found);
+    found->at_length = min_used >= 0 && has_room_at_length(t, found);
     found->account->running++;
     found->account->at_length += found->at_length;
     t->at_length += found->at_length;
@@ -142,7 +142,7 @@ void turns_again(struct turns *t, struct store_question *q, struct mono now)
 {
     stop(t, q, now);
     q->is_long = true;
-    put_in(t, q);
+    add_waiting(t, q);
 }
 
 void turns_leave(struct turns *t, struct store_question *q, struct mono now)
@@ -156,7 +156,7 @@ struct store_question *turns_drop(struct turns *t)
 {
     struct store_question *q = t->waiting;
     if (q) {
-        take_out(t, q);
+        remove_waiting(t, q);
         turns_leave(t, q, q->asked);
     }
     return q;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The writer's thread: the only one that changes the database. It may hang as long as the database does; the keeper goes on.
+ * The writer's thread: the only one that changes the database. It may hang as long as the database does; the keeper continues.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void close_store(struct store_service *v)
     v->confirmed_run = 0;
 }
 
-/* A damaged file must not stop the history of tomorrow. */
+/* A damaged file must not prevent future history. */
 static void move_aside(struct store_service *v, const struct error *why)
 {
     char moved[640];
@@ -48,8 +48,8 @@ static int open_store(struct store_service *v, struct work *w)
     return rc;
 }
 
-/* The file was removed or replaced: what is written into it will never be seen. */
-static void look_for_file(struct store_service *v, struct work *w)
+/* The file was removed or replaced: nothing written to it would ever be read. */
+static void check_file(struct store_service *v, struct work *w)
 {
     char now[WALL_TEXT_SIZE];
     if (!v->store || !store_file_is_gone(v->store))
@@ -70,7 +70,7 @@ static int failed(struct store_service *v, int rc, const struct error *err)
     return rc;
 }
 
-/* After a connection was lost: was the last transaction committed? 1: the batch is still to be written. */
+/* After a lost connection: checks whether the last transaction was committed. 1: the batch still has to be written. */
 static int confirm(struct store_service *v, struct work *w)
 {
     const struct backlog_batch *batch = &w->batch;
@@ -108,7 +108,7 @@ static int write_batch(struct store_service *v, struct work *w)
     return rc;
 }
 
-/* "30d", "5h": as exact as is of use. */
+/* "30d", "5h": rounded for people. */
 static void rounded(int64_t ms, char text[WORDS_SIZE])
 {
     const int64_t minute = 60000, hour = 60 * minute, day = 24 * hour;
@@ -116,8 +116,8 @@ static void rounded(int64_t ms, char text[WORDS_SIZE])
     duration_exact(MAX_OF((ms + unit / 2) / unit, (int64_t)1) * unit, text);
 }
 
-/* What becomes of the clock is told when it changes. */
-static void tell_clock(struct store_service *v, struct work *w)
+/* Logs changes of the clock's state. */
+static void log_clock(struct store_service *v, struct work *w)
 {
     char offset[WORDS_SIZE], wait[WORDS_SIZE];
     store_clock(v->store, &w->clock);
@@ -125,31 +125,31 @@ static void tell_clock(struct store_service *v, struct work *w)
     int now = store_clock_side(c);
     rounded(now < 0 ? -c->offset_ms : c->offset_ms, offset);
     rounded(c->wait_ms, wait);
-    if (now > 0 && v->clock_told <= 0)
+    if (now > 0 && v->clock_logged <= 0)
         service_log(v, LOG_WARNING,
                     "store: the clock is %s ahead of what the history has seen; whirr was off that long or the clock is wrong, so "
                     "nothing is deleted by it before it has held for another %s",
                     offset, wait);
-    else if (now < 0 && v->clock_told >= 0)
+    else if (now < 0 && v->clock_logged >= 0)
         service_log(
             v, LOG_WARNING,
             "store: the clock is %s behind what the history has seen; samples are kept at the time it shows, nothing is deleted",
             offset);
-    else if (now == 0 && v->clock_told != 0)
+    else if (now == 0 && v->clock_logged != 0)
         service_log(v, LOG_INFO, "store: the clock and the history agree again");
-    v->clock_told = now;
-    if (c->healed_ms > v->healed_told) {
+    v->clock_logged = now;
+    if (c->healed_ms > v->healed_logged) {
         rounded(c->healed_ms, offset);
         service_log(v, LOG_WARNING,
                     "store: the history had been cleaned up by a clock that was wrong, up to %s ahead of now; repaired, samples "
                     "are kept again",
                     offset);
     }
-    v->healed_told = c->healed_ms;
+    v->healed_logged = c->healed_ms;
 }
 
-/* A failure is told once, and counted. */
-static void tell_cleaning(struct store_service *v, int rc, const struct error *err)
+/* Logs a failure once, and counts it. */
+static void log_cleaning(struct store_service *v, int rc, const struct error *err)
 {
     bool fails = rc < 0 && rc != -ENOSPC && rc != -EBUSY;
     if (fails && !v->clean_fails)
@@ -176,8 +176,8 @@ static int clean_some(struct store_service *v, struct work *w)
         w->err = err;
         return more;
     }
-    tell_cleaning(v, more, &err);
-    tell_clock(v, w);
+    log_cleaning(v, more, &err);
+    log_clock(v, w);
     w->clean_failures = v->clean_failures;
     return 0;
 }
@@ -188,7 +188,7 @@ static void do_work(struct store_service *v, struct work *w)
     w->written = 0;
     w->used_bytes = -1;
     w->err = (struct error){0};
-    look_for_file(v, w);
+    check_file(v, w);
     int rc = open_store(v, w);
     if (rc == 0) {
         store_set_limits(v->store, &w->limits);
@@ -202,13 +202,13 @@ static void do_work(struct store_service *v, struct work *w)
     w->rejected = v->rejected_before + (v->store ? store_rejected(v->store) : 0);
 }
 
-static void give_memory_back(struct store_service *v)
+static void trim_memory(struct store_service *v)
 {
     struct mono now = clock_mono(&clock_system);
-    if (!v->store || mono_since_ms(now, v->memory_given_back) < MEMORY_EVERY_MS)
+    if (!v->store || mono_since_ms(now, v->memory_trimmed) < MEMORY_EVERY_MS)
         return;
-    v->memory_given_back = now;
-    store_give_memory_back(v->store);
+    v->memory_trimmed = now;
+    store_trim_memory(v->store);
 }
 
 void *service_writer(void *service)
@@ -217,7 +217,7 @@ void *service_writer(void *service)
     for (struct work *w; (w = mailbox_take(v->works, -1)) != NULL;) {
         do_work(v, w);
         mailbox_put(v->answers, w);
-        give_memory_back(v);
+        trim_memory(v);
     }
     close_store(v);
     service_release(v);

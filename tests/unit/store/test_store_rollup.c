@@ -81,7 +81,7 @@ static void write_in_batches(const char *name, size_t at_once, bool give_back)
         for (size_t k = 0; k < count; k++)
             snapshot_unref(batch[k]);
         if (give_back && i % 4 == 0)
-            store_give_memory_back(s);
+            store_trim_memory(s);
     }
     store_close(s);
     sim_history_close(&h);
@@ -148,10 +148,10 @@ static void what_is_seldom_needed_is_not_kept_in_memory(void **state)
         }
         if (run == 1) {
             assert_true(statement_bytes(db) > 200000);
-            store_give_memory_back(s); /* what just ran is kept until the next time */
+            store_trim_memory(s); /* what just ran is kept until the next time */
             AUTO_SNAPSHOT const struct snapshot *snapshot = sim_history_next(&h);
             write_one(s, snapshot);
-            store_give_memory_back(s);
+            store_trim_memory(s);
             if (statement_bytes(db) > 80000)
                 fail_msg("%d bytes", statement_bytes(db));
         }
