@@ -42,7 +42,7 @@ struct alert {
     struct notice_label labels[RULE_LABELS_MAX];
     char notify[512];                  /* notifiers, one per line; also notified of the end when the rule is gone */
     char silenced_by[SILENCE_ID_SIZE]; /* "": not silenced */
-    bool told;                         /* its beginning was sent */
+    bool sent;                         /* its beginning was sent */
     bool seen;                         /* found in this step */
     struct alert *next;                /* in the hash bucket */
 };
@@ -66,7 +66,7 @@ enum alert_news {
     NEWS_CALMED, /* stopped being pending without firing */
     NEWS_FIRED,
     NEWS_RESOLVED,
-    NEWS_HEARD, /* firing for a while; its silence ended, or it got worse */
+    NEWS_UPDATED, /* firing for a while; its silence ended, or it got worse */
 };
 
 typedef void alert_news_fn(void *user, enum alert_news news, const struct alert_rule *rule, struct alert *alert);

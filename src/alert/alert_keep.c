@@ -61,7 +61,7 @@ static void write_alert(struct json_writer *j, const struct alert *a)
         jw_str(j, line);
     jw_end(j);
     jw_key_text(j, "silenced_by", a->silenced_by);
-    jw_key_bool(j, "told", a->told);
+    jw_key_bool(j, "told", a->sent);
     jw_key_object(j, "labels");
     for (size_t i = 0; i < a->label_count; i++)
         jw_key_text(j, a->labels[i].key, a->labels[i].value);
@@ -217,7 +217,7 @@ static void read_alert(struct alert_set *set, const json_t *o)
     json_copy_text(o, "user", a.user, sizeof a.user);
     json_copy_text(o, "summary", a.summary, sizeof a.summary);
     json_copy_text(o, "silenced_by", a.silenced_by, sizeof a.silenced_by);
-    a.told = json_is_true(json_object_get(o, "told"));
+    a.sent = json_is_true(json_object_get(o, "told"));
     const json_t *value = json_object_get(o, "value");
     a.has_value = json_is_number(value);
     a.value = json_number_value(value);

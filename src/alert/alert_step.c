@@ -39,7 +39,7 @@ static const struct silence *find_silence(const struct alert_set *set, const str
 }
 
 /* Applies silences before anything is sent. True if the alert has just become unsilenced. */
-static bool look_for_silence(struct alert_set *set, struct alert *a, struct wall now)
+static bool update_silence(struct alert_set *set, struct alert *a, struct wall now)
 {
     const struct silence *s = find_silence(set, a, now);
     bool was = a->silenced_by[0];
@@ -47,8 +47,8 @@ static bool look_for_silence(struct alert_set *set, struct alert *a, struct wall
     return was && !s;
 }
 
-static void tell(struct alert_set *set, enum alert_change change, const struct alert_rule *rule, struct alert *a, struct wall now,
-                 alert_news_fn *news, void *user)
+static void publish(struct alert_set *set, enum alert_change change, const struct alert_rule *rule, struct alert *a,
+                    struct wall now, alert_news_fn *news, void *user)
 {
     static const enum alert_news meanings[] = {
         [CHANGE_PENDING] = NEWS_PENDING,
@@ -62,15 +62,15 @@ static void tell(struct alert_set *set, enum alert_change change, const struct a
         set->stirred = true;
     else
         set->changed = true;
-    look_for_silence(set, a, now);
+    update_silence(set, a, now);
     if (change == CHANGE_FIRED) {
         set->fired_total++;
-        a->told = false;
+        a->sent = false;
     }
     if (news)
         news(user, meanings[change], rule, a);
     if (change == CHANGE_FIRED)
-        a->told = !a->silenced_by[0];
+        a->sent = !a->silenced_by[0];
 }
 
 static enum truth is_calm(const struct alert_rule *rule, enum truth when, const struct subject *s)
@@ -98,7 +98,7 @@ static void judge(struct step *step, const struct alert_rule *rule, const struct
         alert_link(set, a);
     enum alert_change change = alert_step(&a->state, &timing, when,
                                           a->state.phase == ALERT_FIRING ? is_calm(rule, when, s) : TRUTH_UNKNOWN, &step->moment);
-    tell(set, change, rule, a, step->moment.now, step->news, step->user);
+    publish(set, change, rule, a, step->moment.now, step->news, step->user);
 }
 
 static void judge_gpu(struct step *step, const struct alert_rule *rule, const struct gpu *gpu)
@@ -133,14 +133,14 @@ static const struct process *process_of(const struct gpu *gpu, const struct find
 }
 
 /* Reports a firing alert that got worse than last reported. */
-static void tell_worse(struct step *step, const struct alert_rule *rule, struct alert *a, enum severity before)
+static void publish_worse(struct step *step, const struct alert_rule *rule, struct alert *a, enum severity before)
 {
     if (a->state.phase != ALERT_FIRING || a->severity <= before || a->severity < rule->notify_from)
         return;
-    look_for_silence(step->set, a, step->moment.now);
+    update_silence(step->set, a, step->moment.now);
     if (step->news)
-        step->news(step->user, NEWS_HEARD, rule, a);
-    a->told |= !a->silenced_by[0];
+        step->news(step->user, NEWS_UPDATED, rule, a);
+    a->sent |= !a->silenced_by[0];
     step->set->changed = true;
 }
 
@@ -163,8 +163,8 @@ static void judge_finding(struct step *step, const struct alert_rule *rule, cons
         alert_link(set, a);
     enum alert_change change = alert_step(&a->state, &timing, TRUTH_TRUE, TRUTH_FALSE, &step->moment);
     if (change == CHANGE_NONE)
-        tell_worse(step, rule, a, before);
-    tell(set, change, rule, a, step->moment.now, step->news, step->user);
+        publish_worse(step, rule, a, before);
+    publish(set, change, rule, a, step->moment.now, step->news, step->user);
 }
 
 static void judge_findings(struct step *step)
@@ -220,7 +220,7 @@ static void judge_unseen(struct step *step, struct alert *a)
         enum truth over = rule_is_finding(rule) ? is_over(step, rule, a) : TRUTH_UNKNOWN;
         change = alert_step(&a->state, &timing, over == TRUTH_TRUE ? TRUTH_FALSE : TRUTH_UNKNOWN, over, &step->moment);
     }
-    tell(step->set, change, rule, a, now, step->news, step->user);
+    publish(step->set, change, rule, a, now, step->news, step->user);
 }
 
 static void alert_step_forget(struct alert_set *set, struct wall now)
@@ -287,10 +287,10 @@ void alert_set_silence(struct alert_set *set, struct wall now, alert_news_fn *ne
     for (size_t i = 0; i < set->count; i++) {
         struct alert *a = set->list[i];
         const struct alert_rule *rule = alert_rules_find(set->rules, a->rule);
-        if (look_for_silence(set, a, now) && a->state.phase == ALERT_FIRING && !a->told && rule) {
+        if (update_silence(set, a, now) && a->state.phase == ALERT_FIRING && !a->sent && rule) {
             if (news)
-                news(user, NEWS_HEARD, rule, a);
-            a->told = true;
+                news(user, NEWS_UPDATED, rule, a);
+            a->sent = true;
         }
     }
     set->changed = true;
@@ -303,7 +303,7 @@ void alert_set_rules(struct alert_set *set, const struct alert_rules *rules, str
         struct alert *a = set->list[i];
         const struct alert_rule *rule = alert_rules_find(rules, a->rule);
         if (has_no_rule(rule, a))
-            tell(set, alert_end(&a->state, now), rule, a, now, news, user);
+            publish(set, alert_end(&a->state, now), rule, a, now, news, user);
     }
     alert_step_forget(set, now);
 }

@@ -32,7 +32,7 @@ static const struct builtin {
 _Static_assert(ARRAY_LEN(builtins) + FINDING_CODE_COUNT + CONFIG_ENTRIES_MAX <= RULES_MAX, "more rules than room");
 
 /* A finding's alert ends when the finding was gone for twice its hold time, within these bounds. */
-enum { CLEAR_LEAST_MS = 10 * MS_PER_S, CLEAR_MAX_MS = 5 * 60 * MS_PER_S };
+enum { CLEAR_MIN_MS = 10 * MS_PER_S, CLEAR_MAX_MS = 5 * 60 * MS_PER_S };
 
 /* A rule that exists only if [[alert]] configures it: clients get every rise anyway, as high_gpu_usage_alert. */
 #define HIGH_USAGE "high_gpu_usage"
@@ -212,7 +212,7 @@ static void add_finding(struct reading_rules *r, enum finding_code code)
     rule->finding = code;
     rule->severity = severity;
     rule->hold_ms = hold_ms;
-    rule->clear_hold_ms = MIN_OF(MAX_OF(2 * hold_ms, (int64_t)CLEAR_LEAST_MS), (int64_t)CLEAR_MAX_MS);
+    rule->clear_hold_ms = MIN_OF(MAX_OF(2 * hold_ms, (int64_t)CLEAR_MIN_MS), (int64_t)CLEAR_MAX_MS);
     rule->help = kind->title;
     rule->scope = kind->area == AREA_HOST ? SCOPE_HOST : SCOPE_GPU;
     rule->changed = r->findings.list[code].has_severity || r->findings.list[code].has_hold || r->findings.list[code].muted;

@@ -40,7 +40,7 @@ static void log_news(enum alert_news news, const struct alert *a)
     struct log_field name = LOG_TEXT("alert", a->rule), gpu = LOG_INT("gpu", a->gpu_index),
                      severity = LOG_TEXT("severity", severity_text(a->severity));
     char text[ALERT_SUMMARY_SIZE + 32];
-    bool begins = news == NEWS_FIRED || news == NEWS_HEARD;
+    bool begins = news == NEWS_FIRED || news == NEWS_UPDATED;
     snprintf(text, sizeof text, "alert %s: %s", begins ? "fires" : "is resolved, was", a->summary);
     if (begins && a->severity >= SEVERITY_WARNING)
         log_warn(text, name, severity, gpu);
@@ -51,7 +51,7 @@ static void log_news(enum alert_news news, const struct alert *a)
 static void store_news(struct alert_part *p, enum alert_news news, const struct alert *a, const char *json)
 {
     char text[ALERT_SUMMARY_SIZE + NOTICE_ALERT_SIZE + 32];
-    if (!p->store || news == NEWS_HEARD)
+    if (!p->store || news == NEWS_UPDATED)
         return;
     snprintf(text, sizeof text, "%s %s: %s", a->rule, news == NEWS_FIRED ? "fires" : "is resolved, was", a->summary);
     store_service_event(p->store, &(struct store_event){.at = news == NEWS_FIRED ? a->state.started_at : a->state.ended_at,
@@ -74,7 +74,7 @@ static void add_why(struct alert_part *p, struct alert_notice *n)
     str_copy(n->why, sizeof n->why, str_from(answer));
 }
 
-static void tell_notifiers(struct alert_part *p, const struct alert *a)
+static void notify_all(struct alert_part *p, const struct alert *a)
 {
     struct alert_notice notice;
     alert_notice(a, &notice);
@@ -107,8 +107,8 @@ static void on_news(void *user, enum alert_news news, const struct alert_rule *r
     store_news(p, news, a, text.failed ? NULL : text.at);
     if (p->server && !text.failed)
         server_announce(p->server, TOPIC_ALERT, buf_view(&text));
-    if (news == NEWS_RESOLVED ? a->told : !a->silenced_by[0]) {
-        tell_notifiers(p, a);
+    if (news == NEWS_RESOLVED ? a->sent : !a->silenced_by[0]) {
+        notify_all(p, a);
         run_hooks(p, a);
     }
 }
@@ -217,13 +217,13 @@ static void *open_alerts(const struct part_host *host, struct error *err)
 }
 
 /* Sends all firing alerts again. Notifiers know what they have sent: nothing is sent twice, and a crash loses nothing. */
-static void tell_again(struct alert_part *p)
+static void send_again(struct alert_part *p)
 {
     notify_part_roll_begin(p->notify);
     for (size_t i = 0; i < p->set.count; i++) {
         struct alert *a = p->set.list[i];
-        if (a->state.phase == ALERT_FIRING && a->told)
-            tell_notifiers(p, a);
+        if (a->state.phase == ALERT_FIRING && a->sent)
+            notify_all(p, a);
     }
     notify_part_roll_end(p->notify); /* ends the alerts that notifiers have sent and that no longer fire */
 }
@@ -233,7 +233,7 @@ static int alert_part_start(void *part, const struct part_host *host)
     struct alert_part *p = part;
     p->server = host->server;
     p->store = host->store;
-    tell_again(p);
+    send_again(p);
     return 0;
 }
 
@@ -249,7 +249,7 @@ static void alert_part_reload(void *part, const struct config *config)
     alert_set_rules(&p->set, rules, clock_wall(p->env->clock), on_news, p);
     alert_rules_free(p->rules);
     p->rules = rules;
-    tell_again(p);
+    send_again(p);
     alert_part_keep(p);
 }
 

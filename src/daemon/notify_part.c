@@ -87,7 +87,7 @@ static void close_notify(void *part)
 void notify_part_tell(struct notify_part *p, const struct alert_notice *notice)
 {
     if (p->service)
-        notifier_service_tell(p->service, notice);
+        notifier_service_put(p->service, notice);
 }
 
 void notify_part_roll_begin(struct notify_part *p)

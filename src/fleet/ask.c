@@ -21,7 +21,7 @@ static void cleanup_json(json_t **json)
 }
 
 /* The database's message about a failed query. */
-static void said(struct str answer, char *text, size_t size)
+static void error_message(struct str answer, char *text, size_t size)
 {
     json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
     const char *error = json_string_value(json_object_get(root, "error"));
@@ -85,7 +85,7 @@ int fleet_get(const struct fleet_place *place, const char *path, struct buf *ans
         return 0;
     if (status == 404)
         return error_set(err, -EIO, "the fleet's database answered 404; is this the URL of Prometheus or VictoriaMetrics?");
-    said(buf_view(answer), why, sizeof why);
+    error_message(buf_view(answer), why, sizeof why);
     return error_set(err, -EIO, "the fleet's database answered %d%s%s", status, why[0] ? ": " : "", why);
 }
 

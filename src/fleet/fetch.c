@@ -229,12 +229,12 @@ static int take_finding(struct taking *t, const struct vector_row *row)
     if (vector_label(row, "gpu")[0]) {
         struct fleet_gpu *g = t->question == FLEET_TROUBLE ? find_or_add(t, row) : fetch_find(t->fleet, row);
         if (g)
-            fleet_said_add(&g->said, &finding);
+            fleet_findings_add(&g->findings, &finding);
         return g || t->question != FLEET_TROUBLE ? 0 : -ENOMEM;
     }
     struct fleet_note *n = fleet_note_of(t->fleet, silence_host_of(row));
     if (n)
-        fleet_said_add(&n->said, &finding);
+        fleet_findings_add(&n->findings, &finding);
     return n ? 0 : -ENOMEM;
 }
 
@@ -386,7 +386,7 @@ int fleet_fetch(const struct fleet_place *place, unsigned wants, struct fleet *r
     *ret = (struct fleet){0};
     int rc = fleet_is_sql(place) ? fleet_fetch_sql(place, wants, ret, err) : fetch(place, wants, ret, err);
     if (rc == 0)
-        rc = fleet_misunderstood(fleet_tell_names_apart(ret), err);
+        rc = fleet_misunderstood(fleet_distinguish_names(ret), err);
     if (rc == 0 && wants & FLEET_WANT_HOSTS)
         rc = fleet_misunderstood(fleet_expect(ret, place->settings ? &place->settings->expect : NULL), err);
     ret->at = clock_wall(place->env->clock);

@@ -31,7 +31,7 @@ enum fleet_state {
 };
 
 /* A host's findings about one of its GPUs, or about itself. */
-struct fleet_said {
+struct fleet_findings {
     struct finding first;        /* the most important one; its headline is "" if the database has none */
     char code[32];               /* of `first`, as the host wrote it: newer versions have other codes; "": none */
     char process[PROCESS_WORDS]; /* that `first` names; "": none */
@@ -53,17 +53,17 @@ struct fleet_gpu {
     char instance[HOST_NAME_SIZE]; /* the address where it is scraped; "": unknown */
     bool up;
     struct reading util_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
-    bool divided;                                            /* into instances (MIG), which work is placed on */
-    uint32_t first_instance;                                 /* from 1; 0: none known */
-    struct reading instance_free_bytes, instance_most_bytes; /* the most free memory in one of them; size of the largest */
-    struct fleet_said said;
+    bool divided;                                           /* into instances (MIG), which work is placed on */
+    uint32_t first_instance;                                /* from 1; 0: none known */
+    struct reading instance_free_bytes, instance_max_bytes; /* the most free memory in one of them; size of the largest */
+    struct fleet_findings findings;
     enum fleet_state state;
 };
 
 /* A host with more to report than its GPUs: it has findings about itself, or has fallen silent. */
 struct fleet_note {
     char host[HOST_NAME_SIZE];
-    struct fleet_said said;
+    struct fleet_findings findings;
     bool silent;
     int64_t silent_ms;     /* for how long; 0: unknown */
     bool expected_only;    /* known from the settings only: never seen, or not for long */
@@ -169,18 +169,18 @@ struct fleet_finding {
     enum tense tense;
 };
 /* Keeps the finding that ranks first. */
-void fleet_said_add(struct fleet_said *said, const struct fleet_finding *finding);
+void fleet_findings_add(struct fleet_findings *findings, const struct fleet_finding *finding);
 /* The note of a host, created if missing; NULL: out of memory. */
 struct fleet_note *fleet_note_of(struct fleet *f, const char *host);
 /* Adds the fleet's own finding about a host. */
-void fleet_note_say(struct fleet_note *n, const char *code, enum health_effect effect, const char *headline);
+void fleet_note_add(struct fleet_note *n, const char *code, enum health_effect effect, const char *headline);
 /* Records a host's clock offset from the database; the largest one counts. 0 or -ENOMEM. */
 int fleet_compare_clock(struct fleet *f, const char *host, int64_t ahead_ms);
 void fleet_settle_clocks(struct fleet *f);
 /* Whether the host is up: one of its GPUs is known. */
 bool fleet_has_gpus(const struct fleet *f, const char *host);
 /* Distinguishes hosts of the same name by the UUIDs of their GPUs. 0 or -ENOMEM. */
-int fleet_tell_names_apart(struct fleet *f);
+int fleet_distinguish_names(struct fleet *f);
 /* Adds what `fleet.expect` names but is missing. 0 or -ENOMEM. */
 int fleet_expect(struct fleet *f, const struct config_list *expect);
 /* After the last answer: sets states, and finds silent hosts. */
@@ -189,12 +189,12 @@ void fleet_settle(struct fleet *f);
 /* A host of the fleet, with its GPUs. */
 struct fleet_host {
     const char *name;
-    const struct fleet_gpu *gpus;   /* NULL: none */
-    size_t count;                   /* of these */
-    size_t all;                     /* how many it has; more than `count` if only those in trouble were queried */
-    const struct fleet_sum *sum;    /* NULL: `gpus` is complete */
-    const struct fleet_note *said;  /* NULL: nothing about the host itself */
-    const struct fleet_said *first; /* the most important one of all */
+    const struct fleet_gpu *gpus;       /* NULL: none */
+    size_t count;                       /* of these */
+    size_t all;                         /* how many it has; more than `count` if only those in trouble were queried */
+    const struct fleet_sum *sum;        /* NULL: `gpus` is complete */
+    const struct fleet_note *host_note; /* NULL: nothing about the host itself */
+    const struct fleet_findings *first; /* the most important one of all */
     enum fleet_state state;
     struct reading util_permille, used_bytes, total_bytes, temp_mdegc, power_mw; /* mean; sums; maximum; sum */
     char note[FINDING_HEADLINE_SIZE + 64];                                       /* the worst problem in words; "": none */

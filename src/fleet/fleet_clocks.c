@@ -24,7 +24,7 @@ static void settle_clock(const struct fleet *f, struct fleet_note *n)
     char words[64], text[160];
     snprintf(text, sizeof text, "its %s%s", clock_off_words(n->ahead_ms, "the database's", words, sizeof words),
              fleet_has_gpus(f, n->host) ? "" : ": its readings are stored at the wrong time");
-    fleet_note_say(n, "clock_off", EFFECT_HEALTHY, text);
+    fleet_note_add(n, "clock_off", EFFECT_HEALTHY, text);
 }
 
 void fleet_settle_clocks(struct fleet *f)

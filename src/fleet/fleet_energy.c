@@ -13,7 +13,7 @@
 #include "fleet/vector.h"
 #include "format/table/grid.h"
 
-enum { STEP_S = 60, STEPS_LEAST = 20, STEPS_MAX = 1000 };
+enum { STEP_S = 60, STEPS_MIN = 20, STEPS_MAX = 1000 };
 #define JOULES_PER_KWH 3.6e6
 
 /* Processes have no energy counter: integrate their power in steps of a minute; longer steps in a long span, so that a month of
@@ -27,8 +27,8 @@ enum { STEP_S = 60, STEPS_LEAST = 20, STEPS_MAX = 1000 };
 
 static void write_question(const struct fleet_bill *bill, char *text, size_t size)
 {
-    int64_t span_s = MAX_OF(bill->span_ms / MS_PER_S, (int64_t)1), least_s = MAX_OF(span_s / STEPS_LEAST, (int64_t)1);
-    int64_t step_s = MAX_OF(span_s / STEPS_MAX, MIN_OF(least_s, (int64_t)STEP_S));
+    int64_t span_s = MAX_OF(bill->span_ms / MS_PER_S, (int64_t)1), min_s = MAX_OF(span_s / STEPS_MIN, (int64_t)1);
+    int64_t step_s = MAX_OF(span_s / STEPS_MAX, MIN_OF(min_s, (int64_t)STEP_S));
     if (bill->by == FLEET_BY_NONE || bill->by == FLEET_BY_HOST)
         snprintf(text, size,
                  "sum by (host) ((" OF_GPU "(increase(" COUNTER ")) unless " OF_GPU "(resets(" COUNTER ")) > 0) or " OF_GPU
@@ -41,7 +41,7 @@ static void write_question(const struct fleet_bill *bill, char *text, size_t siz
                  fleet_by_words[bill->by].label, span_s, step_s, step_s);
 }
 
-static int most_first(const void *a, const void *b)
+static int largest_first(const void *a, const void *b)
 {
     const struct fleet_energy *x = a, *y = b;
     if (x->joules != y->joules)
@@ -60,7 +60,7 @@ static void take_name(const struct vector_row *row, enum fleet_by by, struct fle
 void fleet_bill_sort(struct fleet_bill *bill)
 {
     if (bill->count)
-        qsort(bill->list, bill->count, sizeof *bill->list, most_first);
+        qsort(bill->list, bill->count, sizeof *bill->list, largest_first);
 }
 
 struct bill_taking {

@@ -71,12 +71,12 @@ static int expect_gpus(struct fleet *f, const char *host, const struct fleet_gpu
     name_missing(gpus, count, expected, which, sizeof which);
     snprintf(text, sizeof text, "%lld of %lld GPUs %s missing%s", (long long)(expected - (int64_t)count), (long long)expected,
              expected - (int64_t)count == 1 ? "is" : "are", which);
-    fleet_note_say(n, "gpus_missing", EFFECT_DEGRADED, text);
+    fleet_note_add(n, "gpus_missing", EFFECT_DEGRADED, text);
     return 0;
 }
 
 /* For hosts that are up: checks their GPUs. */
-static int look_at_present(struct fleet *f, const struct config_list *expect)
+static int check_present(struct fleet *f, const struct config_list *expect)
 {
     int rc = 0;
     for (size_t i = 0; i < f->sum_count && rc == 0; i++)
@@ -93,7 +93,7 @@ static int look_at_present(struct fleet *f, const struct config_list *expect)
 
 /* A host without any GPU is up if it reports on itself; otherwise it was never seen. The GPUs of a host with a wrong clock are
  * unknown. */
-static int look_for_host(struct fleet *f, const char *host, int64_t expected)
+static int check_host(struct fleet *f, const char *host, int64_t expected)
 {
     if (is_there(f, host))
         return 0;
@@ -111,7 +111,7 @@ static int look_for_host(struct fleet *f, const char *host, int64_t expected)
 
 int fleet_expect(struct fleet *f, const struct config_list *expect)
 {
-    int rc = expect ? look_at_present(f, expect) : 0;
+    int rc = expect ? check_present(f, expect) : 0;
     for (size_t i = 0; expect && i < expect->count && rc == 0; i++) {
         struct host_range r;
         if (!host_range_parse(str_from(expect->items[i]), &r))
@@ -119,7 +119,7 @@ int fleet_expect(struct fleet *f, const struct config_list *expect)
         for (int64_t k = 0; k < host_range_names(&r) && rc == 0; k++) {
             char host[HOST_NAME_SIZE];
             host_range_name(&r, k, host, sizeof host);
-            rc = look_for_host(f, host, r.count);
+            rc = check_host(f, host, r.count);
         }
     }
     return rc;

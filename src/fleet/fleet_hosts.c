@@ -18,7 +18,7 @@ const char *fleet_state_name(enum fleet_state state)
 
 /* ---- findings of hosts ---- */
 
-void fleet_said_add(struct fleet_said *said, const struct fleet_finding *finding)
+void fleet_findings_add(struct fleet_findings *findings, const struct fleet_finding *finding)
 {
     struct finding f = {.code = FINDING_CODE_COUNT,
                         .severity = finding->severity,
@@ -28,18 +28,18 @@ void fleet_said_add(struct fleet_said *said, const struct fleet_finding *finding
     bool known = finding_code_from_name(finding->code, &f.code);
     const struct finding_kind *kind = finding_kind(f.code);
     if (known && f.severity > SEVERITY_INFO) {
-        said->effect = MAX_OF(said->effect, f.tense == TENSE_WAS ? MIN_OF(kind->effect, EFFECT_DEGRADED) : kind->effect);
-        said->forbids |= finding_forbids(&f);
+        findings->effect = MAX_OF(findings->effect, f.tense == TENSE_WAS ? MIN_OF(kind->effect, EFFECT_DEGRADED) : kind->effect);
+        findings->forbids |= finding_forbids(&f);
     }
     /* A critical finding of a newer version may not be harmless. */
-    said->forbids |= !known && f.severity == SEVERITY_CRITICAL;
-    said->held |= finding->held && (f.code == FINDING_CONTEXT_HELD || f.code == FINDING_VRAM_HELD);
-    if (said->code[0] && finding_compare(&said->first, &f) <= 0)
+    findings->forbids |= !known && f.severity == SEVERITY_CRITICAL;
+    findings->held |= finding->held && (f.code == FINDING_CONTEXT_HELD || f.code == FINDING_VRAM_HELD);
+    if (findings->code[0] && finding_compare(&findings->first, &f) <= 0)
         return;
     str_copy_clean(f.headline, sizeof f.headline, str_from(finding->headline));
-    said->first = f;
-    str_copy_clean(said->code, sizeof said->code, str_from(finding->code));
-    str_copy_clean(said->process, sizeof said->process, str_from(finding->process));
+    findings->first = f;
+    str_copy_clean(findings->code, sizeof findings->code, str_from(finding->code));
+    str_copy_clean(findings->process, sizeof findings->process, str_from(finding->process));
 }
 
 struct fleet_note *fleet_note_of(struct fleet *f, const char *host)
@@ -57,47 +57,48 @@ struct fleet_note *fleet_note_of(struct fleet *f, const char *host)
     return n;
 }
 
-void fleet_note_say(struct fleet_note *n, const char *code, enum health_effect effect, const char *headline)
+void fleet_note_add(struct fleet_note *n, const char *code, enum health_effect effect, const char *headline)
 {
-    n->said.effect = MAX_OF(n->said.effect, effect);
-    fleet_said_add(&n->said, &(struct fleet_finding){
-                                 .code = code, .process = "", .headline = headline, .severity = SEVERITY_WARNING, .confidence = 1});
+    n->findings.effect = MAX_OF(n->findings.effect, effect);
+    fleet_findings_add(
+        &n->findings,
+        &(struct fleet_finding){.code = code, .process = "", .headline = headline, .severity = SEVERITY_WARNING, .confidence = 1});
 }
 
-static enum fleet_state state_of(const struct fleet_said *said)
+static enum fleet_state state_of(const struct fleet_findings *findings)
 {
     static const enum fleet_state states[] = {
         [EFFECT_DEGRADED] = FLEET_DEGRADED, [EFFECT_FAILING] = FLEET_FAILING, [EFFECT_LOST] = FLEET_LOST};
-    if (!said->code[0])
+    if (!findings->code[0])
         return FLEET_UNJUDGED;
-    if (said->effect)
-        return states[said->effect];
-    return said->first.severity > SEVERITY_INFO ? FLEET_UNUSUAL : said->held ? FLEET_HELD : FLEET_FINE;
+    if (findings->effect)
+        return states[findings->effect];
+    return findings->first.severity > SEVERITY_INFO ? FLEET_UNUSUAL : findings->held ? FLEET_HELD : FLEET_FINE;
 }
 
 /* The title of a finding after "GPU 3: "; names like PCIe keep their capitals. An unknown code replaces its title. */
-static void write_title(const struct fleet_said *said, bool begins, char *text, size_t size)
+static void write_title(const struct fleet_findings *findings, bool begins, char *text, size_t size)
 {
-    if (said->first.code < FINDING_CODE_COUNT) {
-        snprintf(text, size, "%s", finding_kind(said->first.code)->title);
+    if (findings->first.code < FINDING_CODE_COUNT) {
+        snprintf(text, size, "%s", finding_kind(findings->first.code)->title);
         if (!begins && text[0] >= 'A' && text[0] <= 'Z' && (text[1] == ' ' || (text[1] >= 'a' && text[1] <= 'z')))
             text[0] = (char)(text[0] - 'A' + 'a');
     } else {
-        snprintf(text, size, "%s", said->code);
+        snprintf(text, size, "%s", findings->code);
     }
-    if (said->process[0])
-        snprintf(text + strlen(text), size - strlen(text), " (%s)", said->process);
+    if (findings->process[0])
+        snprintf(text + strlen(text), size - strlen(text), " (%s)", findings->process);
 }
 
 void fleet_headline(const struct fleet_gpu *g, char *text, size_t size)
 {
     char title[FINDING_HEADLINE_SIZE];
     text[0] = '\0';
-    if (!g->said.code[0])
+    if (!g->findings.code[0])
         return;
-    write_title(&g->said, false, title, sizeof title);
-    if (g->said.first.headline[0])
-        snprintf(text, size, "%s", g->said.first.headline);
+    write_title(&g->findings, false, title, sizeof title);
+    if (g->findings.first.headline[0])
+        snprintf(text, size, "%s", g->findings.first.headline);
     else
         snprintf(text, size, "GPU %s: %s", g->gpu[0] ? g->gpu : g->uuid, title);
 }
@@ -125,11 +126,11 @@ bool fleet_has_gpus(const struct fleet *f, const char *host)
 static void settle_gpu(struct fleet_gpu *g)
 {
     int64_t index;
-    if (!g->said.code[0] && !g->up) /* an older version reports this as gpu_up */
-        g->said.first = (struct finding){.code = FINDING_LOST, .severity = SEVERITY_CRITICAL, .confidence = 1};
-    g->said.first.power_mw = reading_or(g->power_mw, 0);
-    g->said.first.gpu_index = str_to_i64(str_from(g->gpu), &index) ? (int)index : -1;
-    g->state = !g->said.code[0] && !g->up ? FLEET_LOST : state_of(&g->said);
+    if (!g->findings.code[0] && !g->up) /* an older version reports this as gpu_up */
+        g->findings.first = (struct finding){.code = FINDING_LOST, .severity = SEVERITY_CRITICAL, .confidence = 1};
+    g->findings.first.power_mw = reading_or(g->power_mw, 0);
+    g->findings.first.gpu_index = str_to_i64(str_from(g->gpu), &index) ? (int)index : -1;
+    g->state = !g->findings.code[0] && !g->up ? FLEET_LOST : state_of(&g->findings);
 }
 
 void fleet_settle(struct fleet *f)
@@ -143,7 +144,8 @@ void fleet_settle(struct fleet *f)
         n->silent = n->silent && !fleet_has_gpus(f, n->host);
         f->silent += n->silent;
         if (n->silent) /* before other warnings */
-            n->said.first = (struct finding){.code = FINDING_LOST, .severity = SEVERITY_WARNING, .confidence = 1, .gpu_index = -1};
+            n->findings.first =
+                (struct finding){.code = FINDING_LOST, .severity = SEVERITY_WARNING, .confidence = 1, .gpu_index = -1};
     }
 }
 
@@ -169,14 +171,14 @@ static void take_sum(struct fleet_host *h)
 
 static void hosts_add_up(struct fleet_host *h)
 {
-    static const struct fleet_said nothing;
+    static const struct fleet_findings nothing;
     int64_t util = 0, known = 0, value;
     h->first = &nothing;
     for (size_t i = 0; i < h->count; i++) {
         const struct fleet_gpu *g = &h->gpus[i];
         h->state = MAX_OF(h->state, g->state);
-        if (i == 0 || finding_compare(&g->said.first, &h->first->first) < 0)
-            h->first = &g->said;
+        if (i == 0 || finding_compare(&g->findings.first, &h->first->first) < 0)
+            h->first = &g->findings;
         hosts_add(&h->used_bytes, g->used_bytes);
         hosts_add(&h->total_bytes, g->total_bytes);
         hosts_add(&h->power_mw, g->power_mw);
@@ -191,12 +193,12 @@ static void hosts_add_up(struct fleet_host *h)
         h->util_permille = reading_ok(util / known);
     if (h->sum)
         take_sum(h);
-    const struct fleet_note *own = h->said;
-    if (!own || (!own->silent && !own->said.code[0]))
+    const struct fleet_note *own = h->host_note;
+    if (!own || (!own->silent && !own->findings.code[0]))
         return;
-    h->state = MAX_OF(h->state, own->silent ? FLEET_SILENT : state_of(&own->said));
-    if (!h->count || finding_compare(&own->said.first, &h->first->first) < 0)
-        h->first = &own->said;
+    h->state = MAX_OF(h->state, own->silent ? FLEET_SILENT : state_of(&own->findings));
+    if (!h->count || finding_compare(&own->findings.first, &h->first->first) < 0)
+        h->first = &own->findings;
 }
 
 static const char *const state_words[FLEET_STATES] = {"",         "not judged",    "held but idle", "unusual",
@@ -205,17 +207,17 @@ static const char *const state_words[FLEET_STATES] = {"",         "not judged", 
 /* "not answering for 2h 48m", "The driver is not loaded". */
 static void write_own_note(struct fleet_host *h)
 {
-    const struct fleet_note *n = h->said;
+    const struct fleet_note *n = h->host_note;
     char span[WORDS_SIZE];
     if (n->expected_only)
         snprintf(h->note, sizeof h->note, "expected, but not seen in the last week");
     else if (n->silent)
         snprintf(h->note, sizeof h->note, "%s%s%s", state_words[FLEET_SILENT], n->silent_ms ? " for " : "",
                  n->silent_ms ? words_duration(n->silent_ms, span) : "");
-    else if (n->said.first.headline[0])
-        snprintf(h->note, sizeof h->note, "%s", n->said.first.headline);
+    else if (n->findings.first.headline[0])
+        snprintf(h->note, sizeof h->note, "%s", n->findings.first.headline);
     else
-        write_title(&n->said, true, h->note, sizeof h->note);
+        write_title(&n->findings, true, h->note, sizeof h->note);
 }
 
 /* "GPU 3 is lost", "4 GPUs are held but idle (61 GiB)", "GPU 1 is failing: memory errors could not be corrected",
@@ -223,18 +225,18 @@ static void write_own_note(struct fleet_host *h)
 static void write_gpu_note(struct fleet_host *h, const struct fleet_gpu *first, size_t count, int64_t bytes)
 {
     char who[GPU_UUID_SIZE + 16], title[FINDING_HEADLINE_SIZE] = "", amount[WORDS_SIZE];
-    const struct fleet_said *said = &first->said;
+    const struct fleet_findings *findings = &first->findings;
     if (count > 1)
         snprintf(who, sizeof who, "%zu GPUs", count);
     else
         snprintf(who, sizeof who, "GPU %s", first->gpu[0] ? first->gpu : first->uuid);
-    if (said->code[0] && said->first.code != FINDING_LOST)
-        write_title(said, false, title, sizeof title);
+    if (findings->code[0] && findings->first.code != FINDING_LOST)
+        write_title(findings, false, title, sizeof title);
     const char *is = count > 1 ? "are" : "is";
     if (first->state == FLEET_HELD)
         snprintf(h->note, sizeof h->note, "%s %s %s (%s)", who, is, state_words[FLEET_HELD], words_bytes(bytes, amount));
-    else if (count == 1 && said->first.headline[0])
-        snprintf(h->note, sizeof h->note, "%s", said->first.headline);
+    else if (count == 1 && findings->first.headline[0])
+        snprintf(h->note, sizeof h->note, "%s", findings->first.headline);
     else if (first->state == FLEET_UNUSUAL)
         snprintf(h->note, sizeof h->note, "%s: %s", who, title);
     else
@@ -243,9 +245,9 @@ static void write_gpu_note(struct fleet_host *h, const struct fleet_gpu *first, 
 
 static bool is_same(const struct fleet_gpu *a, const struct fleet_gpu *b)
 {
-    return a->state == b->state &&
-           (a->state == FLEET_HELD || (a->said.first.severity == b->said.first.severity &&
-                                       a->said.first.code == b->said.first.code && strcmp(a->said.code, b->said.code) == 0));
+    return a->state == b->state && (a->state == FLEET_HELD || (a->findings.first.severity == b->findings.first.severity &&
+                                                               a->findings.first.code == b->findings.first.code &&
+                                                               strcmp(a->findings.code, b->findings.code) == 0));
 }
 
 static void write_note(struct fleet_host *h)
@@ -254,13 +256,13 @@ static void write_note(struct fleet_host *h)
     bool trouble = h->first->first.severity > SEVERITY_INFO;
     int64_t bytes = 0;
     size_t count = 0;
-    if (trouble && h->said && h->first == &h->said->said) {
+    if (trouble && h->host_note && h->first == &h->host_note->findings) {
         write_own_note(h);
         return;
     }
     for (size_t i = 0; i < h->count; i++) {
         const struct fleet_gpu *g = &h->gpus[i];
-        if (trouble ? h->first == &g->said : g->state > (worst ? worst->state : FLEET_FINE))
+        if (trouble ? h->first == &g->findings : g->state > (worst ? worst->state : FLEET_FINE))
             worst = g;
     }
     for (size_t i = 0; i < h->count && worst; i++)
@@ -296,10 +298,10 @@ static void take_notes(const struct fleet *f, struct fleet_host *list, size_t *c
         size_t at = 0;
         while (at < *count && strcmp(list[at].name, n->host) != 0)
             at++;
-        if (at == *count && !n->silent && n->said.first.severity == SEVERITY_INFO)
+        if (at == *count && !n->silent && n->findings.first.severity == SEVERITY_INFO)
             continue; /* a host without a GPU */
         list[at].name = n->host;
-        list[at].said = n;
+        list[at].host_note = n;
         *count = MAX_OF(*count, at + 1);
     }
 }
@@ -332,8 +334,8 @@ static void take_sums(const struct fleet *f, struct fleet_host *list, size_t *co
 
 struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count)
 {
-    size_t most = f->gpu_count + f->note_count + f->sum_count;
-    struct fleet_host *list = most ? calloc(most, sizeof *list) : NULL;
+    size_t max = f->gpu_count + f->note_count + f->sum_count;
+    struct fleet_host *list = max ? calloc(max, sizeof *list) : NULL;
     *count = 0;
     for (size_t i = 0; list && i < f->gpu_count; i++) {
         if (!*count || strcmp(list[*count - 1].name, f->gpus[i].host) != 0)

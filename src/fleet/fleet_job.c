@@ -102,11 +102,11 @@ bool fleet_table_job(struct buf *out, const struct page *page, const struct flee
     if (!c.processes)
         return false;
     AUTO_GRID struct grid g;
-    size_t shown = 0, most = v->all ? c.processes : FLEET_ROWS;
+    size_t shown = 0, max = v->all ? c.processes : FLEET_ROWS;
     grid_init(&g, columns, ARRAY_LEN(columns));
     /* List the ranks that the others wait for first. */
     for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < f->process_count && shown < most; i++) {
+        for (size_t i = 0; i < f->process_count && shown < max; i++) {
             const struct fleet_process *p = &f->processes[i];
             if (!is_of(p, v->job) || may_be_late(p) != (pass == 0))
                 continue;

@@ -15,7 +15,7 @@
 enum { FRESH_MS = 5000, TIMEOUT_MS = 5000, BODY_MAX = 64 << 20, BILL_MS = 24 * 3600 * 1000 };
 
 /* One query, in a thread of its own. */
-struct fleet_look {
+struct fleet_query {
     pthread_t thread;
     _Atomic bool over, cancel;
     const struct env *env;
@@ -31,9 +31,9 @@ struct fleet_part {
     struct fleet_settings *settings;
     char *currency;
     double price_per_kwh;
-    struct fleet_look *look; /* running; NULL: none */
-    struct mono asked;       /* when the last one began */
-    struct wall fetched_at;  /* of `body`; ms 0: none yet */
+    struct fleet_query *query; /* running; NULL: none */
+    struct mono asked;         /* when the last one began */
+    struct wall fetched_at;    /* of `body`; ms 0: none yet */
     struct buf body;
     char problem[sizeof(((struct error *)0)->text)]; /* of the last query; "": none */
 };
@@ -47,7 +47,7 @@ static void add_processes(struct json_writer *j, const struct fleet *f, const ch
 }
 
 /* If it fails, the rest is still worth showing: older databases may lack the counters. */
-static void add_bill(struct json_writer *j, const struct fleet_look *l, const struct fleet_place *place, const char *key,
+static void add_bill(struct json_writer *j, const struct fleet_query *l, const struct fleet_place *place, const char *key,
                      enum fleet_by by)
 {
     struct error err = {0};
@@ -63,7 +63,7 @@ static void add_bill(struct json_writer *j, const struct fleet_look *l, const st
 
 static void *run(void *arg)
 {
-    struct fleet_look *l = arg;
+    struct fleet_query *l = arg;
     struct fleet f;
     const struct config_fleet *c = fleet_settings_of(l->settings);
     const struct fleet_place place = {.env = l->env, .url = c->url, .timeout_ms = TIMEOUT_MS, .settings = c, .cancel = &l->cancel};
@@ -87,7 +87,7 @@ static void *run(void *arg)
 
 /* ---- in the loop ---- */
 
-static void look_free(struct fleet_look *l)
+static void query_free(struct fleet_query *l)
 {
     if (!l)
         return;
@@ -99,26 +99,26 @@ static void look_free(struct fleet_look *l)
 
 static void part_begin(struct fleet_part *p, struct mono now)
 {
-    struct fleet_look *l = calloc(1, sizeof *l);
+    struct fleet_query *l = calloc(1, sizeof *l);
     p->asked = now;
     if (!l)
         return;
-    *l = (struct fleet_look){.env = p->env, .price_per_kwh = p->price_per_kwh, .body = BUF(BODY_MAX)};
+    *l = (struct fleet_query){.env = p->env, .price_per_kwh = p->price_per_kwh, .body = BUF(BODY_MAX)};
     l->settings = fleet_settings_ref(p->settings);
     l->currency = strdup(p->currency);
     if (l->currency && pthread_create(&l->thread, NULL, run, l) == 0)
-        p->look = l;
+        p->query = l;
     else
-        look_free(l);
+        query_free(l);
 }
 
 /* Joins the thread and takes its result, unless a reload has changed the database meanwhile. */
 static void finish(struct fleet_part *p)
 {
-    struct fleet_look *l = TAKE(p->look);
+    struct fleet_query *l = TAKE(p->query);
     pthread_join(l->thread, NULL);
     if (strcmp(fleet_settings_of(l->settings)->url, fleet_settings_of(p->settings)->url) != 0) {
-        look_free(l);
+        query_free(l);
         return;
     }
     str_copy(p->problem, sizeof p->problem, str_from(l->err.text));
@@ -128,7 +128,7 @@ static void finish(struct fleet_part *p)
         l->body = (struct buf){0};
         p->fetched_at = clock_wall(p->env->clock);
     }
-    look_free(l);
+    query_free(l);
 }
 
 static int get_fleet(void *part, const struct part_request *r, struct buf *out)
@@ -138,14 +138,14 @@ static int get_fleet(void *part, const struct part_request *r, struct buf *out)
     if (!fleet_settings_of(p->settings)->url[0])
         return part_error(out, 404, "no_fleet", "No database of the fleet is configured (fleet.url).");
     struct mono now = clock_mono(p->env->clock);
-    if (p->look && atomic_load(&p->look->over))
+    if (p->query && atomic_load(&p->query->over))
         finish(p);
-    if (!p->look && (!p->asked.ns || mono_since_ms(now, p->asked) >= FRESH_MS))
+    if (!p->query && (!p->asked.ns || mono_since_ms(now, p->asked) >= FRESH_MS))
         part_begin(p, now);
     struct json_writer j = JSON_WRITER(out);
     jw_object(&j);
     json_time(&j, "fetched_at", p->fetched_at);
-    jw_key_bool(&j, "loading", p->look != NULL);
+    jw_key_bool(&j, "loading", p->query != NULL);
     jw_key_text(&j, "error", p->problem[0] ? p->problem : NULL);
     jw_key(&j, "fleet");
     if (p->body.len)
@@ -161,8 +161,8 @@ static int get_fleet(void *part, const struct part_request *r, struct buf *out)
 static void stop(void *part)
 {
     struct fleet_part *p = part;
-    if (p->look)
-        atomic_store(&p->look->cancel, true);
+    if (p->query)
+        atomic_store(&p->query->cancel, true);
 }
 
 static void reload(void *part, const struct config *config)
@@ -195,7 +195,7 @@ static void close_fleet(void *part)
     struct fleet_part *p = part;
     if (!p)
         return;
-    if (p->look)
+    if (p->query)
         finish(p);
     buf_done(&p->body);
     fleet_settings_unref(p->settings);

@@ -47,8 +47,8 @@ static int take_gpu(void *user, const struct host_gpu *from)
                             .used_bytes = from->used_bytes,
                             .total_bytes = from->total_bytes,
                             .free_bytes = from->free_bytes,
-                            .divided = from->instance_most_bytes.state == READING_OK,
-                            .instance_most_bytes = from->instance_most_bytes,
+                            .divided = from->instance_max_bytes.state == READING_OK,
+                            .instance_max_bytes = from->instance_max_bytes,
                             .temp_mdegc = from->temp_mdegc,
                             .power_mw = from->power_mw};
     copy(g->host, sizeof g->host, from->host);
@@ -71,14 +71,14 @@ static int take_finding(void *user, const struct host_finding *from)
     if (from->gpu_index < 0 && !from->uuid[0]) {
         struct fleet_note *n = fleet_note_of(f, from->host);
         if (n)
-            fleet_said_add(&n->said, &finding);
+            fleet_findings_add(&n->findings, &finding);
         return n ? 0 : -ENOMEM;
     }
     char gpu[16] = "";
     write_index(gpu, from->gpu_index);
     struct fleet_gpu *g = fleet_find(f, from->host, gpu, from->uuid);
     if (g)
-        fleet_said_add(&g->said, &finding);
+        fleet_findings_add(&g->findings, &finding);
     return 0;
 }
 
@@ -134,7 +134,7 @@ static int open_place(const struct fleet_place *place, struct store **ret, struc
     return rc;
 }
 
-static int said(int rc, struct error *err)
+static int add_message(int rc, struct error *err)
 {
     return rc == -ENOMEM && !err->text[0] ? error_set(err, rc, "out of memory") : rc;
 }
@@ -157,7 +157,7 @@ int fleet_fetch_sql(const struct fleet_place *place, unsigned wants, struct flee
         rc = all_hosts_processes(s, take_process, ret, err);
     if (rc == 0)
         fleet_join_processes(ret);
-    return said(rc, err);
+    return add_message(rc, err);
 }
 
 static void name_energy(enum fleet_by by, const char *host, const struct process *who, struct fleet_energy *e)
@@ -214,7 +214,7 @@ int fleet_bill_fetch_sql(const struct fleet_place *place, struct fleet_bill *bil
         rc = all_hosts_energy(s, processes, bill->span_ms, take_energy, bill, err);
     if (rc < 0) {
         fleet_bill_done(bill);
-        return said(rc, err);
+        return add_message(rc, err);
     }
     join_energy(bill);
     fleet_bill_sort(bill);

@@ -42,11 +42,11 @@ static int report(struct fleet *f, const char *host, const char *text)
 {
     struct fleet_note *n = fleet_note_of(f, host);
     if (n)
-        fleet_note_say(n, "name_shared", EFFECT_HEALTHY, text);
+        fleet_note_add(n, "name_shared", EFFECT_HEALTHY, text);
     return n ? 0 : -ENOMEM;
 }
 
-static int tell_apart(struct fleet *f, struct fleet_gpu *gpus, size_t count, const struct fleet_gpu *twice)
+static int distinguish(struct fleet *f, struct fleet_gpu *gpus, size_t count, const struct fleet_gpu *twice)
 {
     char host[HOST_NAME_SIZE], text[2 * GPU_UUID_SIZE + 128];
     const struct fleet_gpu *other = twice - 1;
@@ -65,7 +65,7 @@ static int tell_apart(struct fleet *f, struct fleet_gpu *gpus, size_t count, con
     return rc;
 }
 
-int fleet_tell_names_apart(struct fleet *f)
+int fleet_distinguish_names(struct fleet *f)
 {
     bool renamed = false;
     int rc = 0;
@@ -75,7 +75,7 @@ int fleet_tell_names_apart(struct fleet *f)
         const struct fleet_gpu *twice = shared_index(&f->gpus[i], end - i);
         if (!twice)
             continue;
-        rc = tell_apart(f, &f->gpus[i], end - i, twice);
+        rc = distinguish(f, &f->gpus[i], end - i, twice);
         renamed = true;
     }
     return rc == 0 && renamed ? fleet_index(f) : rc;

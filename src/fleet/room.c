@@ -12,7 +12,7 @@
 static int tightest_first(const void *a, const void *b)
 {
     const struct fleet_gpu *x = a, *y = b;
-    bool x_judged = x->said.code[0], y_judged = y->said.code[0];
+    bool x_judged = x->findings.code[0], y_judged = y->findings.code[0];
     if (x_judged != y_judged)
         return x_judged ? -1 : 1;
     bool x_busy = load_is_work(x->util_permille), y_busy = load_is_work(y->util_permille);
@@ -46,7 +46,7 @@ struct fleet_instance *fleet_instance_of(struct fleet *f, struct fleet_gpu *g, c
 
 bool fleet_is_usable(const struct fleet_gpu *g)
 {
-    return g->up && !g->said.forbids;
+    return g->up && !g->findings.forbids;
 }
 
 struct reading fleet_room(const struct fleet_gpu *g)
@@ -59,7 +59,7 @@ size_t fleet_unknown_room(const struct fleet *f, int64_t bytes)
     size_t count = 0;
     for (size_t i = 0; i < f->gpu_count; i++) {
         const struct fleet_gpu *g = &f->gpus[i];
-        bool too_small = g->divided && reading_or(g->instance_most_bytes, INT64_MAX) < bytes;
+        bool too_small = g->divided && reading_or(g->instance_max_bytes, INT64_MAX) < bytes;
         count += fleet_is_usable(g) && fleet_room(g).state != READING_OK && !too_small;
     }
     return count;

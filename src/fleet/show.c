@@ -235,11 +235,11 @@ static void text_or_null(struct json_writer *j, const char *key, const char *tex
 }
 
 /* The host's own finding; null: none. */
-static void json_said(struct json_writer *j, const struct fleet_said *said)
+static void write_first_finding(struct json_writer *j, const struct fleet_findings *findings)
 {
-    text_or_null(j, "severity", said->code[0] ? severity_text(said->first.severity) : "");
-    text_or_null(j, "code", said->code);
-    text_or_null(j, "process", said->process);
+    text_or_null(j, "severity", findings->code[0] ? severity_text(findings->first.severity) : "");
+    text_or_null(j, "code", findings->code);
+    text_or_null(j, "process", findings->process);
 }
 
 static void json_gpu(struct json_writer *j, const struct fleet_gpu *g)
@@ -257,7 +257,7 @@ static void json_gpu(struct json_writer *j, const struct fleet_gpu *g)
     jw_key_text(j, "name", g->name);
     jw_key_bool(j, "up", g->up);
     jw_key_text(j, "trouble", fleet_state_name(g->state));
-    json_said(j, &g->said);
+    write_first_finding(j, &g->findings);
     fleet_headline(g, headline, sizeof headline);
     text_or_null(j, "headline", headline);
     jw_key_bool(j, "work_may_go_there", fleet_is_usable(g));
@@ -286,15 +286,15 @@ static void json_answer(struct json_writer *j, const struct fleet *f)
 /* About the host itself: when a silent one was last seen, and how many GPUs it should have. */
 static void json_expected(struct json_writer *j, const struct fleet *f, const struct fleet_host *h)
 {
-    bool away = h->said && h->said->silent && h->said->silent_ms;
-    json_time(j, "last_seen_at", (struct wall){away ? f->at.ms - h->said->silent_ms : 0});
+    bool away = h->host_note && h->host_note->silent && h->host_note->silent_ms;
+    json_time(j, "last_seen_at", (struct wall){away ? f->at.ms - h->host_note->silent_ms : 0});
     jw_key(j, "gpus_expected");
-    if (h->said && h->said->expected_gpus >= 0)
-        jw_int(j, h->said->expected_gpus);
+    if (h->host_note && h->host_note->expected_gpus >= 0)
+        jw_int(j, h->host_note->expected_gpus);
     else
         jw_null(j);
-    bool off = h->said && h->said->ahead_ms;
-    json_key_reading(j, "clock_ahead_seconds", off ? reading_ok(h->said->ahead_ms) : reading_absent(READING_UNREAD), 1e-3);
+    bool off = h->host_note && h->host_note->ahead_ms;
+    json_key_reading(j, "clock_ahead_seconds", off ? reading_ok(h->host_note->ahead_ms) : reading_absent(READING_UNREAD), 1e-3);
 }
 
 static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_trouble)
@@ -308,7 +308,7 @@ static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_t
         jw_object(j);
         jw_key_text(j, "host", h->name);
         jw_key_text(j, "trouble", fleet_state_name(h->state));
-        json_said(j, h->first);
+        write_first_finding(j, h->first);
         text_or_null(j, "note", h->note);
         json_expected(j, f, h);
         json_key_reading(j, "utilization_percent", h->util_permille, 0.1);

@@ -74,7 +74,7 @@ static bool read_name(const char *name, struct push_waiting *ret)
 }
 
 /* Loads what an earlier run left. Deletes a partially written file. */
-static void queue_look(struct push_queue *q)
+static void queue_load(struct push_queue *q)
 {
     AUTO_DIR DIR *dir = opendir(q->folder);
     if (!dir) {
@@ -108,12 +108,12 @@ struct push_queue *push_queue_new(const char *folder, int64_t bytes_max)
     q->next = 1;
     if (folder && strlen(folder) < sizeof q->folder && shared_dir_make(folder, 0700, NULL) == 0) {
         str_copy(q->folder, sizeof q->folder, str_from(folder));
-        queue_look(q);
+        queue_load(q);
     }
     return q;
 }
 
-void push_queue_set_most(struct push_queue *q, int64_t bytes_max)
+void push_queue_set_max(struct push_queue *q, int64_t bytes_max)
 {
     q->bytes_max = bytes_max;
 }
@@ -127,7 +127,7 @@ void push_queue_free(struct push_queue *q)
     free(q);
 }
 
-static void give_way(struct push_queue *q)
+static void drop_oldest(struct push_queue *q)
 {
     q->lost_samples += q->list[q->first].samples;
     push_queue_drop_first(q);
@@ -137,7 +137,7 @@ static void give_way(struct push_queue *q)
 static int put_in_memory(struct push_queue *q, struct push_waiting w, struct str body)
 {
     while (q->in_memory >= PUSH_MEMORY_MAX && q->count)
-        give_way(q);
+        drop_oldest(q);
     w.memory = malloc(body.len + 1);
     if (!w.memory)
         return -ENOMEM;
@@ -153,7 +153,7 @@ int push_queue_put(struct push_queue *q, struct str body, uint32_t samples, stru
     struct push_waiting w = {.number = q->next++, .samples = samples, .bytes = (int64_t)body.len};
     char path[FOLDER_SIZE + 48];
     while (q->count && q->bytes + w.bytes > q->bytes_max)
-        give_way(q);
+        drop_oldest(q);
     path_of(q, &w, path, sizeof path);
     int rc = q->folder[0] ? keep_write(path, body, err) : -ENOENT;
     if (rc == 0 && append(q, w))
@@ -186,7 +186,7 @@ bool push_queue_first(struct push_queue *q, struct buf *body, uint32_t *samples)
         body->len = before;
         if (rc < 0 && !is_gone(rc))
             return false; /* it waits until it is readable */
-        give_way(q);
+        drop_oldest(q);
     }
     return false;
 }

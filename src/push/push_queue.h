@@ -19,7 +19,7 @@ struct push_queue *push_queue_new(const char *folder, int64_t bytes_max);
 void push_queue_free(struct push_queue *q); /* accepts NULL */
 
 /* Sets a new limit; the next put drops what exceeds it. */
-void push_queue_set_most(struct push_queue *q, int64_t bytes_max);
+void push_queue_set_max(struct push_queue *q, int64_t bytes_max);
 
 /* Copies the body. -errno in err: it couldn't be written to disk and stays in memory. */
 int push_queue_put(struct push_queue *q, struct str body, uint32_t samples, struct error *err);

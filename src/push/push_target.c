@@ -206,12 +206,12 @@ static enum push_outcome target_judge(int status)
 /* On one line. */
 static void explain(int status, const struct push_reply *reply, char *text, size_t size)
 {
-    char said[160];
-    str_copy_clean(said, sizeof said, str_trim(buf_view(&reply->text)));
+    char message[160];
+    str_copy_clean(message, sizeof message, str_trim(buf_view(&reply->text)));
     if (status < 0)
         snprintf(text, size, "%s", reply->err.text);
     else
-        snprintf(text, size, "answered %d%s%s", status, said[0] ? ": " : "", said);
+        snprintf(text, size, "answered %d%s%s", status, message[0] ? ": " : "", message);
 }
 
 enum push_outcome push_target_send(struct push_target *t, const struct env *env, struct buf *body, const _Atomic bool *cancel,

@@ -19,7 +19,7 @@
 #include "net/retry.h"
 #include "push/push_target.h"
 
-enum { REFUSED_LOG_MS = 600000, PAUSE_MAX_MS = 60000, MESSAGES_MAX = 16, LAST_CHANCE_MS = 1000, LOOK_MS = 20 };
+enum { REFUSED_LOG_MS = 600000, PAUSE_MAX_MS = 60000, MESSAGES_MAX = 16, LAST_CHANCE_MS = 1000, POLL_MS = 20 };
 
 struct push_message {
     struct push_scrape scrape;
@@ -230,7 +230,7 @@ static void take_target(struct push_sender *p)
         p->retry.not_before = (struct mono){0};
     p->target = next;
     push_target_free(old);
-    push_queue_set_most(p->queue, next->queue_bytes);
+    push_queue_set_max(p->queue, next->queue_bytes);
 }
 
 static void take_mail(struct push_sender *p, int64_t wait_ms)
@@ -359,8 +359,8 @@ void push_sender_free(struct push_sender *p)
     if (p->runs) {
         atomic_store(&p->stop, true);
         mailbox_close(p->mail);
-        for (int i = 0; i < LAST_CHANCE_MS / LOOK_MS && !atomic_load(&p->ended); i++)
-            usleep(LOOK_MS * 1000);
+        for (int i = 0; i < LAST_CHANCE_MS / POLL_MS && !atomic_load(&p->ended); i++)
+            usleep(POLL_MS * 1000);
         atomic_store(&p->give_up, true); /* the request in progress stays in the queue */
         pthread_join(p->thread, NULL);
     }

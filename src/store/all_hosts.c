@@ -118,7 +118,7 @@ static void read_gpu(struct db_statement *q, struct host_gpu *g)
         *to[i] = read_column(q, 5 + i);
     int64_t bytes;
     if (str_to_i64(db_text(q, 11), &bytes))
-        g->instance_most_bytes = reading_ok(bytes);
+        g->instance_max_bytes = reading_ok(bytes);
 }
 
 int all_hosts_gpus(struct store *s, host_gpu_fn *each, void *user, struct error *err)

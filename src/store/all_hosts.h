@@ -20,7 +20,7 @@ struct host_gpu {
     char uuid[GPU_UUID_SIZE], name[GPU_NAME_SIZE];
     bool up;
     struct reading util_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
-    struct reading instance_most_bytes; /* the largest instance of a partitioned GPU; absent if not partitioned */
+    struct reading instance_max_bytes; /* the largest instance of a partitioned GPU; absent if not partitioned */
 };
 typedef int host_gpu_fn(void *user, const struct host_gpu *gpu);
 /* -EINVAL: the database is a file, which holds one host or a few. */

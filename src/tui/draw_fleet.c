@@ -49,10 +49,10 @@ static const struct {
 } columns_of[] = {
     {host_columns, ARRAY_LEN(host_columns)}, {gpu_columns, ARRAY_LEN(gpu_columns)}, {process_columns, ARRAY_LEN(process_columns)}};
 
-static enum tint tint_of(enum fleet_state state, const struct fleet_said *said)
+static enum tint tint_of(enum fleet_state state, const struct fleet_findings *findings)
 {
     static const enum tint tints[] = {TINT_DIM, TINT_DIM, TINT_WARN, TINT_BAD}; /* by severity */
-    return state == FLEET_FINE ? TINT_PLAIN : tints[said->first.severity];
+    return state == FLEET_FINE ? TINT_PLAIN : tints[findings->first.severity];
 }
 
 /* ---- cells ---- */
@@ -80,10 +80,10 @@ static void gpu_cells(const struct top_fleet *f, const struct page *page, const 
     show_temperature(cells[5], page, g->temp_mdegc);
     fleet_show_watts(cells[6], page, g->power_mw);
     fleet_holders(&f->fleet, g->host, g->gpu, cells[7], CELL_SIZE);
-    char said[CELL_SIZE] = "";
+    char headline[CELL_SIZE] = "";
     if (f->open[0] && g->state != FLEET_FINE)
-        fleet_headline(g, said, sizeof said);
-    snprintf(cells[8], CELL_SIZE, "%s%s%s", said, said[0] ? "  " : "", g->name);
+        fleet_headline(g, headline, sizeof headline);
+    snprintf(cells[8], CELL_SIZE, "%s%s%s", headline, headline[0] ? "  " : "", g->name);
 }
 
 static void process_cells(const struct page *page, const struct fleet_process *p, char cells[][CELL_SIZE])
@@ -162,7 +162,7 @@ static void put_row(struct top *t, struct canvas *c, const struct fleet_row *row
         host_cells(f, &page, row->host, cells);
     } else if (row->gpu) {
         table = table_of(f, ROWS_OF_GPUS, c->width);
-        tint = tint_of(row->gpu->state, &row->gpu->said);
+        tint = tint_of(row->gpu->state, &row->gpu->findings);
         gpu_cells(f, &page, row->gpu, cells);
     } else {
         table = table_of(f, ROWS_OF_PROCESSES, c->width);

@@ -19,13 +19,13 @@ static void require(bool holds)
 
 static void outbox(struct str text)
 {
-    struct outbox box = {.rules = {.tell_resolved = true, .group = true, .group_max = 100}};
+    struct outbox box = {.rules = {.send_resolved = true, .group = true, .group_max = 100}};
     static struct outbox_batch batch;
     struct error err;
     struct mono now = {NS_PER_S};
     struct wall today = {1700000000000};
     if (outbox_read(&box, text, now, today, &err) == 0) {
-        require(box.count <= NOTIFIER_QUEUE_MAX && box.heard_count <= OUTBOX_HEARD_MAX);
+        require(box.count <= NOTIFIER_QUEUE_MAX && box.sent_count <= OUTBOX_SENT_MAX);
         while (outbox_take(&box, now, today, &batch)) {
             require(batch.count > 0 && batch.list[0]->alert[0]);
             outbox_settle(&box, &batch, OUTBOX_SENT, 0, now, today);
@@ -33,7 +33,7 @@ static void outbox(struct str text)
         AUTO_BUF struct buf again = BUF(OUTBOX_FILE_MAX);
         outbox_write(&box, "x", &again);
     } else {
-        require(box.count == 0 && box.heard_count == 0);
+        require(box.count == 0 && box.sent_count == 0);
     }
     outbox_done(&box);
 }

@@ -19,7 +19,7 @@ enum {
     DISCORD_CONTENT = 1900,
     DISCORD_TITLE = 256,
     DISCORD_DESCRIPTION = 4096,
-    DISCORD_TOGETHER = 6000,
+    DISCORD_TOTAL = 6000,
     NTFY_MESSAGE = 4096,
     NTFY_TITLE = 250,
     MANY = 100,
@@ -225,7 +225,7 @@ static void discord_body(const struct notice_group *group, const char *own, stru
         put_title(&j, "content", group, DISCORD_CONTENT);
     jw_key_array(&j, "embeds");
     for (size_t i = 0; i < count && !own; i++)
-        discord_embed(&j, group->list[i], DISCORD_TOGETHER / count);
+        discord_embed(&j, group->list[i], DISCORD_TOTAL / count);
     jw_end(&j);
     /* Process and host names must not mention users: "@everyone" stays plain text. */
     jw_key_object(&j, "allowed_mentions");
@@ -254,7 +254,7 @@ static int split_topic(const char *url, char root[NOTIFY_URL_SIZE], char topic[1
     return 0;
 }
 
-static void ntfy_looks(struct json_writer *j, const struct alert_notice *n)
+static void ntfy_style(struct json_writer *j, const struct alert_notice *n)
 {
     bool over = n->status == NOTICE_RESOLVED;
     bool critical = notice_severity(n) == SEVERITY_CRITICAL, info = notice_severity(n) < SEVERITY_WARNING;
@@ -273,7 +273,7 @@ static void ntfy_body(const char *topic, const struct notice_group *group, const
     jw_key_text(&j, "topic", topic);
     put_title(&j, "title", group, NTFY_TITLE);
     put_cut(&j, "message", own ? str_from(own) : buf_view(&text), NTFY_MESSAGE);
-    ntfy_looks(&j, group->list[0]);
+    ntfy_style(&j, group->list[0]);
     if (group->list[0]->link[0])
         jw_key_text(&j, "click", group->list[0]->link);
     jw_end(&j);

@@ -106,7 +106,7 @@ void notifier_service_free(struct notifier_service *s)
     free(s);
 }
 
-void notifier_service_tell(struct notifier_service *s, const struct alert_notice *notice)
+void notifier_service_put(struct notifier_service *s, const struct alert_notice *notice)
 {
     for (size_t i = 0; i < notice->notifier_count; i++) {
         struct notifier *n = notifiers_find(s, notice->notifiers[i]);
@@ -114,7 +114,7 @@ void notifier_service_tell(struct notifier_service *s, const struct alert_notice
         for (size_t k = 0; k < i; k++)
             twice |= strcmp(notice->notifiers[i], notice->notifiers[k]) == 0;
         if (n && !twice)
-            notifier_tell(n, notice);
+            notifier_put(n, notice);
     }
 }
 
@@ -233,7 +233,7 @@ static int check_account(const struct notify_target *t, size_t recipients, struc
     static const struct {
         enum config_notify_type type;
         const char *token, *to; /* NULL: not needed */
-        size_t most;
+        size_t max;
     } needs[] = {
         {CONFIG_NOTIFY_EMAIL, NULL, "an email address, like to = \"me@example.org\"", NOTIFY_RECIPIENTS_MAX},
         {CONFIG_NOTIFY_TELEGRAM, "the token that @BotFather gave for the bot", "the ID of a chat, like to = \"123456789\"", 1},
@@ -255,9 +255,9 @@ static int check_account(const struct notify_target *t, size_t recipients, struc
             return error_set(err, -EINVAL, "token is missing: %s", needs[i].token);
         if (needs[i].to && (!recipients || !t->to[0][0]))
             return error_set(err, -EINVAL, "to is missing: %s", needs[i].to);
-        if (recipients > needs[i].most)
+        if (recipients > needs[i].max)
             return error_set(err, -EINVAL, "it has %zu recipients in `to`; %s takes %zu", recipients, notify_type_name(t->type),
-                             needs[i].most);
+                             needs[i].max);
     }
     if (t->type == CONFIG_NOTIFY_MATRIX && t->to[0][0] != '!')
         return error_set(err, -EINVAL,

@@ -2,8 +2,8 @@
  * Sends notices about alerts. Every notifier ([notify.NAME]) has its own thread, queue and file: a dead target delays neither
  * sampling nor other targets, and unsent notices survive a restart.
  *
- *   notifier_service_tell() ──▶ mailbox ─▶ [ queue of "ops"  ─ file ] ─ wait, group ─▶ webhook, slack, ... ─▶ sent, or retried
- * later └──▶ mailbox ─▶ [ queue of "chat" ─ file ] ─ ...
+ *   notifier_service_put() ──▶ mailbox ─▶ [ queue of "ops"  ─ file ] ─ wait, group ─▶ webhook, slack, ... ─▶ sent, or retried
+ *                        └──▶ mailbox ─▶ [ queue of "chat" ─ file ] ─ ...
  *
  * Every notifier remembers the alerts it has sent. So the rules may repeat themselves, for example after a restart: a firing notice
  * with the same fingerprint and start is sent once, and a resolved one only where its beginning was sent.
@@ -43,7 +43,7 @@ struct notifier_service *notifier_service_new(const struct notifier_options *opt
 void notifier_service_free(struct notifier_service *s);
 
 /* Queues a copy for each notifier it names and returns at once. Ignores unknown names: the configuration was checked. */
-void notifier_service_tell(struct notifier_service *s, const struct alert_notice *notice);
+void notifier_service_put(struct notifier_service *s, const struct alert_notice *notice);
 /* Passes the state of the host to notifiers that publish it (MQTT), as often as each wants. Copies the view. */
 struct home_view;
 bool notifier_service_wants_view(const struct notifier_service *s, struct mono now);

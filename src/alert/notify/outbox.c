@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-enum { LOOK_AGAIN_MS = 60000 };
+enum { RECHECK_MS = 60000 };
 
 static const struct mono never = {INT64_MAX};
 
@@ -16,10 +16,10 @@ void outbox_done(struct outbox *o)
 {
     for (size_t i = 0; i < o->count; i++)
         free(o->items[i]);
-    for (size_t i = 0; i < o->heard_count; i++)
-        free(o->heard[i]);
+    for (size_t i = 0; i < o->sent_count; i++)
+        free(o->sent[i]);
     free(o->items);
-    free(o->heard);
+    free(o->sent);
     *o = (struct outbox){0};
 }
 
@@ -39,34 +39,34 @@ static bool append(void ***list, size_t *count, size_t *capacity, void *item)
 
 /* ---- sent alerts ---- */
 
-static size_t heard_at(const struct outbox *o, const struct alert_notice *n)
+static size_t find_sent(const struct outbox *o, const struct alert_notice *n)
 {
     size_t i = 0;
-    while (i < o->heard_count && !same(&o->heard[i]->notice, n))
+    while (i < o->sent_count && !same(&o->sent[i]->notice, n))
         i++;
     return i;
 }
 
 static void outbox_forget(struct outbox *o, size_t at)
 {
-    if (at >= o->heard_count)
+    if (at >= o->sent_count)
         return;
-    free(o->heard[at]);
-    memmove(&o->heard[at], &o->heard[at + 1], (o->heard_count - at - 1) * sizeof o->heard[0]);
-    o->heard_count--;
+    free(o->sent[at]);
+    memmove(&o->sent[at], &o->sent[at + 1], (o->sent_count - at - 1) * sizeof o->sent[0]);
+    o->sent_count--;
     o->changed = true;
 }
 
 static void remember(struct outbox *o, const struct alert_notice *n)
 {
-    outbox_forget(o, heard_at(o, n));
-    if (o->heard_count == OUTBOX_HEARD_MAX)
+    outbox_forget(o, find_sent(o, n));
+    if (o->sent_count == OUTBOX_SENT_MAX)
         outbox_forget(o, 0);
-    struct outbox_heard *copy = malloc(sizeof *copy);
+    struct outbox_sent *copy = malloc(sizeof *copy);
     if (!copy)
         return;
-    *copy = (struct outbox_heard){*n, true};
-    if (!append((void ***)&o->heard, &o->heard_count, &o->heard_capacity, copy))
+    *copy = (struct outbox_sent){*n, true};
+    if (!append((void ***)&o->sent, &o->sent_count, &o->sent_capacity, copy))
         free(copy);
     o->changed = true;
 }
@@ -91,26 +91,26 @@ static const struct alert_notice *queued(const struct outbox *o, const struct al
 }
 
 /* Whether it was already sent as firing with at least this severity. */
-static bool is_known(const struct alert_notice *told, const struct alert_notice *n)
+static bool is_known(const struct alert_notice *sent, const struct alert_notice *n)
 {
-    return told->status == NOTICE_FIRING && told->started_at.ms == n->started_at.ms && notice_severity(told) >= notice_severity(n);
+    return sent->status == NOTICE_FIRING && sent->started_at.ms == n->started_at.ms && notice_severity(sent) >= notice_severity(n);
 }
 
 /* A firing notice that was sent before (rules were restarted), or a resolved one whose beginning was never sent. */
 static bool superfluous(struct outbox *o, const struct alert_notice *n)
 {
     const struct alert_notice *waits = queued(o, n);
-    size_t at = heard_at(o, n);
-    const struct alert_notice *heard = at < o->heard_count ? &o->heard[at]->notice : NULL;
-    if (heard && n->status == NOTICE_FIRING)
-        o->heard[at]->confirmed = true;
+    size_t at = find_sent(o, n);
+    const struct alert_notice *sent = at < o->sent_count ? &o->sent[at]->notice : NULL;
+    if (sent && n->status == NOTICE_FIRING)
+        o->sent[at]->confirmed = true;
     if (n->status == NOTICE_FIRING)
-        return waits ? is_known(waits, n) : heard && is_known(heard, n);
-    if (!o->rules.tell_resolved) {
+        return waits ? is_known(waits, n) : sent && is_known(sent, n);
+    if (!o->rules.send_resolved) {
         outbox_forget(o, at);
         return true;
     }
-    return waits ? waits->status == NOTICE_RESOLVED : !heard;
+    return waits ? waits->status == NOTICE_RESOLVED : !sent;
 }
 
 bool outbox_put(struct outbox *o, const struct alert_notice *notice, struct mono now, struct wall today)
@@ -136,16 +136,16 @@ bool outbox_put(struct outbox *o, const struct alert_notice *notice, struct mono
 
 void outbox_roll_begin(struct outbox *o)
 {
-    for (size_t i = 0; i < o->heard_count; i++)
-        o->heard[i]->confirmed = false;
+    for (size_t i = 0; i < o->sent_count; i++)
+        o->sent[i]->confirmed = false;
 }
 
 void outbox_roll_end(struct outbox *o, struct mono now, struct wall today)
 {
-    for (size_t i = o->heard_count; i-- > 0;) {
-        if (o->heard[i]->confirmed)
+    for (size_t i = o->sent_count; i-- > 0;) {
+        if (o->sent[i]->confirmed)
             continue;
-        struct alert_notice over = o->heard[i]->notice;
+        struct alert_notice over = o->sent[i]->notice;
         over.status = NOTICE_RESOLVED;
         over.ended_at = today;
         outbox_put(o, &over, now, today); /* if resolved notices aren't sent, this only forgets the alert */
@@ -159,7 +159,7 @@ static struct mono later(struct mono a, struct mono b)
 
 static struct mono repeat_due(const struct outbox *o)
 {
-    return o->rules.repeat_ms && o->heard_count ? o->repeat_at : never;
+    return o->rules.repeat_ms && o->sent_count ? o->repeat_at : never;
 }
 
 /* ---- held notices ---- */
@@ -206,7 +206,7 @@ static struct mono queue_due(const struct outbox *o, struct mono now, struct wal
     struct mono first = never, rested = {o->last_sent.ns ? o->last_sent.ns + o->rules.min_interval_ms * NS_PER_MS : 0};
     for (size_t i = 0; i < o->count; i++) {
         struct mono due =
-            is_held(o, i, today) ? (struct mono){now.ns + (int64_t)LOOK_AGAIN_MS * NS_PER_MS} : later(o->items[i]->due, rested);
+            is_held(o, i, today) ? (struct mono){now.ns + (int64_t)RECHECK_MS * NS_PER_MS} : later(o->items[i]->due, rested);
         first = due.ns < first.ns ? due : first;
     }
     return first;
@@ -224,7 +224,7 @@ struct mono outbox_due(const struct outbox *o, struct mono now, struct wall toda
 /* A resolved notice whose firing one was given up in the meantime has nothing to report. */
 static bool is_orphan(const struct outbox *o, const struct alert_notice *n)
 {
-    return n->status == NOTICE_RESOLVED && heard_at(o, n) == o->heard_count;
+    return n->status == NOTICE_RESOLVED && find_sent(o, n) == o->sent_count;
 }
 
 static int rank(const struct alert_notice *n)
@@ -271,8 +271,8 @@ static void drop_orphans(struct outbox *o)
 static void take_items(struct outbox *o, struct wall today, struct outbox_batch *batch)
 {
     bool group = o->rules.group || o->rules.quiet.count || o->rules.digest.count; /* send a whole night in one message */
-    size_t most = group ? MIN_OF(o->rules.group_max, (size_t)OUTBOX_GROUP_MAX) : 1;
-    for (size_t i = 0; i < o->count && batch->taken < MAX_OF(most, (size_t)1); i++) {
+    size_t max = group ? MIN_OF(o->rules.group_max, (size_t)OUTBOX_GROUP_MAX) : 1;
+    for (size_t i = 0; i < o->count && batch->taken < MAX_OF(max, (size_t)1); i++) {
         if (is_held(o, i, today))
             continue;
         o->items[i]->taken = true;
@@ -295,8 +295,8 @@ bool outbox_take(struct outbox *o, struct mono now, struct wall today, struct ou
         return true;
     }
     batch->repeat = true;
-    for (size_t i = 0; i < o->heard_count; i++)
-        batch->list[batch->count++] = &o->heard[i]->notice;
+    for (size_t i = 0; i < o->sent_count; i++)
+        batch->list[batch->count++] = &o->sent[i]->notice;
     return batch->count > 0;
 }
 
@@ -309,7 +309,7 @@ static void settle_sent(struct outbox *o, const struct outbox_batch *batch, stru
         if (n->status == NOTICE_FIRING)
             remember(o, n);
         else
-            outbox_forget(o, heard_at(o, n));
+            outbox_forget(o, find_sent(o, n));
     }
     for (size_t i = o->count; i-- > 0;)
         if (o->items[i]->taken)

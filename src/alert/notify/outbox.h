@@ -14,7 +14,7 @@
 #include "net/retry.h"
 
 enum {
-    OUTBOX_HEARD_MAX = 1000, /* beyond that, the one that began first is forgotten */
+    OUTBOX_SENT_MAX = 1000, /* beyond that, the one that began first is forgotten */
     OUTBOX_GROUP_MAX = 100,
     OUTBOX_REFUSALS_MAX = 4, /* don't retry forever if the target refuses */
     OUTBOX_PAUSE_MAX_MS = 300000,
@@ -25,7 +25,7 @@ enum {
 };
 
 struct outbox_rules {
-    bool tell_resolved;
+    bool send_resolved;
     bool group; /* several notices per message */
     size_t group_max;
     int64_t group_wait_ms, min_interval_ms;
@@ -42,7 +42,7 @@ struct outbox_item {
     bool taken; /* in the batch being sent */
 };
 
-struct outbox_heard {
+struct outbox_sent {
     struct alert_notice notice;
     bool confirmed; /* in the current roll call */
 };
@@ -51,8 +51,8 @@ struct outbox {
     struct outbox_rules rules;
     struct outbox_item **items; /* oldest first */
     size_t count, capacity;
-    struct outbox_heard **heard;
-    size_t heard_count, heard_capacity;
+    struct outbox_sent **sent;
+    size_t sent_count, sent_capacity;
     struct retry retry;
     struct mono last_sent; /* ns 0: never */
     struct wall last_sent_at;
@@ -78,7 +78,7 @@ struct mono outbox_due(const struct outbox *o, struct mono now, struct wall toda
 size_t outbox_held(const struct outbox *o, struct wall today, struct wall *until);
 
 struct outbox_batch {
-    const struct alert_notice *list[OUTBOX_HEARD_MAX]; /* the leading one first; owned by the outbox */
+    const struct alert_notice *list[OUTBOX_SENT_MAX]; /* the leading one first; owned by the outbox */
     size_t count;
     size_t taken; /* how many queued items it covers */
     bool repeat;  /* a repetition of alerts already sent */

@@ -29,27 +29,27 @@ void outbox_write(const struct outbox *o, const char *name, struct buf *out)
     }
     jw_end(&j);
     jw_key_array(&j, "heard");
-    for (size_t i = 0; i < o->heard_count; i++)
-        notice_json(&j, &o->heard[i]->notice);
+    for (size_t i = 0; i < o->sent_count; i++)
+        notice_json(&j, &o->sent[i]->notice);
     jw_end(&j);
     jw_end(&j);
     buf_char(out, '\n');
 }
 
-static bool read_heard(struct outbox *o, const json_t *list)
+static bool read_sent(struct outbox *o, const json_t *list)
 {
-    size_t count = MIN_OF(json_array_size(list), (size_t)OUTBOX_HEARD_MAX);
-    o->heard = calloc(MAX_OF(count, (size_t)1), sizeof o->heard[0]);
-    o->heard_capacity = o->heard ? MAX_OF(count, (size_t)1) : 0;
-    for (size_t i = 0; o->heard && i < count; i++) {
-        struct outbox_heard *heard = calloc(1, sizeof *heard);
-        if (!heard || !notice_from_json(json_array_get(list, i), &heard->notice)) {
-            free(heard);
+    size_t count = MIN_OF(json_array_size(list), (size_t)OUTBOX_SENT_MAX);
+    o->sent = calloc(MAX_OF(count, (size_t)1), sizeof o->sent[0]);
+    o->sent_capacity = o->sent ? MAX_OF(count, (size_t)1) : 0;
+    for (size_t i = 0; o->sent && i < count; i++) {
+        struct outbox_sent *sent = calloc(1, sizeof *sent);
+        if (!sent || !notice_from_json(json_array_get(list, i), &sent->notice)) {
+            free(sent);
             return false;
         }
-        o->heard[o->heard_count++] = heard;
+        o->sent[o->sent_count++] = sent;
     }
-    return o->heard != NULL;
+    return o->sent != NULL;
 }
 
 static bool read_queue(struct outbox *o, const json_t *list, struct wall today)
@@ -80,13 +80,13 @@ static bool read_queue(struct outbox *o, const json_t *list, struct wall today)
 
 int outbox_read(struct outbox *o, struct str text, struct mono now, struct wall today, struct error *err)
 {
-    json_error_t said;
-    json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, &said);
+    json_error_t error;
+    json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, &error);
     bool good = json_is_object(root) && json_integer_value(json_object_get(root, "version")) == FILE_VERSION &&
                 json_is_array(json_object_get(root, "queue")) && json_is_array(json_object_get(root, "heard"));
     struct outbox_rules rules = o->rules;
     uint64_t seed = o->retry.seed;
-    good = good && read_heard(o, json_object_get(root, "heard")) && read_queue(o, json_object_get(root, "queue"), today);
+    good = good && read_sent(o, json_object_get(root, "heard")) && read_queue(o, json_object_get(root, "queue"), today);
     if (good) {
         /* Resumes the pause between two messages; a clock set back must not lengthen it. */
         o->last_sent_at.ms = json_integer_value(json_object_get(root, "last_sent_ms"));

@@ -132,7 +132,7 @@ struct notify_target *notify_target_new(const struct config_notify *c)
     int64_t interval = MAX_OF(c->min_interval_ms, polite_interval_ms(t->type));
     bool alertmanager = t->type == CONFIG_NOTIFY_ALERTMANAGER;
     t->rules = (struct outbox_rules){
-        .tell_resolved = c->resolved || alertmanager, /* Alertmanager decides itself whom to notify */
+        .send_resolved = c->resolved || alertmanager, /* Alertmanager decides itself whom to notify */
         .group = c->group_wait_ms > 0 || interval > 0 || alertmanager,
         .group_max = notify_group_max(t->type),
         .group_wait_ms = c->group_wait_ms,

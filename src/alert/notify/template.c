@@ -183,8 +183,8 @@ int template_check(const char *text, struct error *err)
     int rc = template_render(text, &group, &out, err);
     if (rc < 0 || !template_is_json(text))
         return rc;
-    json_error_t said;
-    json_t *json = json_loadb(out.at, out.len, 0, &said);
+    json_error_t error;
+    json_t *json = json_loadb(out.at, out.len, 0, &error);
     json_decref(json);
-    return json ? 0 : error_set(err, -EINVAL, "filled in, it is not JSON: %s", said.text);
+    return json ? 0 : error_set(err, -EINVAL, "filled in, it is not JSON: %s", error.text);
 }

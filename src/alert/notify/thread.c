@@ -144,8 +144,8 @@ void notifier_get_stats(struct notifier *n, struct notifier_stats *ret)
 /* ---- sending ---- */
 
 /* Logs the first failure only: one line per outage, not per attempt. */
-static void tell_outcome(struct notifier *n, const struct notify_attempt *a, uint32_t failures_before, uint64_t given_up_before,
-                         int64_t pause_ms)
+static void log_outcome(struct notifier *n, const struct notify_attempt *a, uint32_t failures_before, uint64_t given_up_before,
+                        int64_t pause_ms)
 {
     uint64_t given_up = n->outbox.given_up - given_up_before;
     if (a->result == OUTBOX_SENT && failures_before)
@@ -175,7 +175,7 @@ static void send_due(struct notifier *n)
             outbox_settle(&n->outbox, &batch, attempt.result, attempt.pause_ms, clock_mono(clock), clock_wall(clock));
         save(n); /* save before it is shown as sent: a reader may stop us then, and it must not be sent twice */
         publish_attempt(n, &attempt, batch.taken);
-        tell_outcome(n, &attempt, failures, given_up, pause_ms);
+        log_outcome(n, &attempt, failures, given_up, pause_ms);
         n->last_used = clock_mono(clock);
         n->view_is_new |= n->view != NULL; /* the view includes the number of firing alerts */
     }
@@ -190,7 +190,7 @@ static void show_view(struct notifier *n)
     if (!n->view || !n->view_is_new || atomic_load(&n->stop))
         return;
     n->view_is_new = false;
-    int rc = broker_show(n->setup.env, n->target, n->view, n->outbox.heard_count, &n->stop, &err);
+    int rc = broker_show(n->setup.env, n->target, n->view, n->outbox.sent_count, &n->stop, &err);
     n->last_used = clock_mono(n->setup.env->clock);
     if (rc == -ECANCELED)
         return;
@@ -230,8 +230,8 @@ static struct notifier_message *wait_for_message(struct notifier *n, int64_t wai
     if (n->target->desktop && wait != 0) {
         struct pollfd fds[] = {{.fd = mailbox_fd(n->mail), .events = POLLIN},
                                {.fd = desktop_fd(n->target->desktop), .events = POLLIN}};
-        int64_t most = mailbox_closed(n->mail) ? 0 : 1000; /* closing the mailbox does not wake the descriptor */
-        if (poll(fds, 2, (int)(wait < 0 ? most : MIN_OF(wait, most))) > 0 && fds[1].revents)
+        int64_t max = mailbox_closed(n->mail) ? 0 : 1000; /* closing the mailbox does not wake the descriptor */
+        if (poll(fds, 2, (int)(wait < 0 ? max : MIN_OF(wait, max))) > 0 && fds[1].revents)
             desktop_listen(n->target->desktop);
         wait = 0;
     }
@@ -366,7 +366,7 @@ void notifier_show(struct notifier *n, const struct home_view *view, struct mono
     post_message(n, (struct notifier_message){.view = copy});
 }
 
-void notifier_tell(struct notifier *n, const struct alert_notice *notice)
+void notifier_put(struct notifier *n, const struct alert_notice *notice)
 {
     struct alert_notice *copy = malloc(sizeof *copy);
     if (!copy)

@@ -19,7 +19,7 @@ struct notifier_setup {
 /* Loads its queue and starts its thread. */
 struct notifier *notifier_new(const struct notifier_setup *setup, const struct config_notify *settings, struct error *err);
 const char *notifier_name(const struct notifier *n);
-void notifier_tell(struct notifier *n, const struct alert_notice *notice);
+void notifier_put(struct notifier *n, const struct alert_notice *notice);
 /* Both are called from the service's thread. */
 bool notifier_wants_view(const struct notifier *n, struct mono now);
 void notifier_show(struct notifier *n, const struct home_view *view, struct mono now);

@@ -16,7 +16,7 @@ static struct wall today;
 static int begin(void **state)
 {
     (void)state;
-    box = (struct outbox){.rules = {.tell_resolved = true, .group_max = 100}};
+    box = (struct outbox){.rules = {.send_resolved = true, .group_max = 100}};
     now = (struct mono){1000 * NS_PER_S};
     today = (struct wall){1000000000};
     return 0;
@@ -135,11 +135,11 @@ static void what_is_told_again_after_a_restart_of_the_rules_is_known(void **stat
 static void without_resolved_the_end_is_not_sent(void **state)
 {
     (void)state;
-    box.rules.tell_resolved = false;
+    box.rules.send_resolved = false;
     fire("a");
     send_all();
     assert_false(resolve("a"));
-    assert_int_equal(box.heard_count, 0);
+    assert_int_equal(box.sent_count, 0);
     assert_true(fire("a")); /* and the next beginning is told */
 }
 
@@ -162,7 +162,7 @@ static void those_that_begin_within_group_wait_are_told_together(void **state)
     assert_string_equal(batch.list[0]->alert, "b"); /* the worst leads */
     settle(OUTBOX_SENT);
     assert_int_equal(box.count, 0);
-    assert_int_equal(box.heard_count, 2);
+    assert_int_equal(box.sent_count, 2);
 }
 
 static void of_one_alert_in_a_group_only_the_newest_word_is_told(void **state)
@@ -180,7 +180,7 @@ static void of_one_alert_in_a_group_only_the_newest_word_is_told(void **state)
     assert_string_equal(batch.list[0]->alert, "b"); /* what fires leads */
     assert_int_equal(batch.list[1]->status, NOTICE_RESOLVED);
     settle(OUTBOX_SENT);
-    assert_int_equal(box.heard_count, 1);
+    assert_int_equal(box.sent_count, 1);
 }
 
 static void messages_keep_their_least_distance(void **state)
@@ -286,13 +286,13 @@ static void what_was_heard_is_bounded(void **state)
 {
     (void)state;
     char name[16];
-    for (int i = 0; i < OUTBOX_HEARD_MAX + 5; i++) {
+    for (int i = 0; i < OUTBOX_SENT_MAX + 5; i++) {
         snprintf(name, sizeof name, "n%d", i);
         fire(name);
         send_all();
     }
-    assert_int_equal(box.heard_count, OUTBOX_HEARD_MAX);
-    assert_string_equal(box.heard[0]->notice.alert, "n5");
+    assert_int_equal(box.sent_count, OUTBOX_SENT_MAX);
+    assert_string_equal(box.sent[0]->notice.alert, "n5");
 }
 
 static void what_fires_is_repeated_to_who_wants_it(void **state)
@@ -334,10 +334,10 @@ static void what_is_missing_at_a_roll_call_is_over(void **state)
     outbox_roll_end(&box, now, today);
     assert_int_equal(box.count, 3);
     send_all();
-    assert_int_equal(box.heard_count, 2); /* b, and what waited */
+    assert_int_equal(box.sent_count, 2); /* b, and what waited */
     outbox_roll_begin(&box);
     outbox_roll_end(&box, now, today);
-    box.rules.tell_resolved = false;
+    box.rules.send_resolved = false;
     outbox_roll_end(&box, now, today);
     assert_int_equal(box.count, 2); /* told once */
 }
@@ -371,8 +371,8 @@ static void queue_and_memory_survive_a_restart(void **state)
     fire("waits");
     restart();
     assert_int_equal(box.count, 1);
-    assert_int_equal(box.heard_count, 1);
-    const struct alert_notice *n = &box.heard[0]->notice;
+    assert_int_equal(box.sent_count, 1);
+    const struct alert_notice *n = &box.sent[0]->notice;
     assert_string_equal(n->summary, full.summary);
     assert_string_equal(n->labels[0].value, "ml");
     assert_true(n->has_value && n->value == 87.25 && n->started_at.ms == full.started_at.ms && n->gpu_index == 0);
@@ -425,10 +425,10 @@ static void damaged_files_are_refused_and_leave_nothing_behind(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct error err = {0};
         assert_int_equal(outbox_read(&box, str_from(texts[i]), now, today, &err), -EINVAL);
-        assert_int_equal(box.count + box.heard_count, 0);
+        assert_int_equal(box.count + box.sent_count, 0);
         assert_true(fire("a"));
         outbox_done(&box);
-        box.rules.tell_resolved = true;
+        box.rules.send_resolved = true;
     }
 }
 

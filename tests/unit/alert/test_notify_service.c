@@ -101,7 +101,7 @@ static void tell(struct notifier_service *s, const char *alert, enum notice_stat
     snprintf(n.fingerprint, sizeof n.fingerprint, "%s", alert);
     for (size_t i = 0; i < count; i++)
         notice_add_notifier(&n, whom[i]);
-    notifier_service_tell(s, &n);
+    notifier_service_put(s, &n);
 }
 
 static void eventually(size_t wanted, const char *who, const char *words)

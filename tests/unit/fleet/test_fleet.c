@@ -120,18 +120,18 @@ static void the_most_room_is_on_a_gpu_that_works(void **state)
     (void)state;
     struct fleet_gpu gpus[] = {
         {.host = "a", .gpu = "0", .up = true, .free_bytes = reading_ok((int64_t)10 << 30)},
-        {.host = "b", .gpu = "0", .up = true, .said = {.forbids = true}, .free_bytes = reading_ok((int64_t)70 << 30)}};
+        {.host = "b", .gpu = "0", .up = true, .findings = {.forbids = true}, .free_bytes = reading_ok((int64_t)70 << 30)}};
     struct fleet f = {.gpus = gpus, .gpu_count = 2};
     AUTO_BUF struct buf text = BUF(4096);
     assert_false(fleet_table_fit(&text, &(struct page){.width = 80}, &f, &(struct fleet_view){.size_bytes = (int64_t)60 << 30}));
     assert_string_equal(text.at, "60.0 GiB fits nowhere; GPU 0 of a has the most free memory: 10.0 GiB\n");
 }
 
-static void say(struct fleet_said *said, const char *code, enum severity severity, double confidence)
+static void say(struct fleet_findings *to, const char *code, enum severity severity, double confidence)
 {
-    fleet_said_add(said,
-                   &(struct fleet_finding){
-                       .code = code, .process = "", .headline = "", .severity = severity, .confidence = confidence, .held = true});
+    fleet_findings_add(
+        to, &(struct fleet_finding){
+                .code = code, .process = "", .headline = "", .severity = severity, .confidence = confidence, .held = true});
 }
 
 /* In whatever order a database gives them. */
@@ -147,14 +147,14 @@ static void the_first_finding_is_the_hosts_own(void **state)
                     {"retired_pages", SEVERITY_WARNING, 0.6},
                     {"of_tomorrow", SEVERITY_NOTICE, 1}};
     for (size_t start = 0; start < ARRAY_LEN(findings); start++) {
-        struct fleet_said said = {0};
+        struct fleet_findings all = {0};
         for (size_t i = 0; i < ARRAY_LEN(findings); i++) {
             size_t at = (start + i) % ARRAY_LEN(findings);
-            say(&said, findings[at].code, findings[at].severity, findings[at].confidence);
+            say(&all, findings[at].code, findings[at].severity, findings[at].confidence);
         }
-        assert_string_equal(said.code, "loud");
-        assert_int_equal(said.effect, EFFECT_DEGRADED);
-        assert_false(said.forbids);
+        assert_string_equal(all.code, "loud");
+        assert_int_equal(all.effect, EFFECT_DEGRADED);
+        assert_false(all.forbids);
     }
 }
 
@@ -173,8 +173,8 @@ static void work_goes_where_no_finding_forbids_it(void **state)
                  {"of_tomorrow", SEVERITY_WARNING, false}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fleet_gpu g = {.up = true};
-        say(&g.said, "compute_load", SEVERITY_INFO, 1);
-        say(&g.said, cases[i].code, cases[i].severity, 0.97);
+        say(&g.findings, "compute_load", SEVERITY_INFO, 1);
+        say(&g.findings, cases[i].code, cases[i].severity, 0.97);
         if (fleet_is_usable(&g) != !cases[i].forbids)
             fail_msg("%s, %s", cases[i].code, severity_text(cases[i].severity));
     }
@@ -188,7 +188,7 @@ static void what_is_not_judged_is_not_fine(void **state)
         {.host = "a", .gpu = "0", .up = true}, {.host = "b", .gpu = "0"}, {.host = "c", .gpu = "0", .up = true}};
     struct fleet f = {.gpus = gpus, .gpu_count = 3};
     size_t count;
-    say(&gpus[2].said, "nothing_unusual", SEVERITY_INFO, 1);
+    say(&gpus[2].findings, "nothing_unusual", SEVERITY_INFO, 1);
     assert_non_null(fleet_note_of(&f, "d"));
     f.notes[0].silent = true;
     f.notes[0].silent_ms = 7200000;
@@ -227,7 +227,7 @@ static void a_divided_gpu_has_the_room_of_its_instances(void **state)
                                 .up = true,
                                 .free_bytes = reading_ok(70 * gib),
                                 .divided = true,
-                                .instance_most_bytes = reading_ok(10 * gib)}};
+                                .instance_max_bytes = reading_ok(10 * gib)}};
     struct fleet_instance instances[] = {{.uuid = "MIG-1", .profile = "1g.10gb", .free_bytes = reading_ok(9 * gib), .next = 2},
                                          {.uuid = "MIG-2", .profile = "1g.10gb", .free_bytes = reading_ok(5 * gib)}};
     struct fleet f = {.gpus = gpus, .gpu_count = 2, .instances = instances, .instance_count = 2};
