@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "format/capacity.h"
 #include "format/health.h"
-#include "insight/verdict/health_judge.h"
+#include "insight/verdict/health.h"
 
 static void add_hold(struct capacity_hold *holds, size_t *count, const struct capacity_hold *one)
 {

@@ -3,7 +3,7 @@
  */
 #include "ask/ask_health.h"
 #include "cli/cli_show.h"
-#include "insight/verdict/health_judge.h"
+#include "insight/verdict/health.h"
 
 static void cleanup_health(struct health **health)
 {

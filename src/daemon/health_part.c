@@ -15,8 +15,8 @@
 #include "engine/fault_log.h"
 #include "format/health.h"
 #include "format/prometheus/prometheus.h"
+#include "insight/verdict/health.h"
 #include "insight/verdict/health_file.h"
-#include "insight/verdict/health_judge.h"
 #include "insight/verdict/judge.h"
 #include "serve/live/topic.h"
 

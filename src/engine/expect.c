@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/keep.h"
 #include "engine/internal.h"
-#include "insight/area/health.h"
+#include "insight/verdict/health.h"
 #include "insight/verdict/judge.h"
 #include "source/sysfs/bus.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/json_writer.h"
-#include "insight/area/health.h"
+#include "insight/verdict/health.h"
 
 struct page;
 

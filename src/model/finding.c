@@ -3,6 +3,7 @@
  */
 #include "model/finding.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,6 +300,31 @@ enum severity verdict_severity(const struct verdict *v, int gpu_index)
 bool finding_forbids(const struct finding *f)
 {
     return f->severity > SEVERITY_INFO && f->tense != TENSE_WAS && !finding_kind(f->code)->places;
+}
+
+enum health_effect finding_effect(enum finding_code code, enum severity severity)
+{
+    const struct finding_kind *kind = finding_kind(code);
+    if (severity < SEVERITY_WARNING)
+        return EFFECT_HEALTHY;
+    if (severity == SEVERITY_WARNING)
+        return MIN_OF(kind->effect, EFFECT_DEGRADED);
+    return kind->area == AREA_ERRORS ? MAX_OF(kind->effect, EFFECT_FAILING) : kind->effect;
+}
+
+void finding_sentence(const struct finding *f, char *out, size_t size)
+{
+    char who[16];
+    size_t len = (size_t)snprintf(who, sizeof who, "GPU %d", f->gpu_index);
+    const char *text = f->headline, *subject = "";
+    if (f->gpu_index >= 0 && strncmp(text, who, len) == 0) {
+        bool named = strncmp(text + len, ": ", 2) == 0, owns = strncmp(text + len, "'s ", 3) == 0, is = text[len] == ' ';
+        subject = is ? "It" : owns ? "Its" : "";
+        text += is ? len : owns ? len + 2 : named ? len + 2 : 0;
+    }
+    snprintf(out, size, "%s%s.", subject, text);
+    if (out[0] >= 'a' && out[0] <= 'z' && !f->pid) /* the name of a program stays as it is */
+        out[0] = (char)(out[0] - 'a' + 'A');
 }
 
 int64_t finding_held_ms(const struct finding *f, struct wall now)

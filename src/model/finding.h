@@ -95,12 +95,15 @@ enum { FINDINGS_PER_GPU = 12 };
 struct finding {
     enum finding_code code;
     enum severity severity;
-    bool muted;             /* by configuration: ranks after all others */
-    bool is_effect;         /* another finding causes it (causes.def): ranks below all roots */
-    enum finding_code root; /* ... namely this one */
-    double confidence;      /* 0 to 1 */
-    int gpu_index;          /* -1: the host itself */
-    int32_t pid;            /* the process concerned; 0: none */
+    bool muted;                /* by configuration: ranks after all others */
+    bool is_effect;            /* another finding causes it (causes.def): ranks below all roots */
+    enum finding_code root;    /* ... namely this one */
+    enum health_effect health; /* what it makes of its GPU's health, whatever the configuration says of its severity */
+    double confidence;         /* 0 to 1 */
+    int gpu_index;             /* -1: the host itself */
+    int32_t pid;               /* the process concerned; 0: none */
+    int32_t fault;             /* the XID, or the number of a driver's fault; 0: none */
+    const char *advice;        /* a constant; NULL: that of its kind (insight/area/area.h) */
     enum tense tense;
     struct wall since;                                        /* start of an unbroken or intermittent observation; ms 0: unknown */
     struct wall until;                                        /* its end, if it is over; ms 0: it isn't */
@@ -159,6 +162,11 @@ enum severity verdict_severity(const struct verdict *v, int gpu_index);
 /* Whether it forbids placing work on its GPU: for `fit`, the guard, schedulers and fleets alike. Findings that are over or muted
  * forbid nothing. */
 bool finding_forbids(const struct finding *f);
+/* What a finding of this severity makes of its GPU's health: a warning degrades it, and no more. */
+enum health_effect finding_effect(enum finding_code code, enum severity severity);
+/* "GPU 1: its fan has stopped" and "GPU 1 needs a reset" as sentences beside the name of the GPU: "Its fan has stopped.", "It
+ * needs a reset." */
+void finding_sentence(const struct finding *f, char *out, size_t size);
 /* How long it has held, without the breaks of an intermittent one; 0: unknown. */
 int64_t finding_held_ms(const struct finding *f, struct wall now);
 /* A word for its GPU's table row; "" if the row shows it otherwise, or it is over. */

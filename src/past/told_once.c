@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_reader.h"
-#include "insight/area/health.h"
+#include "insight/verdict/health.h"
 #include "store/findings.h"
 
 enum {

@@ -13,7 +13,7 @@ from conftest import BUILD, Daemon, eventually
 
 XID = "NVRM: Xid (PCI:0000:05:00): {code}, pid=4242, name=python3, Ch 00000008"
 CARD = "gpu NVIDIA H200\n  profile h200\n  pci 0000:05:00.0\n"
-FINDING = {"check": str, "state": str, "xid": shapes.Null(int), "reason": str, "action": str, "since": shapes.Null(shapes.TIME)}
+FINDING = {"check": str, "code": str, "state": str, "xid": shapes.Null(int), "reason": str, "action": str, "since": shapes.Null(shapes.TIME)}
 VERDICT = {"gpu_index": int, "gpu_name": shapes.Null(str), "gpu_uuid": shapes.Null(str), "pci_address": shapes.Null(str), "simulated": bool,
            "state": str, "reason": str, "action": str, "since": shapes.Null(shapes.TIME), "findings": [FINDING],
            "usual": shapes.Null(shapes.USUAL)}

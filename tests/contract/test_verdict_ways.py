@@ -111,6 +111,32 @@ def test_exit_codes_follow(start, scenario, state):
     assert d.whirr("why").returncode == 0
 
 
+def root_of(findings, code):
+    own = {finding["code"]: finding for finding in findings}
+    while own[code]["effect_of"] in own:
+        code = own[code]["effect_of"]
+    return code
+
+
+@pytest.mark.parametrize("scenario", ["fan-stopped,start=200", "fan-stopped,start=400", "fan-stopped,start=900", "overheat,start=610", "ecc-errors,start=300", "gpu-lost,start=45",
+                                      "gpu-lost,start=65", "gpu-error,start=90", "reset-needed,start=90", "repair-pending,start=90", "row-remap,start=90", "retired-page,start=90",
+                                      "nvlink-down,start=90", "fan-failing,start=420", "fan-by-hand,start=420"])
+def test_health_names_the_first_root_of_why_with_its_advice(tmp_path, scenario):
+    """A fan that stopped is the reason, not the heat that it leaves."""
+    file, sick = tmp_path / "moment.whirr", 0
+    assert run_whirr("record", str(file), "--source", f"sim:scenario={scenario}", "--interval", "0.1", "--duration", "0.3").returncode == 0
+    why, health = (json.loads(run_whirr(command, "--json", "--source", f"replay:{file},at=0.2").stdout) for command in ("why", "health"))
+    for gpu, said in zip(health["gpus"], why["gpus"]):
+        found = [finding for finding in why["findings"] if finding["gpu_index"] == gpu["gpu_index"]]
+        listed = [finding.get("code", finding["check"]) for finding in gpu["findings"]]
+        if listed:
+            sick += 1
+            first = next((finding["code"] for finding in found if finding["code"] in listed), None)
+            assert first and listed[0] == root_of(found, first), (listed, found)
+            assert gpu["action"] == gpu["findings"][0]["action"] and gpu["action"] in said["suggestions"], (gpu, said["suggestions"])
+    assert sick or scenario.startswith(("fan-", "gpu-lost")), "nothing was found"
+
+
 def test_why_says_what_was_looked_at(start):
     """With a daemon and without: the areas, and what is missing."""
     d = start("--interval", "0.5", source="sim:scenario=training,start=300,gpus=1")

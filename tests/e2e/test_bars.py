@@ -120,7 +120,7 @@ def test_two_who_wait_get_room_of_their_own(nvml):
     assert nvml(used, "wait", "--gpu-free", "3GiB").out == "1\n"
 
 
-@pytest.mark.parametrize("fault,words", [("field 230 1", "must be reset"), ("field 230 3", "drained"), ("ecc_uncorrected 3", "failing")])
+@pytest.mark.parametrize("fault,words", [("field 230 1", "needs a reset"), ("field 230 3", "drained"), ("ecc_uncorrected 3", "failing")])
 def test_nothing_is_placed_on_a_gpu_that_is_failing(nvml, fault, words):
     script = PAIR.format(f"  ecc 1\n  {fault}\n")
     assert nvml(script, "wait", "--gpu-free", "20GiB").out == "1\n"

@@ -115,6 +115,8 @@ def test_what_comes_and_goes_is_found_in_the_moments_between(tmp_path):
         assert 0.3 < first["share"]["ten_minutes"] < 0.37 and re.search("3[34]% of the last", first["headline"]) and "normal" not in body["gpus"][0]["answer"]
         assert "▲" in replayed(path, at, "status") and "▲" in replayed(path, at, "status", "--line")
         assert re.search(r"3[34]% of\s+the last", replayed(path, at, "why"))
+        gpu = json.loads(replayed(path, at, "health", "--json"))["gpus"][0]
+        assert (gpu["state"], gpu["findings"][0]["code"]) == ("degraded", "slowdown") and "% of the last" in gpu["reason"], gpu
     once = tmp_path / "once.whirr"
     course(once, 60, lambda at: "ok", lambda at: {"throttle_bits": brake} if at == 30 else {})
     assert "throttling" not in replayed(once, 40, "status")

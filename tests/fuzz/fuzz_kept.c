@@ -5,8 +5,8 @@
 
 #include "alert/notify/outbox.h"
 #include "base/cleanup.h"
+#include "insight/verdict/health.h"
 #include "insight/verdict/health_file.h"
-#include "insight/verdict/health_judge.h"
 #include "source/fault/fault.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -47,7 +47,7 @@ static void health(struct str text)
     if (h && s && health_read(h, text, &(struct health_host){.boot = "boot"}, (struct wall){1700000000000}, &mark, &err) == 0) {
         require(h->card_count <= GPU_MAX);
         s->taken_at.ms = 1700000000000;
-        health_free(health_judge(h, s));
+        health_free(health_view(h, s));
     }
     health_history_free(h);
     snapshot_unref(s);

@@ -14,7 +14,7 @@
 #include "cli/node/node.h"
 #include "config/config.h"
 #include "config/findings.h"
-#include "insight/verdict/health_judge.h"
+#include "insight/verdict/health.h"
 
 enum { EXIT_UNFIT = 1, EXIT_UNTOLD = 3, TIMEOUT_MS = 20000, RECOVER_MS = 5 * 60 * 1000, GPUS_MOST = GPU_MAX };
 #define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount/"

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/env.h"
-#include "insight/area/health.h"
+#include "insight/verdict/health.h"
 
 struct finding_settings;
 

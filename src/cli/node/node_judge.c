@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "cli/node/node.h"
-#include "insight/area/health.h"
+#include "insight/verdict/health.h"
 #include "model/finding.h"
 #include "model/snapshot.h"
 

@@ -27,10 +27,11 @@ static void finding(struct json_writer *j, const struct health_finding *f)
 {
     jw_object(j);
     jw_key_text(j, "check", health_check_name(f->check));
+    jw_key_text(j, "code", finding_code_name(f->code));
     jw_key_text(j, "state", health_state_name(f->state));
     jw_key(j, "xid");
     if (f->check == HEALTH_CHECK_XID)
-        jw_int(j, f->code);
+        jw_int(j, f->fault);
     else
         jw_null(j);
     jw_key_text(j, "reason", f->reason);
@@ -113,9 +114,12 @@ static void take_finding(const json_t *o, struct health_verdict *v)
     if (v->finding_count == HEALTH_FINDINGS_MAX || !name)
         return;
     struct health_finding *f = &v->findings[v->finding_count];
-    *f = (struct health_finding){.code = (int32_t)json_integer_value(json_object_get(o, "xid"))};
+    *f = (struct health_finding){.fault = (int32_t)json_integer_value(json_object_get(o, "xid"))};
     if (!health_check_from_name(name, &f->check))
         return;
+    const char *code = json_string_value(json_object_get(o, "code"));
+    if (!code || !finding_code_from_name(code, &f->code)) /* of an older version */
+        f->code = health_check_finding(f->check);
     take_state(o, &f->state);
     json_copy_text(o, "reason", f->reason, sizeof f->reason);
     json_copy_text(o, "action", f->action, sizeof f->action);

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "format/prometheus/prometheus.h"
-#include "insight/area/health.h"
+#include "insight/verdict/health.h"
 
 static const struct prometheus_alias table[] = {
     {"nvidia_smi_utilization_gpu_ratio", "gauge", METRIC_util_permille, 1e-3, "utilization.gpu"},

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "insight/area/health.h"
+#include "insight/verdict/health.h"
 
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help)
 {

@@ -74,7 +74,7 @@ static void one(struct buf *out, const struct page *page, const struct health_ve
         paragraph(out, page, INK_WARN, "seen now", seen->headline);
     else
         paragraph(out, page, INK_PLAIN, "reason", v->reason);
-    bool nothing = strcmp(v->action, health_advice_text(ADVICE_NONE)) == 0;
+    bool nothing = strcmp(v->action, HEALTH_NOTHING_TO_DO) == 0;
     if (!nothing)
         paragraph(out, page, INK_STRONG, "what to do", v->action);
     for (size_t i = 1; i < v->finding_count; i++)

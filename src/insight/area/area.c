@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "source/fault/fault.h"
 
 /* ---- causes ---- */
 
@@ -187,16 +188,22 @@ static struct finding *collect_find(struct collection *c, int gpu_index, enum fi
 struct finding *collect_finding(struct collection *c, const struct finding *fresh)
 {
     struct finding *known = collect_find(c, fresh->gpu_index, fresh->code);
+    enum health_effect health = MAX_OF(fresh->health, finding_effect(fresh->code, fresh->severity));
     if (!known) {
         if (c->verdict->count == c->most)
             return NULL;
-        c->verdict->findings[c->verdict->count] = *fresh;
-        return &c->verdict->findings[c->verdict->count++];
+        known = &c->verdict->findings[c->verdict->count++];
+        *known = *fresh;
+        known->health = health;
+        return known;
     }
     if (fresh->severity > known->severity) {
         known->severity = fresh->severity;
+        known->fault = fresh->fault;
+        known->advice = fresh->advice;
         memcpy(known->headline, fresh->headline, sizeof known->headline);
     }
+    known->health = MAX_OF(known->health, health);
     known->confidence = MAX_OF(known->confidence, fresh->confidence);
     known->pid = known->pid ? known->pid : fresh->pid;
     if (fresh->tense == TENSE_NOW) { /* over, and here again */
@@ -208,8 +215,8 @@ struct finding *collect_finding(struct collection *c, const struct finding *fres
     return known;
 }
 
-void collect(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity, double confidence,
-             int32_t pid, const char *format, ...)
+struct finding *collect(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity,
+                        double confidence, int32_t pid, const char *format, ...)
 {
     struct finding f = {.code = code,
                         .severity = severity,
@@ -222,7 +229,7 @@ void collect(struct collection *c, const struct gpu *gpu, enum finding_code code
     va_start(args, format);
     vsnprintf(f.headline, sizeof f.headline, format, args);
     va_end(args);
-    collect_finding(c, &f);
+    return collect_finding(c, &f);
 }
 
 /* Words that whirr's own sentences begin with: others are names of programs, or like XID and PCIe. */
@@ -297,12 +304,14 @@ static const struct {
     enum finding_code code;
     const char *advice;
 } own[] = {
-    {FINDING_ECC, "Stop all work on the GPU and reset it, or reboot the host; what is wrong: whirr health"},
-    {FINDING_DRIVER_VERDICT, "What the driver asks for, and what to do: whirr health"},
-    {FINDING_REPAIR, "Let the work on it finish, then reset it or reboot the host; what is wrong: whirr health"},
-    {FINDING_ROW_REMAP, "Let the work on it finish, then reset it or reboot the host; what is wrong: whirr health"},
-    {FINDING_RETIRED_PAGES, "Reboot the host when it suits; what is wrong: whirr health"},
-    {FINDING_XID, "What the error means, and what to do: whirr health"},
+    {FINDING_LOST, "Reboot the host; if it happens again, check power cables, slot, and temperature."},
+    {FINDING_ERROR, "Check the kernel log for errors (sudo dmesg), then reset the GPU or reboot the host."},
+    {FINDING_ECC, "Stop all work on the GPU and reset it, or reboot the host."},
+    {FINDING_DRIVER_VERDICT, ADVICE_RESET},
+    {FINDING_REPAIR, ADVICE_RESET},
+    {FINDING_ROW_REMAP, ADVICE_RESET},
+    {FINDING_RETIRED_PAGES, "Reboot the host when it suits."},
+    {FINDING_XID, "Check the kernel log around that time: sudo dmesg"},
     {FINDING_DRIVER_FAULT, "Check the kernel log around that time: sudo dmesg"},
     {FINDING_SLOWDOWN, "Check the power supply and its cables: the host or the board is asking the GPU to draw less."},
     {FINDING_FAN_BY_HAND, "Set the fan back to automatic in the tool that set it."},
@@ -340,7 +349,11 @@ static const struct {
      "Let the guard unload it while no requests come, and load it for the next request: idle_after of a worker, whirr "
      "guard run --idle-after 20m"},
     {FINDING_NO_WORK_DONE, "Look at what the program waits for: whirr watch"},
-    {FINDING_HEAT_LIMIT, "Check airflow, fans and filters."},
+    {FINDING_HEAT_LIMIT, ADVICE_AIR},
+    {FINDING_AIRFLOW, ADVICE_AIR},
+    {FINDING_HOTSPOT, "Have the cooler checked: mounting pressure and thermal paste."},
+    {FINDING_NEIGHBOUR_HEAT, "Leave a free slot or more air between the GPUs."},
+    {FINDING_CPU_HEAT, "Check what the CPU is doing (top); a power-saving profile or a lower CPU limit makes it quieter."},
     {FINDING_MEMORY_HOT, "Cool the memory: lower the memory clock or power limit, check its thermal pads."},
     {FINDING_FAN_STOPPED, "Stop the work until the fan turns again; check its cable, for a blocked blade, and the fan setting."},
     {FINDING_FAN_FAILING,
@@ -355,8 +368,16 @@ const char *remedy_of(enum finding_code code)
     return NULL;
 }
 
+const char *advice_for(const struct finding *f)
+{
+    /* Of a stored one only the headline is left, which has the number. */
+    const char *number = !f->advice && f->code == FINDING_XID ? strstr(f->headline, "XID ") : NULL;
+    const struct fault_info *xid = number ? xid_find(strtoll(number + 4, NULL, 10)) : NULL;
+    return f->advice ? f->advice : xid ? fault_action(xid->class) : remedy_of(f->code);
+}
+
 /* ---- the areas ---- */
 
-const struct area *const all_areas[] = {&area_work,   &area_idle,    &area_heat,     &area_fan,    &area_limit,   &area_usual,
-                                        &area_clocks, &area_link,    &area_siblings, &area_memory, &area_serving, &area_trust,
-                                        &area_lease,  &area_changed, &area_calm,     NULL};
+const struct area *const all_areas[] = {&area_errors, &area_work,   &area_idle,    &area_heat,     &area_fan,    &area_limit,
+                                        &area_usual,  &area_clocks, &area_link,    &area_siblings, &area_memory, &area_serving,
+                                        &area_trust,  &area_lease,  &area_changed, &area_calm,     NULL};

@@ -59,18 +59,26 @@ int collection_init(struct collection *c, const struct snapshot *now);
 
 /* NULL: no more room. */
 struct finding *collect_finding(struct collection *c, const struct finding *found);
-/* `gpu` may be NULL: the host. `format` is the headline. */
-void collect(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity, double confidence,
-             int32_t pid, const char *format, ...) __attribute__((format(gnu_printf, 7, 8)));
+/* `gpu` may be NULL: the host. `format` is the headline. NULL: no more room. */
+struct finding *collect(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity,
+                        double confidence, int32_t pid, const char *format, ...) __attribute__((format(gnu_printf, 7, 8)));
 
 /* The same from whole sentences: "The fan has stopped." becomes "GPU 1: the fan has stopped". `found` has the rest. */
 void collect_sentence(struct collection *c, const struct gpu *gpu, int gpu_index, struct finding found, const char *text);
 
 /* ---- what to do ---- */
 
+/* Advice of several findings. */
+#define ADVICE_RESET "Let the work on it finish, then reset it or reboot the host."
+#define ADVICE_REPLACE "Have the GPU checked and replaced."
+#define ADVICE_AGAIN "Have the GPU checked and replaced: a reset did not cure it."
+#define ADVICE_AIR "Check airflow: dust on fans and filters, a blocked intake, room temperature."
+#define ADVICE_DOCTOR "See what was tried and why it failed: whirr doctor"
+
 void suggest_add(struct why_part *part, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 void suggest_insert(struct why_part *part, size_t at, const char *advice); /* before those that are less useful */
 const char *remedy_of(enum finding_code code);                             /* NULL: it has none that fits every case */
+const char *advice_for(const struct finding *f);                           /* its own, else that of its kind; NULL: none */
 void suggest_power(const struct facts *f, struct why_part *part);          /* a lower power limit, where work is felt */
 void suggest_limits(const struct facts *f, struct why_part *part);
 bool is_felt(const struct facts *f);     /* advice needs its finding */
@@ -122,8 +130,8 @@ struct area {
     void (*remedy)(const struct facts *f, struct why_part *part, const struct why_cause *cause);
 };
 
-extern const struct area area_work, area_idle, area_heat, area_fan, area_limit, area_usual, area_clocks, area_link, area_siblings,
-    area_memory, area_serving, area_trust, area_lease, area_changed, area_calm;
+extern const struct area area_errors, area_work, area_idle, area_heat, area_fan, area_limit, area_usual, area_clocks, area_link,
+    area_siblings, area_memory, area_serving, area_trust, area_lease, area_changed, area_calm;
 /* In the order in which they are asked, NULL at the end. The last one is weighed when all others were: it claims calm. */
 extern const struct area *const all_areas[];
 
@@ -134,6 +142,16 @@ void say_gpu_state(struct text *s, const struct facts *f, struct why_part *part)
 void rules_machine(const struct snapshot *now, struct why_part *part);
 void remedy_machine(struct why_part *part, enum finding_code code);
 void detect_job(const struct facts *f, struct collection *c); /* a rank that the others of its job wait for */
+
+/* An error that a driver or the kernel log told of: the words and the advice for it. `ret` has its code, its number and its GPU. */
+struct logged_fault {
+    const struct fault_info *info; /* NULL: an XID that is not in the catalog */
+    int64_t ago_ms;
+    uint32_t times;
+    bool returned; /* it is back after a reset */
+};
+void say_logged_fault(const struct logged_fault *l, struct finding *ret);
+void detect_cooling(const struct gpu *gpu, const struct baseline_drift *d, struct collection *c); /* hotter month by month */
 
 /* How bad a bit of thermal throttling is: on a cool GPU without work it slows nothing. */
 enum severity throttling_severity(const struct facts *f);

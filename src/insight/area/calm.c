@@ -132,34 +132,17 @@ static void rules_calm(const struct facts *f, struct why_part *part)
         rule_cannot_know(f, part);
 }
 
-static void detect_failure(const struct facts *f, struct collection *c)
-{
-    const struct gpu *gpu = f->gpu;
-    const char *needs = f->over ? "needed" : "needs";
-    switch (gpu_failure(gpu)) {
-    case FAILURE_RESET:
-        collect(c, gpu, FINDING_DRIVER_VERDICT, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s a reset", gpu->index, needs);
-        break;
-    case FAILURE_REBOOT:
-        collect(c, gpu, FINDING_DRIVER_VERDICT, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s a reboot of the host", gpu->index, needs);
-        break;
-    case FAILURE_MEMORY:
-        collect(c, gpu, reading_or(gpu->remapped_rows_failed, 0) ? FINDING_ROW_REMAP : FINDING_REPAIR, SEVERITY_CRITICAL, 0.97, 0,
-                "GPU %d %s failing memory", gpu->index, has(f));
-        break;
-    case FAILURE_NONE: break;
-    }
-}
-
 void notice_state(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
     if (gpu->state == GPU_LOST)
         collect(c, gpu, FINDING_LOST, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s lost", gpu->index, is(f));
-    if (gpu->state == GPU_ERROR && f->activity.code == ACTIVITY_FAILING)
-        collect(c, gpu, FINDING_ERROR, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s be read", gpu->index, cannot(f));
-    if (gpu->state == GPU_OK)
-        detect_failure(f, c);
+    if (gpu->state == GPU_ERROR && f->activity.code == ACTIVITY_FAILING) {
+        struct finding *found =
+            collect(c, gpu, FINDING_ERROR, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s be read", gpu->index, cannot(f));
+        if (found && !snapshot_source_started(f->now, gpu)) /* no reset brings back a driver that is not there */
+            found->advice = ADVICE_DOCTOR;
+    }
 }
 
 void rules_state(const struct facts *f, struct why_part *part)

@@ -281,6 +281,32 @@ enum severity throttling_severity(const struct facts *f)
     return f->load != LOAD_IDLE ? SEVERITY_CRITICAL : heat_bit_is_left(f->gpu) ? SEVERITY_NOTICE : SEVERITY_WARNING;
 }
 
+/* So hot that it is about to switch itself off, or would be for any GPU; and memory at its own limit. */
+static void notice_extreme_heat(const struct facts *f, struct collection *c)
+{
+    enum { SHUTDOWN_MARGIN = 5000, HOTTEST = 100000 };
+    const struct gpu *gpu = f->gpu;
+    int64_t temp, limit;
+    if (reading_get(gpu->temp_mdegc, &temp) && reading_get(gpu->temp_shutdown_mdegc, &limit) && limit > 0 &&
+        temp >= limit - SHUTDOWN_MARGIN) {
+        struct finding *found = collect(c, gpu, FINDING_HEAT_LIMIT, SEVERITY_CRITICAL, 0.95, 0,
+                                        "GPU %d %s at %lld °C; it switches itself off at %lld °C", gpu->index, is(f),
+                                        words_whole(temp, 1000), words_whole(limit, 1000));
+        if (found)
+            found->health = EFFECT_FAILING;
+    } else if (reading_get(gpu->temp_mdegc, &temp) && !f->has_margin && temp >= HOTTEST) {
+        collect(c, gpu, FINDING_HEAT_LIMIT, SEVERITY_WARNING, 0.95, 0, "GPU %d %s at %lld °C", gpu->index, is(f),
+                words_whole(temp, 1000));
+    }
+    if (reading_get(gpu->temp_memory_mdegc, &temp) && reading_get(gpu->temp_memory_limit_mdegc, &limit) && limit > 0 &&
+        temp >= limit) {
+        struct finding *found = collect(c, gpu, FINDING_MEMORY_HOT, SEVERITY_WARNING, 0.95, 0,
+                                        "GPU %d: its memory %s hot (%lld °C)", gpu->index, is(f), words_whole(temp, 1000));
+        if (found)
+            found->health = EFFECT_DEGRADED;
+    }
+}
+
 static void notice_heat(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
@@ -302,6 +328,7 @@ static void notice_heat(const struct facts *f, struct collection *c)
     if (slowed)
         collect(c, gpu, FINDING_SLOWDOWN, SEVERITY_WARNING, 0.95, 0, "GPU %d %s throttling (%s)", gpu->index, is(f),
                 slowed & THROTTLE_POWER_BRAKE ? "power brake" : "hardware slowdown");
+    notice_extreme_heat(f, c);
     if (a->symptoms & 1u << SYMPTOM_HOT && f->heat >= HEAT_HOT)
         collect(c, gpu, FINDING_HOT, cooling_is_shared(gpu) && f->load == LOAD_BUSY ? SEVERITY_NOTICE : SEVERITY_WARNING, 0.95, 0,
                 "GPU %d %s hot%s", gpu->index, is(f), heat_words(gpu, number));
@@ -457,7 +484,7 @@ static void suggest_air(const struct facts *f, struct why_part *part)
 {
     if (f->fan == FAN_NONE)
         suggest_add(part, "Check the case fans, and that nothing blocks the air through the GPU.");
-    suggest_add(part, "Check airflow: dust on fans and filters, a blocked intake, room temperature.");
+    suggest_add(part, ADVICE_AIR);
     if (f->load == LOAD_BUSY)
         suggest_power(f, part);
 }
@@ -467,7 +494,7 @@ static void suggest_limit(const struct facts *f, struct why_part *part)
     int64_t limit, stock;
     char command[160];
     if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_POWER_BRAKE) {
-        suggest_add(part, "Check the power supply and its cables: the host is asking the GPU to draw less.");
+        suggest_add(part, "%s", remedy_of(FINDING_SLOWDOWN));
         return;
     }
     if (!limit_can_be_set(f) || !reading_get(f->gpu->power_limit_mw, &limit) ||
@@ -486,23 +513,20 @@ static void suggest_limit(const struct facts *f, struct why_part *part)
 static void remedy_heat(const struct facts *f, struct why_part *part, const struct why_cause *cause)
 {
     switch (cause->code) {
-    case FINDING_CPU_HEAT:
-        suggest_add(part, "Check what the CPU is doing (top); a power-saving profile or a lower CPU limit makes it quieter.");
-        break;
     case FINDING_HOTSPOT:
-        suggest_add(part, "Have the cooler checked: mounting pressure and thermal paste.");
+        suggest_add(part, "%s", remedy_of(cause->code));
         suggest_air(f, part);
         break;
     case FINDING_AIRFLOW: suggest_air(f, part); break;
     case FINDING_NEIGHBOUR_HEAT:
         if (!find_cause(part, FINDING_AIRFLOW))
-            suggest_add(part, "Leave a free slot or more air between the GPUs.");
+            suggest_add(part, "%s", remedy_of(cause->code));
         break;
     case FINDING_HEAT_LIMIT:
-        if (!find_cause(part, FINDING_AIRFLOW))
-            suggest_add(part, "%s", remedy_of(cause->code));
+        suggest_add(part, "%s", remedy_of(cause->code));
         suggest_power(f, part);
         break;
+    case FINDING_CPU_HEAT:
     case FINDING_MEMORY_HOT: suggest_add(part, "%s", remedy_of(cause->code)); break;
     case FINDING_POWER_LIMIT: suggest_limit(f, part); break;
     default: break;

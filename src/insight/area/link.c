@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The links of a GPU. PCIe: the generation of idle GPUs rests and follows the load with a delay; the number of lanes does not
- * change with the load outside of laptops, and a narrow link may be why a GPU works so little. Health says the same after a minute.
+ * change with the load outside of laptops, and a narrow link may be why a GPU works so little.
  * NVLink: against GPUs of the same kind beside it.
  */
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "insight/area/area.h"
-#include "insight/area/health.h"
 
 static void detect_lanes(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
     int64_t lanes, most;
-    bool works = (f->load == LOAD_LIGHT || f->load == LOAD_BUSY) && f->load_permille >= HEALTH_LANES_LOAD;
+    bool works = (f->load == LOAD_LIGHT || f->load == LOAD_BUSY) && f->load_permille >= LINK_LANES_LOAD;
     if (!reading_get(gpu->pcie_width, &lanes) || lanes <= 0 || !reading_get(gpu->pcie_width_max, &most) || lanes >= most)
         return;
     if (works)
@@ -33,7 +32,7 @@ static void detect_generation(const struct facts *f, struct collection *c)
     const struct process *p = f->workers.shares_known ? f->workers.first : NULL;
     int64_t load, now, most, state;
     if (!p || !p->started_at.ms || f->now->taken_at.ms - p->started_at.ms < FOLLOWS_MS || !reading_get(gpu->pstate, &state) ||
-        state > HEALTH_WORKING_STATE_MAX || !reading_get(gpu->util_permille, &load) || load < BUSY_FROM || f->load != LOAD_BUSY ||
+        state > WORKING_STATE_MAX || !reading_get(gpu->util_permille, &load) || load < BUSY_FROM || f->load != LOAD_BUSY ||
         !reading_get(gpu->pcie_generation, &now) || now <= 0 || !reading_get(gpu->pcie_generation_max, &most) || now >= most)
         return;
     collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.85, 0,
@@ -69,8 +68,12 @@ static void detect_nvlink(const struct facts *f, struct collection *c)
     const struct gpu *gpu = f->gpu;
     enum { BRIDGE_LINKS_MAX = 4 };
     int64_t active, most, ready;
-    if (reading_get(gpu->fabric_ready, &ready) && !ready)
-        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, "GPU %d %s not joined the NVLink fabric", gpu->index, has(f));
+    struct finding *apart = reading_get(gpu->fabric_ready, &ready) && !ready
+                                ? collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0,
+                                          "GPU %d %s not joined the NVLink fabric", gpu->index, has(f))
+                                : NULL;
+    if (apart)
+        apart->advice = "Check that the Fabric Manager is running: systemctl status '*fabricmanager*'";
     size_t siblings = siblings_of(f, &most);
     if (!reading_get(gpu->nvlink_links_active, &active) || active < 0)
         return;

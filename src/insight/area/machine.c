@@ -186,10 +186,8 @@ void remedy_machine(struct why_part *part, enum finding_code code)
     case FINDING_SOURCE_RELEASED:
         suggest_add(part, "Nothing: whirr reads it again when the time is over. To end it now: whirr release --end");
         break;
-    case FINDING_LOST: suggest_add(part, "Reboot the host; if it happens again, check power cables, slot, and temperature."); break;
-    case FINDING_ERROR: suggest_add(part, "Check the kernel log for errors: sudo dmesg"); break;
     default: break;
     }
     if (code != FINDING_ASLEEP && code != FINDING_SOURCE_RELEASED)
-        suggest_add(part, "See what was tried and why it failed: whirr doctor");
+        suggest_add(part, ADVICE_DOCTOR);
 }

@@ -13,6 +13,8 @@ enum { IDLE_MAX = 50, LIGHT_MAX = 200, STEADY_LEAST = 950, SHARE_LEAST = 50, VID
 enum { PROCESS_IDLE_MAX = 20, PROCESS_BUSY_LEAST = 50, PROCESS_HELD_LEAST_BYTES = 64 << 20 };
 /* A whole run that did nothing: so long, with so much memory, and less than this on average. */
 enum { HELD_IDLE_MS = 1800000, HELD_IDLE_BYTES = 512 << 20, HELD_IDLE_MEAN = 5 };
+/* From here on a GPU is awake, and so are all lanes of its link; and the highest performance state in which it works. */
+enum { LINK_LANES_LOAD = 50, WORKING_STATE_MAX = 2 };
 /* Work that waits for the host's CPU, memory or disks for so much of the time; a fall of the load by so much. */
 enum { PRESSURE_LEAST = 50, LOAD_FELL_LEAST = 100 };
 /* Fans of idle cards turn at up to 41 % (the reference cooler of an RTX 2080 Ti); small fans at up to about 1300 turns a minute.
@@ -123,11 +125,10 @@ bool heat_is_unusual(const struct gpu *gpu);
  *
  * Turns (tachometer), asked-for turns, asked-for percent and percent are different scales, and each may be wrong on its own. A fan
  * that does not turn is the usual state of a cool card, so a fault needs all of: asked to turn in a scale of its own, a tachometer
- * that reads 0, and a card hotter than any fan may rest at. How long that must last is up to the detectors (FAN_FAULT_MS). */
+ * that reads 0, and a card hotter than any fan may rest at. How long that must last is in findings.def. */
 
 enum {
     FAN_NEEDED_FROM_MDEGC = 75000, /* zero-rpm modes end below this, unless the card says where */
-    FAN_FAULT_MS = 30000,
 };
 
 enum fan_state {

@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "insight/area/health.h"
 #include "insight/facts/levels.h"
 #include "insight/facts/words.h"
+#include "insight/verdict/health.h"
 #include "model/finding.h"
 
 struct capacity *capacity_alloc(size_t gpu_count)

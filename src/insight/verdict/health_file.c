@@ -2,10 +2,11 @@
  * The memory of the cards as JSON, both ways. States and checks go by name: numbers change between versions.
  */
 #include "insight/verdict/health_file.h"
-#include "insight/verdict/health_judge.h"
+#include "insight/verdict/health.h"
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -26,8 +27,9 @@ static void put_reading(struct json_writer *j, const char *key, struct reading r
 static void put_fault(struct json_writer *j, const struct health_fault *f)
 {
     jw_object(j);
-    jw_key_text(j, "check", health_check_name(f->check));
-    jw_key_int(j, "code", f->code);
+    jw_key_text(j, "check", health_check_name(health_check_of(f->code)));
+    jw_key_text(j, "finding", finding_code_name(f->code));
+    jw_key_int(j, "code", f->number);
     jw_key_int(j, "first_ms", f->first_at.ms);
     jw_key_int(j, "last_ms", f->last_at.ms);
     jw_key_int(j, "held_ms", f->held.ms);
@@ -36,8 +38,7 @@ static void put_fault(struct json_writer *j, const struct health_fault *f)
     jw_key_int(j, "resets", f->resets);
     jw_key_bool(j, "returned", f->returned);
     jw_key_bool(j, "active", f->active);
-    jw_key_text(j, "state", health_state_name(f->state));
-    jw_key_int(j, "advice", f->advice);
+    jw_key_text(j, "state", health_state_name(HEALTH_HEALTHY + f->health));
     jw_key_text(j, "reason", f->reason);
     jw_end(j);
 }
@@ -105,16 +106,29 @@ static bool take_state(const json_t *o, enum health_state *ret)
     return name && health_state_from_name(name, ret);
 }
 
+/* Older versions wrote the check alone, and a sentence without the GPU before it. */
+static void take_words(const json_t *o, struct health_fault *f)
+{
+    char reason[sizeof f->reason - 2];
+    const char *finding = json_string_value(json_object_get(o, "finding"));
+    if (finding)
+        finding_code_from_name(finding, &f->code);
+    else if (f->code == FINDING_FAN_FAILING && f->health >= EFFECT_FAILING)
+        f->code = FINDING_FAN_STOPPED;
+    json_copy_text(o, "reason", reason, sizeof reason);
+    snprintf(f->reason, sizeof f->reason, "%s%s", finding ? "" : ": ", reason);
+}
+
 /* A check that this version does not have is left out. */
 static bool take_fault(const json_t *o, struct health_fault *f)
 {
     const char *name = json_string_value(json_object_get(o, "check"));
     enum health_check check;
-    int64_t advice = health_file_number(o, "advice");
-    if (!name || !health_check_from_name(name, &check) || advice < 0 || advice >= ADVICE_COUNT)
+    enum health_state state;
+    if (!name || !health_check_from_name(name, &check) || !take_state(o, &state))
         return false;
-    *f = (struct health_fault){.check = check,
-                               .code = (int32_t)health_file_number(o, "code"),
+    *f = (struct health_fault){.code = health_check_finding(check),
+                               .number = (int32_t)health_file_number(o, "code"),
                                .first_at = {health_file_number(o, "first_ms")},
                                .last_at = {health_file_number(o, "last_ms")},
                                .held = {health_file_number(o, "held_ms")},
@@ -123,9 +137,10 @@ static bool take_fault(const json_t *o, struct health_fault *f)
                                .resets = (uint32_t)health_file_number(o, "resets"),
                                .returned = json_is_true(json_object_get(o, "returned")),
                                .active = json_is_true(json_object_get(o, "active")),
-                               .advice = (enum health_advice)advice};
-    json_copy_text(o, "reason", f->reason, sizeof f->reason);
-    return take_state(o, &f->state);
+                               .health = (enum health_effect)(MAX_OF(state, HEALTH_HEALTHY) - HEALTH_HEALTHY)};
+    f->severity = f->health >= EFFECT_FAILING ? SEVERITY_CRITICAL : f->health ? SEVERITY_WARNING : SEVERITY_NOTICE;
+    take_words(o, f);
+    return true;
 }
 
 static bool take_card(const json_t *o, struct health_card *c)

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "insight/area/health.h"
+#include "insight/verdict/card_memory.h"
 
 enum {
     HEALTH_FILE_MAX = 4 << 20,

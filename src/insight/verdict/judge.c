@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "insight/area/job.h"
 #include "insight/facts/activity.h"
-#include "insight/verdict/health_judge.h"
+#include "insight/verdict/health.h"
 #include "insight/verdict/limit_memory.h"
 #include "insight/verdict/verdict.h"
 
@@ -131,19 +131,23 @@ static void note_numbers(const struct judge *j, const struct snapshot *s, struct
 }
 
 /* Without memory the one before stays. */
-static void judge_parts(struct judge *j, const struct snapshot *s)
+static void judge_ahead(struct judge *j, const struct snapshot *s)
 {
     forecast_see(j->forecast, s);
-    struct health *health = health_judge(j->health, s);
     struct forecast *forecast = forecast_make(j->forecast, s);
-    if (health) {
-        health_free(j->last_health);
-        j->last_health = health;
-    }
     if (forecast) {
         forecast_free(j->last_forecast);
         j->last_forecast = forecast;
     }
+}
+
+static void judge_health_of(struct judge *j, const struct snapshot *s)
+{
+    struct health *health = health_view(j->health, s);
+    if (!health)
+        return;
+    health_free(j->last_health);
+    j->last_health = health;
 }
 
 void judge_take(struct judge *j, struct snapshot *s)
@@ -156,18 +160,19 @@ void judge_take(struct judge *j, struct snapshot *s)
     if (job_waits_find(&waits, s) == 0)
         job_waits_mark(&waits, s);
     j->health->usual = j->usual;
-    judge_parts(j, s);
+    judge_ahead(j, s);
     const struct judge_basis basis = {.past = &j->recent,
                                       .usual = j->usual,
-                                      .health = j->last_health,
+                                      .cards = j->health,
                                       .forecast = j->last_forecast,
                                       .waits = &waits,
                                       .presence = j->presence,
                                       .log_unread = j->log_unread};
     s->verdict = verdict_make(s, &basis, NULL);
     if (s->verdict) {
-        note_numbers(j, s, s->verdict);
         verdict_apply(s->verdict, &j->settings);
+        judge_health_of(j, s);
+        note_numbers(j, s, s->verdict);
     }
     remember(j, s);
     snapshot_unref(j->last);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Asks every area about every GPU; what they find, health and forecasts become one ranked list.
+ * Asks every area about every GPU; what they find, what is remembered of the GPUs, and forecasts become one ranked list.
  */
 #include "insight/verdict/verdict.h"
 
@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "insight/area/area.h"
 #include "insight/area/job.h"
+#include "insight/verdict/card_memory.h"
 #include "insight/verdict/graph.h"
-#include "insight/verdict/health_judge.h"
 
 /* ---- an explanation's causes ---- */
 
@@ -51,37 +51,6 @@ static void gather_causes(struct collection *c, const struct facts *f, const str
                                 .confidence = cause->confidence,
                                 .pid = cause->pid};
         collect_sentence(c, gpu, part->gpu_index, found, cause->text);
-    }
-}
-
-/* ---- health ---- */
-
-static enum severity severity_of_health(enum health_state state)
-{
-    return state >= HEALTH_FAILING ? SEVERITY_CRITICAL : state == HEALTH_DEGRADED ? SEVERITY_WARNING : SEVERITY_NOTICE;
-}
-
-static void gather_health(struct collection *c, const struct health *health)
-{
-    for (size_t i = 0; health && i < health->count; i++) {
-        const struct health_verdict *v = &health->verdicts[i];
-        const struct gpu *gpu = snapshot_gpu(c->now, v->gpu_index);
-        for (size_t k = 0; k < v->finding_count; k++) {
-            const struct health_finding *h = &v->findings[k];
-            struct finding found = {
-                .code = health_finding_code(h), .severity = severity_of_health(h->state), .confidence = 0.95, .since = h->since};
-            if (h->until.ms) {
-                found.tense = TENSE_WAS;
-                found.until = h->until;
-            }
-            if (h->check == HEALTH_CHECK_TEMPERATURE && gpu && memory_is_hotter(gpu))
-                found.code = FINDING_MEMORY_HOT;
-            /* A slowdown for heat is the heat's finding. */
-            if (h->check == HEALTH_CHECK_SLOWDOWN && gpu && reading_or(gpu->throttle_bits, 0) & THROTTLE_HOT)
-                found.code = memory_is_hotter(gpu) ? FINDING_MEMORY_HOT : FINDING_HEAT_LIMIT;
-            if (gpu)
-                collect_sentence(c, gpu, v->gpu_index, found, h->reason);
-        }
     }
 }
 
@@ -228,6 +197,8 @@ static void gather_gpu(struct collection *c, size_t position, const struct facts
     for (const struct area *const *area = all_areas; ok && *area; area++)
         if ((*area)->find)
             (*area)->find(f, c);
+    if (ok && !f->gpu->released)
+        detect_cooling(f->gpu, &part->usual.drift, c);
 }
 
 static bool has_trouble(const struct collection *c, int gpu_index)
@@ -276,10 +247,13 @@ struct verdict *verdict_make(const struct snapshot *now, const struct judge_basi
         f->waits = waits;
         gather_gpu(&c, i, f, part, basis->log_unread);
     }
-    gather_health(&c, basis->health);
+    if (basis->cards)
+        card_memory_recall(basis->cards, &c);
     gather_forecast(&c, basis->forecast);
     if (basis->presence)
         presence_take(basis->presence, &c);
+    if (basis->cards)
+        card_memory_keep(basis->cards, &c);
     struct verdict *fresh = collection_finish(&c);
     if (!now->verdict)
         return fresh;

@@ -3,11 +3,10 @@
  *
  *   snapshot ─┐                ┌─▶ rules that weigh causes: evidence ─┐
  *   recent ───┼─▶ facts of a ──┤   line by evidence line              ├─▶ findings of one list ─▶ ranked: the verdict
- *   usual ────┘   GPU          └─▶ detectors, health, forecasts ──────┘
+ *   usual ────┘   GPU          └─▶ detectors, memory of the GPUs, forecasts ──────┘
  */
 #pragma once
 
-#include "insight/area/health.h"
 #include "insight/area/part.h"
 #include "insight/facts/facts.h"
 #include "insight/forecast/forecast.h"
@@ -19,6 +18,7 @@
  *   verdict    f     f . . f f f ...    from the third time on, for as long as it keeps coming back */
 struct collection;
 struct finding_presence;
+struct health_history;
 
 struct finding_presence *presence_new(void); /* NULL: out of memory */
 void presence_free(struct finding_presence *p);
@@ -32,7 +32,7 @@ void presence_take(struct finding_presence *p, struct collection *c);
 struct judge_basis {
     const struct recent *past;
     const struct baselines *usual;
-    const struct health *health;
+    struct health_history *cards; /* what is remembered of the GPUs, brought up to date */
     const struct forecast *forecast;
     const struct job_waits *waits;     /* of this snapshot; NULL: they are looked for */
     struct finding_presence *presence; /* how much of the time findings were there, brought up to date; NULL: the moment is all */

@@ -214,12 +214,12 @@ void answer_usual(struct why_part *part, bool over)
 /* Concrete, safe, at most WHY_SUGGESTIONS_MAX lines, following the ranked causes. */
 void suggest(const struct facts *f, struct why_part *part)
 {
-    if (f && f->gpu->state == GPU_OK && f->activity.code == ACTIVITY_FAILING)
-        suggest_add(part, gpu_failure(f->gpu) == FAILURE_RESET
-                              ? "Let the work on it finish, then reset it or reboot the host; what is wrong: whirr health"
-                          : gpu_failure(f->gpu) == FAILURE_REBOOT
-                              ? "Let the work on it finish, then reboot the host; what is wrong: whirr health"
-                              : "Have the GPU checked and replaced; what is wrong: whirr health");
+    for (size_t i = 0; f && f->verdict && i < f->verdict->count; i++) { /* what ruins work comes first */
+        const struct finding *found = &f->verdict->findings[i];
+        if (found->gpu_index == part->gpu_index && finding_kind(found->code)->area == AREA_ERRORS &&
+            found->severity == SEVERITY_CRITICAL && !found->is_effect)
+            suggest_add(part, "%s", advice_for(found));
+    }
     if (f && f->gpu->state == GPU_OK && !f->over)
         suggest_limits(f, part);
     for (size_t i = 0; i < part->cause_count; i++) {

@@ -11,21 +11,8 @@
 #include "base/str.h"
 #include "insight/verdict/graph.h"
 #include "insight/view/answer.h"
-#include "source/fault/fault.h"
 
 enum { SENTENCES_MAX = 2 };
-
-/* What an XID asks for depends on its number, which the headline begins with. */
-static const char *advice_for(const struct finding *f)
-{
-    const char *number = f->code == FINDING_XID ? strstr(f->headline, "XID ") : NULL;
-    const struct fault_info *xid = number ? xid_find(strtoll(number + 4, NULL, 10)) : NULL;
-    if (xid)
-        return fault_action(xid->class);
-    if (f->code == FINDING_NVLINK && strstr(f->headline, "fabric"))
-        return "Check that the Fabric Manager is running: systemctl status '*fabricmanager*'";
-    return remedy_of(f->code);
-}
 
 /* What can't be told of an effect without a root: what is left, and not ruled out. */
 static const struct {

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "insight/facts/activity.h"
-#include "insight/verdict/health_judge.h"
+#include "insight/verdict/card_memory.h"
 
 enum { GPUS_TRIED_MAX = 4 };
 
@@ -24,15 +24,13 @@ static bool finds(struct proof_trial *t)
 {
     struct judge_basis basis = *t->basis;
     struct health_history *memory = health_history_new();
-    struct health *health = memory ? health_judge(memory, t->s) : NULL;
     basis.presence = NULL;
-    basis.health = health;
+    basis.cards = memory;
     activity_fill(t->s, basis.past);
-    struct verdict *v = health ? verdict_make(t->s, &basis, NULL) : NULL;
+    struct verdict *v = memory ? verdict_make(t->s, &basis, NULL) : NULL;
     bool found = v && verdict_find(v, t->gpu_index, t->code);
     t->failed |= !v;
     verdict_free(v);
-    health_free(health);
     health_history_free(memory);
     return found;
 }

@@ -11,7 +11,7 @@
 #include "format/forecast.h"
 #include "format/health.h"
 #include "format/table/table.h"
-#include "insight/verdict/health_judge.h"
+#include "insight/verdict/health.h"
 #include "tui/feed/answers.h"
 #include "tui/feed/internal.h"
 

@@ -3,7 +3,7 @@
  */
 #include "engine/fault_log.h"
 
-#include "insight/verdict/health_judge.h"
+#include "health_of.h"
 #include "sysroot.h"
 
 #define XID_LINE(second, code) "4,1," #second "000000,-;NVRM: Xid (PCI:0000:41:00): " #code ", pid=4242, name=python3\n"
@@ -12,7 +12,7 @@ static const char boot[] = "4,0,1000000,-;Linux version 6.1\n";
 struct machine {
     struct sysroot root;
     struct fault_log *log;
-    struct health_history *history;
+    struct judge *judge;
     struct snapshot *s;
 };
 
@@ -24,9 +24,9 @@ static void start(struct machine *m, const char *kmsg)
     if (kmsg)
         sysroot_write(&m->root, "/dev/kmsg", kmsg);
     m->log = fault_log_new(&m->root.env);
-    m->history = health_history_new();
+    m->judge = judge_new();
     m->s = snapshot_new(1);
-    assert_true(m->log && m->history && m->s);
+    assert_true(m->log && m->judge && m->s);
     m->s->taken_at.ms = 1800000000000;
     m->s->gpus[0].temp_mdegc = reading_ok(40000);
     snprintf(m->s->gpus[0].id.pci_address, sizeof m->s->gpus[0].id.pci_address, "0000:41:00.0");
@@ -35,7 +35,7 @@ static void start(struct machine *m, const char *kmsg)
 static void stop(struct machine *m)
 {
     snapshot_unref(m->s);
-    health_history_free(m->history);
+    judge_free(m->judge);
     fault_log_free(m->log);
     sysroot_done(&m->root);
 }
@@ -43,7 +43,7 @@ static void stop(struct machine *m)
 /* The XID that the card is judged by; 0: none. */
 static int64_t xid_of(struct machine *m)
 {
-    struct health *h = health_judge(m->history, m->s);
+    struct health *h = health_of(m->judge, m->s);
     assert_non_null(h);
     int64_t code = h->verdicts[0].xid_count ? h->verdicts[0].xids[0].code : 0;
     health_free(h);
@@ -58,7 +58,7 @@ static void a_line_reaches_its_card(void **state)
     snprintf(text, sizeof text, "%s%s", boot, XID_LINE(3000, 119));
     start(&m, text);
     fault_log_read(m.log);
-    fault_log_deliver(m.log, m.history, m.s);
+    fault_log_deliver(m.log, judge_health(m.judge), m.s);
     assert_int_equal(xid_of(&m), 119);
     assert_string_equal(fault_log_state(m.log), "read");
     assert_false(fault_log_is_unread(m.log));
@@ -74,10 +74,10 @@ static void a_line_waits_for_a_card_that_is_not_there_yet(void **state)
     start(&m, text);
     snprintf(m.s->gpus[0].id.pci_address, sizeof m.s->gpus[0].id.pci_address, "0000:05:00.0");
     fault_log_read(m.log);
-    fault_log_deliver(m.log, m.history, m.s);
+    fault_log_deliver(m.log, judge_health(m.judge), m.s);
     assert_int_equal(xid_of(&m), 0);
     snprintf(m.s->gpus[0].id.pci_address, sizeof m.s->gpus[0].id.pci_address, "0000:41:00.0");
-    fault_log_deliver(m.log, m.history, m.s);
+    fault_log_deliver(m.log, judge_health(m.judge), m.s);
     assert_int_equal(xid_of(&m), 119);
     stop(&m);
 }
@@ -91,7 +91,7 @@ static void what_an_earlier_daemon_has_read_is_no_news(void **state)
     start(&m, text);
     fault_log_skip(m.log, (struct health_log_mark){.us = 3050000000});
     fault_log_read(m.log);
-    fault_log_deliver(m.log, m.history, m.s);
+    fault_log_deliver(m.log, judge_health(m.judge), m.s);
     assert_int_equal(xid_of(&m), 62);
     assert_int_equal(fault_log_mark(m.log).us, 3100000000);
     stop(&m);

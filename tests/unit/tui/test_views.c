@@ -12,7 +12,7 @@
 #include "format/prometheus/prometheus.h"
 #include "format/table/bar.h"
 #include "format/table/table.h"
-#include "insight/verdict/health_judge.h"
+#include "insight/verdict/health.h"
 #include "insight/verdict/judge.h"
 #include "insight/verdict/verdict.h"
 #include "insight/view/why.h"

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "insight/verdict/health_judge.h"
+#include "insight/verdict/health.h"
 #include "insight/verdict/judge.h"
 #include "source/fault/fault.h"
 

@@ -8,15 +8,14 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/area/health.h"
-#include "insight/verdict/health_judge.h"
+#include "health_of.h"
 #include "source/fault/fault.h"
 #include "test.h"
 
 enum { CARDS = 4 };
 
 struct course {
-    struct health_history *history;
+    struct judge *judge;
     struct health *health; /* of the last judgement; NULL after a step */
     struct wall now;
     struct gpu gpus[CARDS]; /* as they are now */
@@ -45,7 +44,7 @@ static void judge(struct course *c)
     s->event_count = c->event_count;
     c->event_count = 0;
     health_free(c->health);
-    c->health = health_judge(c->history, s);
+    c->health = health_of(c->judge, s);
     assert_non_null(c->health);
     snapshot_unref(s);
 }
@@ -104,7 +103,8 @@ static bool add_xid(struct course *c, struct str rest)
         return false;
     if (str_word(&rest, &word)) {
         bool good = str_is(word, "ago") && str_word(&rest, &word) && duration(word, &ago);
-        return good && health_note_xid(c->history, c->gpus[c->current].id.pci_address, code, (struct wall){c->now.ms - ago});
+        return good &&
+               health_note_xid(judge_health(c->judge), c->gpus[c->current].id.pci_address, code, (struct wall){c->now.ms - ago});
     }
     c->events[c->event_count++] =
         (struct event){.kind = EVENT_DRIVER_FAULT, .gpu_index = c->gpus[c->current].index, .code = code, .at = c->now};
@@ -222,7 +222,7 @@ static bool taken_away(struct str without, struct str line)
 static size_t run(const char *path, struct str text, struct str without)
 {
     static struct course c;
-    c = (struct course){.history = health_history_new(), .now = {1794704523000}, .path = path};
+    c = (struct course){.judge = judge_new(), .now = {1794704523000}, .path = path};
     bool expecting = false, mine = false;
     struct str line;
     while (str_cut(&text, '\n', &line)) {
@@ -250,7 +250,7 @@ static size_t run(const char *path, struct str text, struct str without)
         }
     }
     health_free(c.health);
-    health_history_free(c.history);
+    judge_free(c.judge);
     return c.failures;
 }
 
@@ -281,11 +281,11 @@ static uint64_t next(uint64_t *state)
 static void check_verdict(const struct health_verdict *v)
 {
     size_t reason = strlen(v->reason), action = strlen(v->action);
-    assert_true(reason > 1 && action > 1 && v->reason[reason - 1] == '.' && v->action[action - 1] == '.');
+    assert_true(reason > 1 && action > 1 && v->reason[reason - 1] == '.');
+    assert_true(v->action[action - 1] == '.' || strstr(v->action, ": ")); /* or a command to copy */
     assert_true(isupper((unsigned char)v->reason[0]) || isdigit((unsigned char)v->reason[0]));
     assert_true(v->finding_count <= HEALTH_FINDINGS_MAX);
     for (size_t i = 0; i < v->finding_count; i++) {
-        assert_true(i == 0 || v->findings[i].state <= v->findings[i - 1].state);
         assert_true(v->findings[i].state <= v->state || v->findings[i].state == HEALTH_HEALTHY);
         assert_null(strstr(v->findings[i].reason, "987654321"));
     }
@@ -296,7 +296,7 @@ static void random_courses_give_sound_verdicts(void **state)
     (void)state;
     uint64_t r = 4711;
     for (int course = 0; course < 60; course++) {
-        struct health_history *history = health_history_new();
+        struct judge *j = judge_new();
         struct wall now = {1794704523000};
         for (int step = 0; step < 60; step++) {
             struct snapshot *s = snapshot_new(next(&r) % 4);
@@ -315,14 +315,14 @@ static void random_courses_give_sound_verdicts(void **state)
                     s->events[s->event_count++] = (struct event){
                         .kind = EVENT_DRIVER_FAULT, .gpu_index = (int)g, .code = (int64_t)(next(&r) % 200), .at = now};
             }
-            struct health *health = health_judge(history, s);
+            struct health *health = health_of(j, s);
             assert_true(health->count >= s->gpu_count && health->count <= 4);
             for (size_t i = 0; i < health->count; i++)
                 check_verdict(&health->verdicts[i]);
             health_free(health);
             snapshot_unref(s);
         }
-        health_history_free(history);
+        judge_free(j);
     }
 }
 
@@ -446,18 +446,18 @@ static void dust_is_seen_coming(void **state)
 {
     (void)state;
     static struct baselines usual;
-    struct health_history *history = health_history_new();
+    struct judge *j = judge_new();
     struct snapshot *s = snapshot_new(1);
     s->taken_at.ms = 1794704523000; /* November 2026 */
     s->gpus[0].temp_mdegc = reading_ok(70000);
     snprintf(s->gpus[0].id.uuid, sizeof s->gpus[0].id.uuid, "GPU-1");
     usual = (struct baselines){.count = 1};
     usual.list[0].id = s->gpus[0].id;
-    history->usual = &usual;
 
     struct baseline_drift *drift = &usual.list[0].drift;
     *drift = (struct baseline_drift){.days = 19}; /* no trend */
-    struct health *health = health_judge(history, s);
+    judge_set_usual(j, &usual);
+    struct health *health = health_of(j, s);
     assert_null(cooling_of(health));
     assert_int_equal(health->verdicts[0].state, HEALTH_HEALTHY);
     health_free(health);
@@ -468,57 +468,61 @@ static void dust_is_seen_coming(void **state)
                                      .until = {1794700800000},
                                      .power_mw = 300000,
                                      .mdegc_per_month = 2000}; /* from August 1 on */
-    health = health_judge(history, s);
+    judge_set_usual(j, &usual);
+    health = health_of(j, s);
     const struct health_finding *found = cooling_of(health);
     assert_non_null(found);
     assert_int_equal(found->state, HEALTH_HEALTHY);
     assert_int_equal(health->verdicts[0].state, HEALTH_HEALTHY); /* worth a line only */
     assert_non_null(strstr(found->reason, "2 °C more each month at 300 W since August"));
-    assert_non_null(strstr(found->action, "dust"));
+    assert_non_null(strstr(found->action, "Clean the fans"));
     health_free(health);
 
     drift->strong = true;
     drift->mdegc_per_month = 4000;
-    health = health_judge(history, s);
+    judge_set_usual(j, &usual);
+    health = health_of(j, s);
     assert_int_equal(health->verdicts[0].state, HEALTH_DEGRADED);
     assert_non_null(strstr(health->verdicts[0].reason, "4 °C more each month"));
     assert_int_equal(health_exit_code(health->worst), 1);
     health_free(health);
 
     *drift = (struct baseline_drift){.days = 20};
-    health = health_judge(history, s);
+    judge_set_usual(j, &usual);
+    health = health_of(j, s);
     assert_null(cooling_of(health));
     assert_int_equal(health->verdicts[0].state, HEALTH_HEALTHY);
     health_free(health);
     snapshot_unref(s);
-    health_history_free(history);
+    judge_free(j);
 }
 
 static void a_full_memory_drops_what_is_over(void **state)
 {
     (void)state;
-    struct health_history *history = health_history_new();
+    struct judge *j = judge_new();
     struct snapshot *s = snapshot_new(1);
     s->taken_at.ms = 1794704523000;
     s->gpus[0].temp_mdegc = reading_ok(50000);
     snprintf(s->gpus[0].id.pci_address, sizeof s->gpus[0].id.pci_address, "0000:01:00.0");
-    health_free(health_judge(history, s));
+    health_free(health_of(j, s));
     for (int code = 1; code <= 3 * HEALTH_FAULTS_MAX; code++)
-        assert_true(health_note_xid(history, "0000:01:00.0", 1000 + code, (struct wall){s->taken_at.ms - 100000 + code * 10}));
-    assert_int_equal(history->cards[0].fault_count, HEALTH_FAULTS_MAX);
-    struct health *health = health_judge(history, s);
+        assert_true(
+            health_note_xid(judge_health(j), "0000:01:00.0", 1000 + code, (struct wall){s->taken_at.ms - 100000 + code * 10}));
+    assert_int_equal(judge_health(j)->cards[0].fault_count, HEALTH_FAULTS_MAX);
+    struct health *health = health_of(j, s);
     assert_int_equal(health->verdicts[0].finding_count, HEALTH_FINDINGS_MAX);
     assert_int_equal(health->verdicts[0].state, HEALTH_DEGRADED);
-    assert_false(health_note_xid(history, "0000:09:00.0", 79, s->taken_at));
+    assert_false(health_note_xid(judge_health(j), "0000:09:00.0", 79, s->taken_at));
     health_free(health);
-    health_note_boot(history);
-    health = health_judge(history, s);
+    health_note_boot(judge_health(j));
+    health = health_of(j, s);
     assert_int_equal(health->verdicts[0].state, HEALTH_HEALTHY);
     assert_true(health->verdicts[0].changed);
     assert_int_equal(health_exit_code(health->worst), 0);
     health_free(health);
     snapshot_unref(s);
-    health_history_free(history);
+    judge_free(j);
 }
 
 /* Those who keep the state of all GPUs have to hear of one that never was well. */
@@ -526,20 +530,39 @@ static void trouble_at_the_first_look_is_news(void **state)
 {
     (void)state;
     for (int failing = 0; failing <= 1; failing++) {
-        struct health_history *history = health_history_new();
+        struct judge *j = judge_new();
         struct snapshot *s = snapshot_new(1);
         s->taken_at.ms = 1794704523000;
         s->gpus[0].temp_mdegc = reading_ok(50000);
         s->gpus[0].recovery_action = reading_ok(failing);
         for (int look = 0; look < 2; look++) {
-            struct health *health = health_judge(history, s);
+            struct health *health = health_of(j, s);
             assert_int_equal(health->verdicts[0].changed, failing && look == 0);
             health_free(health);
             s->taken_at.ms += 1000;
         }
         snapshot_unref(s);
-        health_history_free(history);
+        judge_free(j);
     }
+}
+
+/* What is muted raises no alarm, and is no less broken. */
+static void settings_of_alerts_heal_no_gpu(void **state)
+{
+    (void)state;
+    struct finding_settings settings = {0};
+    settings.list[FINDING_ECC].muted = true;
+    struct judge *j = judge_new();
+    judge_set_settings(j, &settings);
+    struct snapshot *s = snapshot_new(1);
+    s->taken_at.ms = 1794704523000;
+    s->gpus[0].ecc_uncorrected = reading_ok(3);
+    struct health *health = health_of(j, s);
+    assert_int_equal(health->verdicts[0].state, HEALTH_FAILING);
+    assert_int_equal(health->verdicts[0].findings[0].code, FINDING_ECC);
+    health_free(health);
+    snapshot_unref(s);
+    judge_free(j);
 }
 
 int main(void)
@@ -557,6 +580,7 @@ int main(void)
         TEST(dust_is_seen_coming),
         TEST(a_full_memory_drops_what_is_over),
         TEST(trouble_at_the_first_look_is_news),
+        TEST(settings_of_alerts_heal_no_gpu),
         TEST(users_can_read_about_every_check_and_xid),
     };
     AUTO_FREE struct CMUnitTest *tests = calloc(files.gl_pathc + ARRAY_LEN(fixed), sizeof *tests);

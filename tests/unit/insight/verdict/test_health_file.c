@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "insight/verdict/health_file.h"
-#include "insight/verdict/health_judge.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "health_of.h"
 #include "source/fault/fault.h"
 #include "test.h"
 
@@ -13,13 +13,15 @@
 #define OTHER "22222222-1111-1111-1111-111111111111"
 
 static const struct wall start = {1700000000000};
-static struct health_history *history;
+static struct judge *judge;
+static struct health_history *history; /* its memory */
 static struct snapshot *machine;
 
 static int begin(void **state)
 {
     (void)state;
-    history = health_history_new();
+    judge = judge_new();
+    history = judge_health(judge);
     machine = snapshot_new(1);
     struct gpu *gpu = &machine->gpus[0];
     snprintf(gpu->id.uuid, sizeof gpu->id.uuid, "GPU-1");
@@ -38,14 +40,14 @@ static int begin(void **state)
 static int finish(void **state)
 {
     (void)state;
-    health_history_free(history);
+    judge_free(judge);
     snapshot_unref(machine);
     return 0;
 }
 
-static void judge(enum health_state wanted)
+static void expect(enum health_state wanted)
 {
-    struct health *health = health_judge(history, machine);
+    struct health *health = health_of(judge, machine);
     assert_non_null(health);
     if (health->verdicts[0].state != wanted)
         fail_msg("it is %s: %s", health_state_name(health->verdicts[0].state), health->verdicts[0].reason);
@@ -59,8 +61,9 @@ static struct health_log_mark restart(const char *boot)
     struct health_log_mark mark;
     health_write(history, &(struct health_host){.machine = "one", .boot = BOOT}, (struct health_log_mark){77, {start.ms}},
                  machine->taken_at, &text);
-    health_history_free(history);
-    history = health_history_new();
+    judge_free(judge);
+    judge = judge_new();
+    history = judge_health(judge);
     struct health_host host = {.machine = "another"};
     str_copy(host.boot, sizeof host.boot, str_from(boot));
     assert_int_equal(health_read(history, buf_view(&text), &host, machine->taken_at, &mark, &err), -EXDEV); /* a shared home */
@@ -73,39 +76,39 @@ static struct health_log_mark restart(const char *boot)
 static void faults_survive_a_restart_and_end_with_a_boot(void **state)
 {
     (void)state;
-    judge(HEALTH_HEALTHY);
+    expect(HEALTH_HEALTHY);
     assert_true(health_note_xid(history, "0000:05:00.0", 95, start));
-    judge(HEALTH_FAILING);
+    expect(HEALTH_FAILING);
     assert_int_equal(restart(BOOT).us, 77);
-    judge(HEALTH_FAILING);
+    expect(HEALTH_FAILING);
     struct health_log_mark mark = restart(OTHER);
     assert_int_equal(mark.us, 0);
     machine->gpus[0].energy_mj = reading_ok(5); /* its counter began anew with the same boot */
-    judge(HEALTH_HEALTHY);
+    expect(HEALTH_HEALTHY);
     /* An error after that boot is not cured by it, and is the second of its kind. */
     machine->taken_at.ms += 10000;
     health_note_xid(history, "0000:05:00.0", 95, machine->taken_at);
-    judge(HEALTH_FAILING);
+    expect(HEALTH_FAILING);
     assert_true(history->cards[0].faults[0].returned);
 }
 
 static void an_error_in_the_log_of_the_new_boot_counts_although_the_counters_began_anew(void **state)
 {
     (void)state;
-    judge(HEALTH_HEALTHY);
+    expect(HEALTH_HEALTHY);
     restart(OTHER);
     health_note_xid(history, "0000:05:00.0", 95, start); /* read before the first sample */
     machine->gpus[0].energy_mj = reading_ok(5);
-    judge(HEALTH_FAILING);
+    expect(HEALTH_FAILING);
 }
 
 static void since_when_it_is_so_survives_a_restart(void **state)
 {
     (void)state;
-    judge(HEALTH_HEALTHY);
+    expect(HEALTH_HEALTHY);
     machine->taken_at.ms += 3600000;
     restart(BOOT);
-    struct health *health = health_judge(history, machine);
+    struct health *health = health_of(judge, machine);
     assert_int_equal(health->verdicts[0].since.ms, start.ms);
     assert_false(health->verdicts[0].changed);
     health_free(health);
@@ -114,15 +117,15 @@ static void since_when_it_is_so_survives_a_restart(void **state)
 static void a_card_that_is_gone_is_remembered_for_a_week(void **state)
 {
     (void)state;
-    judge(HEALTH_HEALTHY);
+    expect(HEALTH_HEALTHY);
     restart(BOOT);
     gpu_mark_state(&machine->gpus[0], GPU_LOST, "no longer listed");
     machine->taken_at.ms += HEALTH_MISSED_MAX_MS / 2;
-    judge(HEALTH_LOST);
+    expect(HEALTH_LOST);
     restart(BOOT);
     assert_int_equal(history->card_count, 1);
     machine->taken_at.ms += HEALTH_MISSED_MAX_MS / 2;
-    judge(HEALTH_LOST); /* that it is still lost keeps nothing alive */
+    expect(HEALTH_LOST); /* that it is still lost keeps nothing alive */
     restart(BOOT);
     assert_int_equal(history->card_count, 0);
     machine->gpus[0].state = GPU_OK;
@@ -132,16 +135,16 @@ static void an_error_that_both_driver_and_log_tell_of_is_one_however_rarely_they
 {
     (void)state;
     machine->interval_s = 60;
-    judge(HEALTH_HEALTHY);
+    expect(HEALTH_HEALTHY);
     machine->taken_at.ms += 60000;
     health_note_xid(history, "0000:05:00.0", 95, (struct wall){machine->taken_at.ms - 50000});
     machine->events[0] = (struct event){.kind = EVENT_DRIVER_FAULT, .gpu_index = 0, .code = 95, .at = machine->taken_at};
     machine->event_count = 1;
-    judge(HEALTH_FAILING);
+    expect(HEALTH_FAILING);
     assert_int_equal(history->cards[0].faults[0].times, 1);
     machine->taken_at.ms += 3600000;
     machine->events[0].at = machine->taken_at;
-    judge(HEALTH_FAILING);
+    expect(HEALTH_FAILING);
     assert_int_equal(history->cards[0].faults[0].times, 2);
 }
 
@@ -149,9 +152,37 @@ static void simulated_cards_are_not_kept(void **state)
 {
     (void)state;
     machine->gpus[0].simulated = true;
-    judge(HEALTH_HEALTHY);
+    expect(HEALTH_HEALTHY);
     restart(BOOT);
     assert_int_equal(history->card_count, 0);
+}
+
+/* Version 0.2.0 wrote checks with a state, a sentence and a number for the advice. */
+static void a_file_of_an_older_version_is_understood(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"version\": 1, \"machine\": \"one\", \"boot\": \"" BOOT "\", \"cards\": [{\"uuid\": \"GPU-1\", \"name\": \"Card\", "
+        "\"index\": 0, \"last_seen_ms\": 1699999990000, \"state\": \"failing\", \"state_since_ms\": 1699999000000, \"faults\": ["
+        "{\"check\": \"fan\", \"held_ms\": 1699999000000, \"last_ms\": 1699999990000, \"times\": 1, \"active\": true, "
+        "\"state\": \"failing\", \"advice\": 3, \"reason\": \"its fan should run at 60% but has stopped at 80 °C\"}, "
+        "{\"check\": \"pcie_link\", \"held_ms\": 1699999000000, \"last_ms\": 1699999990000, \"times\": 1, \"active\": true, "
+        "\"state\": \"degraded\", \"advice\": 4, \"reason\": \"its PCIe link has 4 of 16 lanes under load\"}]}]}";
+    struct error err = {0};
+    struct health_log_mark mark;
+    const struct health_host host = {.machine = "one", .boot = BOOT};
+    assert_int_equal(health_read(history, str_from(text), &host, start, &mark, &err), 0);
+    machine->gpus[0].state = GPU_ASLEEP; /* no reading contradicts */
+    struct health *health = health_of(judge, machine);
+    const struct health_verdict *v = &health->verdicts[0];
+    assert_int_equal(v->state, HEALTH_FAILING);
+    assert_int_equal(v->findings[0].code, FINDING_FAN_STOPPED);
+    assert_string_equal(v->reason, "Its fan should run at 60% but has stopped at 80 °C.");
+    assert_int_equal(v->findings[1].code, FINDING_PCIE_LINK);
+    assert_string_equal(v->findings[1].reason, "Its PCIe link has 4 of 16 lanes under load.");
+    assert_int_equal(v->since.ms, 1699999000000);
+    health_free(health);
+    machine->gpus[0].state = GPU_OK;
 }
 
 static void damaged_files_are_refused_whole(void **state)
@@ -213,14 +244,14 @@ static void what_the_kernels_drivers_say_is_understood(void **state)
 static void a_hang_is_a_note_three_a_day_are_worse_and_a_card_that_was_given_up_fails(void **state)
 {
     (void)state;
-    judge(HEALTH_HEALTHY);
+    expect(HEALTH_HEALTHY);
     for (int i = 0; i < 3; i++) {
         machine->taken_at.ms += 60000;
         assert_true(health_note_driver_fault(history, "0000:05:00.0", 4, machine->taken_at));
-        judge(i < 2 ? HEALTH_HEALTHY : HEALTH_DEGRADED);
+        expect(i < 2 ? HEALTH_HEALTHY : HEALTH_DEGRADED);
     }
     health_note_driver_fault(history, "0000:05:00.0", 1, machine->taken_at);
-    struct health *health = health_judge(history, machine);
+    struct health *health = health_of(judge, machine);
     assert_int_equal(health->verdicts[0].state, HEALTH_FAILING);
     assert_string_equal(health->verdicts[0].reason, "The driver gave up on the GPU, just now (kernel log).");
     assert_int_equal(health->verdicts[0].finding_count, 2);
@@ -239,6 +270,7 @@ int main(void)
         HEALTH_TEST(a_card_that_is_gone_is_remembered_for_a_week),
         HEALTH_TEST(an_error_that_both_driver_and_log_tell_of_is_one_however_rarely_they_are_looked_at),
         HEALTH_TEST(simulated_cards_are_not_kept),
+        HEALTH_TEST(a_file_of_an_older_version_is_understood),
         HEALTH_TEST(damaged_files_are_refused_whole),
         HEALTH_TEST(what_the_kernels_drivers_say_is_understood),
         HEALTH_TEST(a_hang_is_a_note_three_a_day_are_worse_and_a_card_that_was_given_up_fails),

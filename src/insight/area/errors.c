@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Errors that a GPU counts and what its driver asks for, from the readings of the moment; and the words for those that its driver
+ * or the kernel log told of.
+ */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "insight/area/area.h"
+#include "source/fault/fault.h"
+
+/* How much of its memory a GPU may lose before it is worn out: rows exchanged for uncorrected errors, pages retired. */
+enum { ROWS_MAX = 512, PAGES_MAX = 60 };
+
+#define ERROR_CONFIDENCE 0.97
+
+/* The first of a kind stays: the worst is looked for first. */
+static void tell(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity, const char *advice,
+                 const char *what)
+{
+    if (verdict_find(c->verdict, gpu->index, code))
+        return;
+    struct finding *found = collect(c, gpu, code, severity, ERROR_CONFIDENCE, 0, "GPU %d%s", gpu->index, what);
+    if (found)
+        found->advice = advice;
+}
+
+static void find_demand(const struct facts *f, struct collection *c)
+{
+    enum { NOTHING, RESET, REBOOT, DRAIN };
+    const char *needs = f->over ? " needed" : " needs";
+    char what[48];
+    int64_t wanted = reading_or(f->gpu->recovery_action, NOTHING);
+    if (wanted == NOTHING)
+        return;
+    if (wanted == DRAIN) {
+        tell(c, f->gpu, FINDING_DRIVER_VERDICT, SEVERITY_WARNING,
+             "Let the work on the GPU finish, start nothing new there (drain it), then reset the GPU.",
+             ": the driver reports that work must be drained from the GPU");
+        return;
+    }
+    snprintf(what, sizeof what, "%s %s", needs, wanted == REBOOT ? "a reboot of the host" : "a reset");
+    tell(c, f->gpu, FINDING_DRIVER_VERDICT, SEVERITY_CRITICAL,
+         wanted == REBOOT ? "Let the work on it finish, then reboot the host." : ADVICE_RESET, what);
+}
+
+/* What nvidia-smi shows under "ECC Errors", with repairs that the driver plans or has given up. */
+static void find_memory_errors(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t rows = reading_or(gpu->remapped_rows_uncorrected, 0), errors = reading_or(gpu->ecc_uncorrected, 0);
+    int64_t pages = reading_or(gpu->retired_pages_sbe, 0) + reading_or(gpu->retired_pages_dbe, 0);
+    char worn[80] = "", lost[80] = "", counted[96] = "";
+    if (rows >= ROWS_MAX)
+        snprintf(worn, sizeof worn, ": %lld rows of its memory had errors that could not be corrected", (long long)rows);
+    if (pages >= PAGES_MAX)
+        snprintf(lost, sizeof lost, ": %lld pages of its memory are retired", (long long)pages);
+    if (errors > 0)
+        snprintf(counted, sizeof counted, ": %lld memory error%s not corrected since the driver was loaded", (long long)errors,
+                 errors == 1 ? " was" : "s were");
+    const struct {
+        bool found;
+        enum finding_code code;
+        enum severity severity;
+        const char *advice, *what;
+    } errors_of[] = {
+        {errors > 0, FINDING_ECC, SEVERITY_CRITICAL, NULL, counted},
+        {reading_or(gpu->remapped_rows_failed, 0), FINDING_ROW_REMAP, SEVERITY_CRITICAL, ADVICE_REPLACE,
+         " has failing memory: a bad row could not be exchanged for a spare one"},
+        {rows >= ROWS_MAX, FINDING_ROW_REMAP, SEVERITY_CRITICAL, ADVICE_REPLACE, worn},
+        {reading_or(gpu->remapped_rows_pending, 0), FINDING_ROW_REMAP, SEVERITY_WARNING, NULL,
+         ": a bad row of its memory is exchanged for a spare one at the next reset"},
+        {reading_or(gpu->unrepairable_memory, 0), FINDING_REPAIR, SEVERITY_CRITICAL, ADVICE_REPLACE,
+         " has failing memory: its errors can't be repaired"},
+        {reading_or(gpu->ecc_sram_threshold, 0), FINDING_REPAIR, SEVERITY_CRITICAL, ADVICE_REPLACE,
+         ": its caches had more uncorrected errors than the driver tolerates"},
+        {reading_or(gpu->channel_repair_pending, 0), FINDING_REPAIR, SEVERITY_WARNING, NULL,
+         ": a bad channel of its memory is repaired at the next reset"},
+        {reading_or(gpu->tpc_repair_pending, 0), FINDING_REPAIR, SEVERITY_WARNING, NULL,
+         ": a bad part of the chip (TPC) is repaired at the next reset"},
+        {pages >= PAGES_MAX, FINDING_RETIRED_PAGES, SEVERITY_CRITICAL, ADVICE_REPLACE, lost},
+        {reading_or(gpu->retired_pages_pending, 0), FINDING_RETIRED_PAGES, SEVERITY_WARNING, NULL,
+         ": a bad page of its memory is retired at the next reboot"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(errors_of); i++)
+        if (errors_of[i].found)
+            tell(c, gpu, errors_of[i].code, errors_of[i].severity, errors_of[i].advice, errors_of[i].what);
+}
+
+static void notice_errors(const struct facts *f, struct collection *c)
+{
+    find_demand(f, c);
+    find_memory_errors(f, c);
+}
+
+const struct area area_errors = {.notice = notice_errors};
+
+/* ---- what was told of ---- */
+
+void say_logged_fault(const struct logged_fault *l, struct finding *ret)
+{
+    bool xid = ret->code == FINDING_XID;
+    char span[SHORT_WORDS], when[SHORT_WORDS + 8] = "just now", often[32] = "";
+    if (l->ago_ms >= MS_PER_S)
+        snprintf(when, sizeof when, "%s ago", words_duration(l->ago_ms, span));
+    if (l->times > 1)
+        snprintf(often, sizeof often, ", %u times", (unsigned)l->times);
+    const char *again = l->returned ? ", and again after a reset" : "";
+    const char *what = l->info ? l->info->what
+                       : ret->fault > XID_CATALOG_LAST
+                           ? "an error that is newer than this catalog (" XID_CATALOG "); the driver's maker may describe it"
+                           : "an error that whirr does not know; the catalog of XIDs of the driver's maker may describe it";
+    ret->advice = l->returned ? ADVICE_AGAIN : fault_action(l->info ? l->info->class : FAULT_UNKNOWN);
+    if (xid)
+        snprintf(ret->headline, sizeof ret->headline, "GPU %d: XID %d %s%s%s: %s", ret->gpu_index, (int)ret->fault, when, often,
+                 again, what);
+    else
+        snprintf(ret->headline, sizeof ret->headline, "GPU %d: %s, %s%s%s (kernel log)", ret->gpu_index, what, when, often, again);
+}

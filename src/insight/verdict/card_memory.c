@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A fault is born or renewed when it is seen, and knows how many resets its card had then.
+ */
+#include "insight/verdict/card_memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "insight/area/area.h"
+#include "insight/verdict/health.h"
+#include "source/fault/fault.h"
+
+enum {
+    FAULT_DAY_MS = 86400000, /* after so long without a repeat a fault is over */
+    FAULT_HOUR_MS = 3600000, /* a fault of an application is worth a line for so long */
+    FAULT_SAME_MS = 5000,    /* the same XID from two places */
+    FAULT_OFTEN = 3,         /* application faults a day that deserve a look */
+    LINK_LOAD = 500,         /* permille: the generation of a link is judged from here on */
+    LINK_HOLD_MS = 60000,    /* ... once it has followed the load */
+    REPLAYS_PER_MIN = 8,
+    REPLAYS_WINDOW_MS = 60000,
+};
+
+struct health_history *health_history_new(void)
+{
+    return calloc(1, sizeof(struct health_history));
+}
+
+void health_history_free(struct health_history *h)
+{
+    free(h);
+}
+
+struct health_card *health_card_of(struct health_history *h, const struct gpu *gpu)
+{
+    for (size_t i = 0; i < h->card_count; i++) { /* from its own place on, where it usually is */
+        struct health_card *card = &h->cards[((size_t)MAX_OF(gpu->index, 0) + i) % h->card_count];
+        bool nameless = !card->id.uuid[0] && !card->id.pci_address[0];
+        if (nameless ? card->index == gpu->index && strcmp(card->id.name, gpu->id.name) == 0 : gpu_same(&card->id, &gpu->id))
+            return card;
+    }
+    if (h->card_count == GPU_MAX)
+        return NULL;
+    struct health_card *card = &h->cards[h->card_count++];
+    *card = (struct health_card){.id = gpu->id, .index = gpu->index, .last_state = gpu->state};
+    return card;
+}
+
+static bool went_back(struct reading *before, struct reading now)
+{
+    int64_t was, is;
+    bool back = reading_get(*before, &was) && reading_get(now, &is) && is < was;
+    if (now.state == READING_OK)
+        *before = now;
+    return back;
+}
+
+/* Counters that went back, or a card that came back, mean a reset. */
+static void memory_notice_reset(struct health_card *card, const struct gpu *gpu)
+{
+    bool reset = gpu->state == GPU_OK && (card->last_state == GPU_LOST || card->last_state == GPU_ERROR);
+    reset |= went_back(&card->energy_mj, gpu->energy_mj);
+    reset |= went_back(&card->ecc_corrected, gpu->ecc_corrected);
+    reset |= went_back(&card->ecc_uncorrected, gpu->ecc_uncorrected);
+    card->resets += reset;
+    card->last_state = gpu->state == GPU_ASLEEP ? card->last_state : gpu->state;
+}
+
+void health_note_boot(struct health_history *h)
+{
+    for (size_t i = 0; i < h->card_count; i++) {
+        struct health_card *card = &h->cards[i];
+        card->resets++;
+        /* Counters that begin anew with it are no second reset. */
+        card->replays = card->energy_mj = card->ecc_corrected = card->ecc_uncorrected = (struct reading){0};
+        card->last_state = GPU_OK;
+    }
+}
+
+static bool over(const struct health_fault *fault, const struct health_card *card)
+{
+    return !fault->active && fault->held.ms == 0 && fault->resets < card->resets;
+}
+
+/* The fault of this kind, made when there is none: in a full memory the one seen longest ago gives way, if it is over already. */
+static struct health_fault *fault_of(struct health_card *card, enum finding_code code, int32_t number, bool make)
+{
+    struct health_fault *oldest = NULL;
+    for (size_t i = 0; i < card->fault_count; i++) {
+        struct health_fault *fault = &card->faults[i];
+        if (fault->code == code && fault->number == number)
+            return fault;
+        if (!oldest || over(fault, card) > over(oldest, card) ||
+            (over(fault, card) == over(oldest, card) && fault->last_at.ms < oldest->last_at.ms))
+            oldest = fault;
+    }
+    if (!make)
+        return NULL;
+    struct health_fault *fault = card->fault_count < HEALTH_FAULTS_MAX ? &card->faults[card->fault_count++] : oldest;
+    *fault = (struct health_fault){.code = code, .number = number, .resets = card->resets};
+    return fault;
+}
+
+/* A new occurrence, at `at`. */
+static void renew(struct health_card *card, struct health_fault *fault, struct wall at)
+{
+    if (fault->times && at.ms - fault->last_at.ms > FAULT_DAY_MS && fault->resets == card->resets)
+        fault->times = 0;
+    fault->total++;
+    if (!fault->times++)
+        fault->first_at = at;
+    fault->returned |= fault->resets < card->resets && fault->last_at.ms > 0;
+    fault->resets = card->resets;
+    if (at.ms > fault->last_at.ms)
+        fault->last_at = at;
+}
+
+/* What a log or an event told: an XID or a fault of the driver. */
+static void memory_take_logged(struct health_card *card, enum finding_code code, int32_t number, struct wall at, int64_t same_ms)
+{
+    struct health_fault *fault = fault_of(card, code, number, true);
+    int64_t apart = at.ms - fault->last_at.ms;
+    same_ms = MAX_OF(same_ms, (int64_t)FAULT_SAME_MS);
+    if (fault->times && apart > -same_ms && apart < same_ms)
+        return;
+    renew(card, fault, at);
+}
+
+static bool note_logged(struct health_history *h, const char *pci_address, enum finding_code code, int64_t number, struct wall at)
+{
+    for (size_t i = 0; i < h->card_count; i++)
+        if (h->cards[i].id.pci_address[0] && strcasecmp(h->cards[i].id.pci_address, pci_address) == 0) {
+            memory_take_logged(&h->cards[i], code, (int32_t)number, at, h->same_ms);
+            return true;
+        }
+    return false;
+}
+
+bool health_note_xid(struct health_history *h, const char *pci_address, int64_t code, struct wall at)
+{
+    return note_logged(h, pci_address, FINDING_XID, code, at);
+}
+
+bool health_note_driver_fault(struct health_history *h, const char *pci_address, int64_t code, struct wall at)
+{
+    return note_logged(h, pci_address, FINDING_DRIVER_FAULT, code, at);
+}
+
+bool health_note_switch_fault(struct health_history *h, const struct snapshot *s, int64_t code, struct wall at)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (reading_or(s->gpus[i].nvlink_links_active, 0) > 0)
+            any |= health_note_driver_fault(h, s->gpus[i].id.pci_address, code, at);
+    return any;
+}
+
+void health_meet(struct health_history *h, const struct snapshot *now)
+{
+    for (size_t i = 0; i < now->gpu_count; i++) {
+        struct health_card *card = health_card_of(h, &now->gpus[i]);
+        if (card)
+            card->id = now->gpus[i].id;
+    }
+}
+
+/* ---- what it adds to a verdict ---- */
+
+/* What a logged fault is worth now; INFO: nothing any more. */
+static enum severity severity_of_logged(const struct health_fault *fault, const struct health_card *card, enum fault_class class,
+                                        int64_t ago)
+{
+    bool cured = fault->resets < card->resets;
+    switch (class) {
+    case FAULT_INFORM: return SEVERITY_INFO;
+    case FAULT_APPLICATION:
+        if (ago > FAULT_DAY_MS)
+            return SEVERITY_INFO;
+        if (fault->times >= FAULT_OFTEN)
+            return SEVERITY_WARNING;
+        return ago <= FAULT_HOUR_MS ? SEVERITY_NOTICE : SEVERITY_INFO;
+    case FAULT_UNKNOWN:
+    case FAULT_LOOK:
+        if (cured || ago > FAULT_DAY_MS)
+            return SEVERITY_INFO;
+        return fault->returned ? SEVERITY_CRITICAL : SEVERITY_WARNING;
+    case FAULT_RESET:
+    case FAULT_REBOOT:
+    case FAULT_CABLE: break;
+    }
+    return cured ? SEVERITY_INFO : SEVERITY_CRITICAL;
+}
+
+bool card_memory_logged(const struct health_card *card, const struct health_fault *fault, struct wall now, struct finding *ret)
+{
+    bool xid = fault->code == FINDING_XID;
+    if (!xid && fault->code != FINDING_DRIVER_FAULT)
+        return false;
+    const struct fault_info *info = xid ? xid_find(fault->number) : driver_fault_find(fault->number);
+    if (!xid && !info)
+        return false; /* of another version */
+    int64_t ago = MAX_OF((int64_t)0, now.ms - fault->last_at.ms);
+    enum severity severity = severity_of_logged(fault, card, info ? info->class : FAULT_UNKNOWN, ago);
+    bool returned = fault->returned && severity == SEVERITY_CRITICAL;
+    *ret = (struct finding){.code = fault->code,
+                            .severity = severity,
+                            .confidence = 0.95,
+                            .gpu_index = card->index,
+                            .fault = fault->number,
+                            .since = fault->first_at};
+    if (severity == SEVERITY_INFO)
+        return false;
+    say_logged_fault(&(struct logged_fault){info, ago, fault->times, returned}, ret);
+    return true;
+}
+
+/* A card that was lost and came back is not trusted for a day. */
+static void recall_loss(const struct health_fault *fault, const struct gpu *gpu, struct collection *c)
+{
+    char ago[SHORT_WORDS];
+    int64_t passed = c->now->taken_at.ms - fault->last_at.ms;
+    if (!fault->times || passed > FAULT_DAY_MS)
+        return;
+    struct finding *found = collect(c, gpu, fault->code, SEVERITY_WARNING, 0.95, 0, "GPU %d: it was lost %s ago and came back",
+                                    gpu->index, words_duration(passed, ago));
+    if (!found)
+        return;
+    found->tense = TENSE_WAS;
+    found->since = fault->first_at;
+    found->until = fault->last_at;
+    found->advice = "Watch it: if it happens again, check the power cables, the slot and the GPU's temperature.";
+}
+
+static void recall_replays(struct health_card *card, const struct gpu *gpu, struct collection *c)
+{
+    struct wall now = c->now->taken_at;
+    int64_t count, before, passed = now.ms - card->replays_at.ms;
+    /* Where a driver does not count replays, the kernel counts errors that were corrected. */
+    struct reading replays = gpu->pcie_replays.state == READING_OK ? gpu->pcie_replays : gpu->pcie_corrected_errors;
+    if (!reading_get(replays, &count))
+        return;
+    bool counted = reading_get(card->replays, &before) && count >= before && passed >= 0;
+    if (!counted || passed >= REPLAYS_WINDOW_MS) { /* less is too short to be a rate: the window goes on */
+        double rate = counted ? (double)(count - before) * 60000 / (double)passed : 0;
+        card->replays_per_min = rate > REPLAYS_PER_MIN ? rate : 0;
+        card->replays_since = card->replays_at;
+        card->replays = replays;
+        card->replays_at = now;
+    }
+    struct finding *found = card->replays_per_min > 0 ? collect(c, gpu, FINDING_PCIE_REPLAYS, SEVERITY_WARNING, 0.95, 0,
+                                                                "GPU %d: its PCIe link sends packets again, %.0f a minute",
+                                                                gpu->index, card->replays_per_min)
+                                                      : NULL;
+    if (found)
+        found->since = card->replays_since;
+}
+
+/* The driver lowers the generation with the performance state, and raises it with a delay. */
+static void recall_generation(struct health_card *card, const struct gpu *gpu, struct collection *c)
+{
+    int64_t now, most, now_ms = c->now->taken_at.ms;
+    bool slow = reading_or(gpu->util_permille, 0) >= LINK_LOAD && reading_or(gpu->pstate, 0) <= WORKING_STATE_MAX &&
+                reading_get(gpu->pcie_generation, &now) && reading_get(gpu->pcie_generation_max, &most) && now > 0 && now < most;
+    if (!slow)
+        card->slow_since.ms = 0;
+    else if (!card->slow_since.ms)
+        card->slow_since.ms = now_ms;
+    if (!slow || now_ms - card->slow_since.ms < LINK_HOLD_MS)
+        return;
+    struct finding *found =
+        collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0,
+                "GPU %d: its PCIe link runs at generation %lld of %lld under load", gpu->index, (long long)now, (long long)most);
+    if (found)
+        found->since = card->slow_since;
+}
+
+/* Links without a bridge are never up, so the card itself is the measure. */
+static void recall_nvlink(struct health_card *card, const struct gpu *gpu, struct collection *c)
+{
+    int64_t active;
+    if (!reading_get(gpu->nvlink_links_active, &active))
+        return;
+    if (active < card->nvlinks_most)
+        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.95, 0, "GPU %d: %lld of %lld links to other GPUs are up", gpu->index,
+                (long long)active, (long long)card->nvlinks_most);
+    card->nvlinks_most = MAX_OF(card->nvlinks_most, active);
+}
+
+/* An error that a reset did not cure is worse than a new one. */
+static void mark_returned(struct finding *found)
+{
+    size_t len = strlen(found->headline);
+    snprintf(found->headline + len, sizeof found->headline - len, ", and this came back after a reset");
+    found->severity = SEVERITY_CRITICAL;
+    found->health = MAX_OF(found->health, EFFECT_FAILING);
+    found->advice = ADVICE_AGAIN;
+}
+
+/* What the readings of this moment can't decide stays as it was: sleep does not heal, and an idle link shows nothing. */
+static void recall_unjudged(const struct health_fault *fault, const struct gpu *gpu, struct collection *c)
+{
+    struct finding f = {.code = fault->code,
+                        .severity = fault->severity,
+                        .health = fault->health,
+                        .confidence = 0.95,
+                        .gpu_index = gpu->index,
+                        .since = fault->held,
+                        .advice = fault->advice};
+    snprintf(f.headline, sizeof f.headline, "GPU %d%s", gpu->index, fault->reason);
+    collect_finding(c, &f);
+}
+
+static bool can_judge(const struct health_fault *fault, const struct gpu *gpu)
+{
+    return health_can_judge(health_check_of(fault->code), gpu, NULL);
+}
+
+static void recall_faults(const struct health_card *card, const struct gpu *gpu, struct collection *c)
+{
+    for (size_t i = 0; i < card->fault_count; i++) {
+        const struct health_fault *fault = &card->faults[i];
+        struct finding f, *found = (struct finding *)verdict_find(c->verdict, gpu->index, fault->code);
+        if (card_memory_logged(card, fault, c->now->taken_at, &f)) {
+            collect_finding(c, &f);
+        } else if (fault->active && (!found || found->health < fault->health) && !can_judge(fault, gpu)) {
+            recall_unjudged(fault, gpu, c);
+        } else if (found && !fault->number) {
+            if (fault->active && !found->since.ms)
+                found->since = fault->held;
+            bool returns = fault->returned || (!fault->active && fault->last_at.ms > 0 && fault->resets < card->resets);
+            if (returns && finding_kind(fault->code)->area == AREA_ERRORS && found->severity >= SEVERITY_WARNING)
+                mark_returned(found);
+        } else if (fault->code == FINDING_LOST) {
+            recall_loss(fault, gpu, c);
+        }
+    }
+}
+
+static void take_snapshot(struct health_history *h, struct health_card *card, const struct gpu *gpu, const struct snapshot *now)
+{
+    card->index = gpu->index;
+    card->id = gpu->id;
+    card->simulated = gpu->simulated;
+    if (gpu->state == GPU_OK || gpu->state == GPU_ASLEEP || gpu->released)
+        card->last_seen = now->taken_at;
+    str_copy(card->source, sizeof card->source, str_from(gpu->source));
+    if (!gpu->released)
+        memory_notice_reset(card, gpu);
+    for (size_t i = 0; i < MIN_OF(now->event_count, (size_t)EVENTS_MAX); i++) {
+        const struct event *event = &now->events[i];
+        if (event->kind == EVENT_DRIVER_FAULT && event->gpu_index == gpu->index)
+            memory_take_logged(card, FINDING_XID, (int32_t)event->code, event->at.ms ? event->at : now->taken_at, h->same_ms);
+    }
+}
+
+void card_memory_recall(struct health_history *h, struct collection *c)
+{
+    h->same_ms = (int64_t)(c->now->interval_s * MS_PER_S) + MS_PER_S; /* events are stamped when they are fetched */
+    for (size_t i = 0; i < c->now->gpu_count; i++) {
+        const struct gpu *gpu = &c->now->gpus[i];
+        struct health_card *card = health_card_of(h, gpu);
+        if (!card)
+            continue;
+        take_snapshot(h, card, gpu, c->now);
+        if (gpu->state == GPU_OK && !gpu->released) {
+            recall_replays(card, gpu, c);
+            recall_generation(card, gpu, c);
+            recall_nvlink(card, gpu, c);
+        }
+        recall_faults(card, gpu, c);
+    }
+}
+
+/* ---- what it takes from one ---- */
+
+static void keep_found(struct health_card *card, const struct finding *f, struct wall now)
+{
+    char who[16];
+    struct health_fault *fault = fault_of(card, f->code, 0, true);
+    if (!fault->held.ms)
+        fault->held = f->since.ms ? f->since : now;
+    if (!fault->active && !health_has_held(f, now))
+        return;
+    if (!fault->active)
+        renew(card, fault, now);
+    fault->active = true;
+    fault->last_at = now;
+    fault->resets = card->resets;
+    fault->severity = f->severity;
+    fault->health = f->health;
+    fault->advice = f->advice;
+    int len = snprintf(who, sizeof who, "GPU %d", f->gpu_index);
+    str_copy(fault->reason, sizeof fault->reason, str_from(f->headline + len));
+}
+
+/* Of logged faults, whose words are made anew each time, and of what is over, nothing is kept. */
+static bool is_kept(const struct finding *f)
+{
+    return f->health > EFFECT_HEALTHY && f->tense == TENSE_NOW && !f->fault && finding_kind(f->code)->effect > EFFECT_HEALTHY;
+}
+
+void card_memory_keep(struct health_history *h, const struct collection *c)
+{
+    for (size_t i = 0; i < c->now->gpu_count; i++) {
+        const struct gpu *gpu = &c->now->gpus[i];
+        struct health_card *card = health_card_of(h, gpu);
+        for (size_t k = 0; card && k < card->fault_count; k++) {
+            struct health_fault *fault = &card->faults[k];
+            const struct finding *found = fault->number ? NULL : verdict_find(c->verdict, gpu->index, fault->code);
+            if (found && is_kept(found))
+                continue;
+            if (can_judge(fault, gpu))
+                fault->active = false;
+            if (!fault->active)
+                fault->held.ms = 0; /* it is over, or did not last long enough to count */
+        }
+        for (size_t k = 0; card && k < c->verdict->count; k++)
+            if (c->verdict->findings[k].gpu_index == gpu->index && is_kept(&c->verdict->findings[k]))
+                keep_found(card, &c->verdict->findings[k], c->now->taken_at);
+    }
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is remembered of each GPU over samples and restarts: errors that its driver or the kernel log told of, resets, faults that
+ * came back after one, a loss that is over, the most links that were ever up. It gives findings to a verdict, and takes from the
+ * verdict what has held. Passed in and out: no clock, no I/O.
+ *
+ *   areas ──▶ collection ──▶ recall: what the readings of the moment can't know ──▶ presence ──▶ keep: what holds, and since when
+ */
+#pragma once
+
+#include "insight/baseline/baseline.h"
+#include "model/finding.h"
+#include "model/snapshot.h"
+
+struct collection;
+
+enum { HEALTH_FAULTS_MAX = 24 }; /* per card; the oldest that is over falls out */
+
+/* From best to worst; what is worse outranks. */
+enum health_state { HEALTH_UNKNOWN, HEALTH_ASLEEP, HEALTH_HEALTHY, HEALTH_DEGRADED, HEALTH_FAILING, HEALTH_LOST };
+
+/* Something that was found wrong with a card, now or before. Plain data: can be kept over a restart. */
+struct health_fault {
+    enum finding_code code;
+    int32_t number; /* the XID, the driver's fault; 0 otherwise */
+    struct wall first_at, last_at;
+    uint32_t times;
+    uint64_t total;   /* ever seen: what a counter shows, while `times` begins anew */
+    uint32_t resets;  /* of the card, when it was seen last */
+    bool returned;    /* came back after a reset */
+    bool active;      /* it has held for its time, and is not over */
+    struct wall held; /* since when it holds without a break; 0: it does not */
+    enum severity severity;
+    enum health_effect health;
+    const char *advice; /* of this finding; NULL: that of its kind, also after a restart */
+    char reason[160];   /* its headline behind "GPU 1" */
+};
+
+struct health_card {
+    struct gpu_id id;
+    int index;
+    char source[SOURCE_NAME_SIZE];
+    bool simulated;
+    struct wall last_seen;
+    enum gpu_state last_state;
+    uint32_t resets;
+    struct reading energy_mj, ecc_corrected, ecc_uncorrected; /* as last read: going back means a reset */
+    struct reading replays;                                   /* at the start of the window that is counted in */
+    struct wall replays_at, replays_since;                    /* that window's start; that of the last one with too many */
+    double replays_per_min;                                   /* of the last whole window, if too many */
+    struct wall slow_since;                                   /* its link is of a lower generation under load; 0: not so */
+    int64_t nvlinks_most;                                     /* links seen active */
+    size_t fault_count;
+    struct health_fault faults[HEALTH_FAULTS_MAX];
+    enum health_state state;
+    struct wall state_since;
+};
+
+struct health_history {
+    int64_t same_ms;               /* the same XID from driver and log, when both are looked at so far apart; 0: 5 s */
+    const struct baselines *usual; /* borrowed; NULL: nothing is known */
+    size_t card_count;
+    struct health_card cards[GPU_MAX];
+};
+
+struct health_history *health_history_new(void); /* NULL: out of memory */
+void health_history_free(struct health_history *h);
+
+/* Learns which cards there are, so that health_note_xid() finds them before the first judgement. */
+void health_meet(struct health_history *h, const struct snapshot *now);
+/* The memory of this GPU, made when it is not there yet; NULL: it is full. */
+struct health_card *health_card_of(struct health_history *h, const struct gpu *gpu);
+
+/* Takes the snapshot (with its XID events), and adds what is remembered to what the areas have found in it. */
+void card_memory_recall(struct health_history *h, struct collection *c);
+/* What the whole collection has is remembered: what holds, since when, and whether it came back. */
+void card_memory_keep(struct health_history *h, const struct collection *c);
+/* A logged fault as a finding of its card; false: it is none, or none any more. */
+bool card_memory_logged(const struct health_card *card, const struct health_fault *fault, struct wall now, struct finding *ret);
+
+/* An XID from elsewhere (the kernel log, also from before the start). The same one within a few seconds counts once. False: no card
+ * with this PCI address is known. */
+bool health_note_xid(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
+/* The same for a fault that a kernel driver told of (source/fault/kernel_log.def). */
+bool health_note_driver_fault(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
+/* The same of a switch, for all GPUs with links to others. */
+bool health_note_switch_fault(struct health_history *h, const struct snapshot *s, int64_t code, struct wall at);
+/* The machine was booted since the memory was written: every card was reset. */
+void health_note_boot(struct health_history *h);
