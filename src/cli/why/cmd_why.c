@@ -126,7 +126,8 @@ static int why_process_render(struct cli *cli, struct session *session, struct b
     struct looks looks;
     struct program_lines lines;
     struct error why = {0};
-    bool ours = !rows.rows[0].gpu->simulated && limit_side(first->limit.code) >= LIMIT_SIDE_HOST;
+    /* A process that is not visible may be one of another PID namespace: here its number is another program's. */
+    bool ours = !rows.rows[0].gpu->simulated && first->visible && limit_side(first->limit.code) >= LIMIT_SIDE_HOST;
     bool seen = ours && look_at_lines(cli, first->pid, &looks, &lines, &why);
     if ((cli->page.verbose || (!cli->json && !seen)) && !rows.rows[0].gpu->simulated &&
         limit_side(first->limit.code) >= LIMIT_SIDE_HOST)
