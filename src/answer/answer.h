@@ -102,6 +102,7 @@ struct answer_field {
     bool is_signed;
     bool nullable;             /* `none`, an empty text and ms 0 are null */
     bool whole;                /* a number without decimals */
+    bool point;                /* "71.0", never "71": readers may derive the type from the text */
     bool counts;               /* is told to assistants even in a short answer */
     bool foreign;              /* a text that programs and users can influence */
     bool natural;              /* never below 0 */
@@ -109,15 +110,15 @@ struct answer_field {
     const struct answer_names *names;
     const struct answer *of; /* of an object or of the objects in a list */
     enum answer_field_kind item;
-    size_t stride, count_offset, count_max;          /* of a list inside of the record */
-    bool by_pointer;                                 /* the member points to the first element; such a list is only written */
+    size_t stride, count_offset;                     /* of a list inside of the record */
+    bool by_pointer;                                 /* the member points to it, or to the first of it: only written. NULL: none */
     size_t value_offset;                             /* of a map: from a key to its value */
     size_t flag_offset, flag_size;                   /* a member that is 0 if there is no value */
     bool (*when)(const void *record);                /* false: there is no value */
     enum reading_state (*state)(const void *record); /* anything but READING_OK: unknown, and why */
     bool (*make)(const struct answer_at *at, union answer_value *ret);         /* false: none */
     const void *(*next)(const struct answer_at *at, struct answer_step *step); /* of a list; NULL: it is over */
-    const char *schema;                                                        /* more about the value: "\"minimum\": 0" */
+    const char *schema; /* more about the value, as JSON: "{\"minimum\": 0}" */
 };
 
 struct answer {
@@ -153,6 +154,12 @@ struct answer {
     {                                                                               \
         .kind = ANSWER_OBJECT, .key = (key_), .of = &(answer), .about = __VA_ARGS__ \
     }
+/* An object (OBJECT), or fields of this one (KEYS), that a member points to. */
+#define VIA(kind_, key_, pointer, answer, ...)                                                                              \
+    {                                                                                                                       \
+        .kind = ANSWER_##kind_, .key = (key_), .by_pointer = true, .offset = offsetof(ANSWER_OF, pointer), .of = &(answer), \
+        .about = __VA_ARGS__                                                                                                \
+    }
 /* Lists: an array in the record, or a pointer to one, and the member with its count. */
 #define ANSWER_ARRAY(array, count_)                                                                                              \
     .offset = offsetof(ANSWER_OF, array), .stride = sizeof ANSWER_MEMBER(array[0]), .count_offset = offsetof(ANSWER_OF, count_), \
@@ -186,6 +193,7 @@ struct answer {
 #define OR_NULL .nullable = true
 #define NONE(value) .nullable = true, .none = (value)
 #define WHOLE .whole = true
+#define POINT .point = true
 #define NATURAL .natural = true
 #define COUNTS .counts = true
 #define FOREIGN .foreign = true

@@ -157,7 +157,7 @@ bool answer_read(const struct answer *a, const json_t *json, void *record, const
     const char *first = json_is_object(json) ? NULL : "";
     for (const struct answer_field *f = a->fields; f < a->fields + a->count; f++) {
         const char *inside = NULL;
-        if (f->kind == ANSWER_KEYS)
+        if (f->kind == ANSWER_KEYS && !f->by_pointer)
             answer_read(f->of, json, (char *)record + f->offset, &inside);
         else if (is_member(f) && !read_field(f, json, record))
             inside = f->key;

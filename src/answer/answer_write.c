@@ -2,6 +2,7 @@
  * Writes any answer as JSON, from its table.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "answer/answer.h"
@@ -18,6 +19,13 @@ struct object {
     const char *absent_key[ABSENT_MAX];
     enum reading_state absent_state[ABSENT_MAX];
 };
+
+/* A member, or what it points to; NULL: there is none. */
+static const char *member(const struct answer_field *f, const char *record)
+{
+    const char *at = record ? record + f->offset : NULL;
+    return at && f->by_pointer ? *(const char *const *)at : at;
+}
 
 static void write_unknown(struct object *o, const char *key, enum reading_state state)
 {
@@ -49,6 +57,13 @@ static int64_t load_int(const struct answer_field *f, const void *at)
     }
 }
 
+static void write_with_point(struct object *o, double value)
+{
+    char text[32];
+    int len = snprintf(text, sizeof text, "%.1f", value);
+    jw_raw(o->j, (struct str){text, (size_t)len});
+}
+
 static void write_scaled(struct object *o, const struct answer_field *f, double value)
 {
     value *= f->scale != 0 ? f->scale : 1;
@@ -56,6 +71,8 @@ static void write_scaled(struct object *o, const struct answer_field *f, double 
         value = round(value * f->parts) / f->parts;
     if (f->whole && isfinite(value))
         jw_int(o->j, llround(value));
+    else if (f->point && value == floor(value) && fabs(value) < 1e15)
+        write_with_point(o, value);
     else
         jw_number(o->j, value);
 }
@@ -113,7 +130,7 @@ static void write_item(struct object *o, const struct answer_field *f, const cha
 
 static void write_items(struct object *o, const struct answer_field *f)
 {
-    const char *record = o->at.record, *base = record + f->offset;
+    const char *record = o->at.record, *base = member(f, record);
     struct answer_step step = {0};
     size_t count = 0;
     if (f->next) {
@@ -122,8 +139,6 @@ static void write_items(struct object *o, const struct answer_field *f)
         return;
     }
     memcpy(&count, record + f->count_offset, sizeof count);
-    if (f->by_pointer)
-        memcpy(&base, base, sizeof base);
     for (size_t i = 0; i < count && (f->by_pointer || i < f->size / f->stride); i++)
         write_item(o, f, base + i * f->stride);
 }
@@ -185,10 +200,11 @@ static void write_fields(struct object *o, const struct answer *a)
     const char *record = o->at.record;
     for (const struct answer_field *f = a->fields; f < a->fields + a->count; f++) {
         union answer_value made;
-        enum reading_state state = f->state ? f->state(record) : READING_OK;
+        const char *at = member(f, record);
+        enum reading_state state = f->state && record ? f->state(record) : READING_OK;
         if (f->kind == ANSWER_KEYS) {
             struct answer_at outer = o->at;
-            o->at.record = record + f->offset;
+            o->at.record = at;
             write_fields(o, f->of);
             o->at = outer;
             continue;
@@ -197,10 +213,10 @@ static void write_fields(struct object *o, const struct answer *a)
         o->has_readings |= f->kind == ANSWER_READING || f->state;
         if (state != READING_OK)
             write_unknown(o, f->key, state);
-        else if (!is_there(f, record) || (f->make && !f->make(&o->at, &made)))
+        else if (!record || (!at && f->kind == ANSWER_OBJECT) || !is_there(f, record) || (f->make && !f->make(&o->at, &made)))
             jw_null(o->j);
         else
-            write_value(o, f, f->make ? (const void *)&made : record + f->offset);
+            write_value(o, f, f->make ? (const void *)&made : at);
     }
 }
 

@@ -143,6 +143,50 @@ export interface Capacity {
   gpus: CapacityGpu[];
 }
 
+export interface Device {
+  index: number;
+  name: string;
+  /** MiB */
+  total_memory_mb: number | null;
+  /** MiB */
+  free_memory_mb: number | null;
+  /** MiB */
+  used_memory_mb: number | null;
+  utilization_percent: number | null;
+  temperature_c: number | null;
+  /** False: it is listed, but cannot be read now */
+  is_available: boolean;
+  /** The driver's words */
+  error_message: string | null;
+  state: "ok" | "asleep" | "error" | "lost";
+  uuid: string | null;
+  pci_address: string | null;
+  vendor: string | null;
+  simulated: boolean;
+}
+
+export interface Devices {
+  devices: Device[];
+  count: number;
+}
+
+export interface Driver {
+  driver_version: string | null;
+  /** The highest CUDA version that the driver supports */
+  cuda_driver_version: string | null;
+  nvml_version: string | null;
+  cuda_available: boolean;
+  /** Why there is no driver, in the words of the library */
+  error_message: string | null;
+  /** The drivers of all GPUs, each once: a host with GPUs of two vendors has two */
+  drivers: {
+    /** The source that reads its GPUs */
+    source: string;
+    name: string;
+    version: string | null;
+  }[];
+}
+
 export interface ForecastMemory {
   /** unknown: watched for too short a time, or it can't be read; no_trend: nothing points there; never: it settles before; expected: as things go; reached: it is there */
   verdict: "unknown" | "no_trend" | "never" | "expected" | "reached";
@@ -448,16 +492,15 @@ export interface Placement {
     architecture: string | null;
     name: string | null;
     tensor_count: number;
-    layers: number;
     /** The longest that it was made for */
     context_length: number | null;
+    layers: number;
     /** On the GPUs */
     weights_mb: number;
     /** What stays in host memory */
     host_memory_mb: number;
     /** Tokens that were counted with */
     context: number;
-    cache_type: string | null;
     /** null: the files do not say enough */
     cache_mb: number | null;
     compute_mb_per_gpu: number | null;
@@ -466,7 +509,47 @@ export interface Placement {
     complete: boolean;
     /** What was assumed or is missing */
     notes: string | null;
+    cache_type: string | null;
   } | null;
+}
+
+/** The host and its best GPU in one flat object */
+export interface Resources {
+  /** null until a second sample */
+  cpu_percent: number | null;
+  available_memory_gb: number | null;
+  memory_total_gb: number | null;
+  cpu_count: number | null;
+  load_average_1m: number | null;
+  swap_total_gb: number | null;
+  swap_used_gb: number | null;
+  network_rx_bytes_per_second: number | null;
+  network_tx_bytes_per_second: number | null;
+  disk_read_bytes_per_second: number | null;
+  disk_write_bytes_per_second: number | null;
+  /** Of the busiest disk */
+  disk_busy_percent: number | null;
+  /** Of the busiest core */
+  cpu_core_max_percent: number | null;
+  cpu_temperature_c: number | null;
+  cpu_pressure_percent: number | null;
+  memory_pressure_percent: number | null;
+  io_pressure_percent: number | null;
+  memory_percent: number | null;
+  /** Free VRAM of the best GPU, 0.0 without one or where its driver does not say */
+  gpu_vram_gb: number;
+  gpu_available: boolean;
+  gpu_name: string | null;
+  gpu_total_vram_gb: number | null;
+  gpu_used_vram_gb: number | null;
+  gpu_free_vram_gb: number | null;
+  /** dedicated, or shared: then it is the host's memory */
+  gpu_memory_kind: string | null;
+  gpu_utilization_percent: number | null;
+  gpu_temperature_c: number | null;
+  gpu_source: string | null;
+  gpu_count: number;
+  gpu_simulated: boolean;
 }
 
 /** What is usual for this GPU, learned from its own history; null while there is none. Below `days_needed` days nothing is called usual: confidence is 0 and the values are null */

@@ -75,8 +75,6 @@ struct notifier_stats {
 };
 
 const char *notify_type_name(enum config_notify_type type); /* "webhook"; NULL after the last */
-/* The same name as a static string; "" if it is not a type. */
-const char *notifier_type_known(const char *name);
 
 /* Fills at most `max` entries and returns how many there are. */
 size_t notifier_service_stats(struct notifier_service *s, struct notifier_stats *stats, size_t max);

@@ -17,14 +17,6 @@ const char *notify_type_name(enum config_notify_type type)
     return (size_t)type < ARRAY_LEN(type_names) ? type_names[type] : NULL;
 }
 
-const char *notifier_type_known(const char *name)
-{
-    for (size_t i = 0; name && i < ARRAY_LEN(type_names); i++)
-        if (strcmp(type_names[i], name) == 0)
-            return type_names[i];
-    return "";
-}
-
 /* The shortest interval between messages that a service asks for; faster notices are sent together. */
 static int64_t polite_interval_ms(enum config_notify_type type)
 {

@@ -11,7 +11,8 @@
 #include "format/notifiers.h"
 
 const struct answer *const json_answers[] = {
-    &alert_rules_answer,  &alerts_answer, &capacity_answer,  &forecast_answers, &guard_answer, &guard_event_answer,
-    &guard_health_answer, &leases_answer, &notifiers_answer, &placement_answer, &usual_answer,
+    &alert_rules_answer, &alerts_answer,    &capacity_answer,    &devices_answer,      &driver_answer,
+    &forecast_answers,   &guard_answer,     &guard_event_answer, &guard_health_answer, &leases_answer,
+    &notifiers_answer,   &placement_answer, &resources_answer,   &usual_answer,
 };
 const size_t json_answer_count = ARRAY_LEN(json_answers);

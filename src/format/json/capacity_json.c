@@ -181,13 +181,6 @@ struct told_share {
     int64_t bytes, layers; /* layers -1: it can be cut anywhere */
 };
 
-struct told_model {
-    const char *path, *format, *architecture, *name, *cache_type, *notes;
-    int64_t tensor_count, layers, weight_bytes, host_bytes, context, overhead_bytes;
-    struct reading context_length, cache_bytes, compute_bytes;
-    bool complete;
-};
-
 /* The answer: the record and its own context. */
 struct told_placement {
     const struct capacity *c;
@@ -202,8 +195,8 @@ struct told_placement {
     const struct placement_copy *copies;
     const char *reason;
     struct told_share share;
-    struct told_model model;
-    struct buf env; /* lines of one copy */
+    const struct fit_subject *model; /* NULL: a size */
+    struct buf env;                  /* lines of one copy */
 };
 
 #define ANSWER_OF struct told_share
@@ -297,26 +290,46 @@ static const void *next_used(const struct answer_at *at, struct answer_step *ste
     return NULL;
 }
 
-#define ANSWER_OF struct told_model
-static const struct answer_field model_fields[] = {
-    FIELD(WORD, "path", path, NULL),
+static bool make_layers(const struct answer_at *at, union answer_value *ret)
+{
+    ret->number = (int64_t)((const struct model_need *)at->record)->layer_count - 1; /* without the output */
+    return true;
+}
+
+#define ANSWER_OF struct model_facts
+static const struct answer_field facts_fields[] = {
     FIELD(WORD, "format", format, NULL),
-    FIELD(WORD, "architecture", architecture, NULL, OR_NULL),
-    FIELD(WORD, "name", name, NULL, OR_NULL),
+    FIELD(TEXT, "architecture", architecture, NULL, OR_NULL),
+    FIELD(TEXT, "name", name, NULL, OR_NULL),
     FIELD(INT, "tensor_count", tensor_count, NULL),
-    FIELD(INT, "layers", layers, NULL),
-    FIELD(OPTION, "context_length", context_length, "The longest that it was made for", WHOLE),
+    FIELD(OPTION, "context_length", context, "The longest that it was made for", WHOLE),
+};
+static const struct answer facts_answer = ANSWER(struct model_facts, facts_fields);
+#undef ANSWER_OF
+
+#define ANSWER_OF struct model_need
+static const struct answer_field need_fields[] = {
+    MADE(INT, "layers", make_layers, NULL),
     FIELD(AMOUNT, "weights_mb", weight_bytes, "On the GPUs", MB),
     FIELD(AMOUNT, "host_memory_mb", host_bytes, "What stays in host memory", MB),
     FIELD(INT, "context", context, "Tokens that were counted with"),
-    FIELD(WORD, "cache_type", cache_type, NULL, OR_NULL),
     FIELD(OPTION, "cache_mb", cache_bytes, "null: the files do not say enough", MB),
     FIELD(OPTION, "compute_mb_per_gpu", compute_bytes, NULL, MB),
     FIELD(AMOUNT, "overhead_mb_per_gpu", overhead_bytes, NULL, MB),
     FIELD(BOOL, "complete", complete, "false: the sizes are a lower bound"),
-    FIELD(WORD, "notes", notes, "What was assumed or is missing", OR_NULL),
+    FIELD(TEXT, "notes", notes, "What was assumed or is missing", OR_NULL),
 };
-static const struct answer model_answer = ANSWER(struct told_model, model_fields);
+static const struct answer need_answer = ANSWER(struct model_need, need_fields);
+#undef ANSWER_OF
+
+#define ANSWER_OF struct fit_subject
+static const struct answer_field model_fields[] = {
+    FIELD(WORD, "path", path, NULL),
+    VIA(KEYS, NULL, facts, facts_answer, NULL),
+    VIA(KEYS, NULL, need, need_answer, NULL),
+    FIELD(WORD, "cache_type", cache_type, NULL, OR_NULL),
+};
+static const struct answer model_answer = ANSWER(struct fit_subject, model_fields);
 #undef ANSWER_OF
 
 #define ANSWER_OF struct told_placement
@@ -332,34 +345,10 @@ static const struct answer_field placement_fields[] = {
     FIELD(INT, "size_bytes", size_bytes, NULL),
     FIELD(INT, "count", count, NULL),
     OBJECTS("placements", copies, copy_count, copy_answer, "One a copy"),
-    FIELD(OBJECT, "model", model, "Only with `whirr fit FILE`", FIELDS(model_answer), PRESENT(model.path), COUNTS),
+    VIA(OBJECT, "model", model, model_answer, "Only with `whirr fit FILE`", OR_NULL, COUNTS),
 };
 const struct answer placement_answer = ANSWER(struct told_placement, placement_fields, .name = "Placement");
 #undef ANSWER_OF
-
-static struct told_model tell_model(const struct fit_subject *subject)
-{
-    const struct model_facts *f = subject->facts;
-    const struct model_need *n = subject->need;
-    if (!subject->path)
-        return (struct told_model){0};
-    return (struct told_model){.path = subject->path,
-                               .format = f->format,
-                               .architecture = f->architecture,
-                               .name = f->name,
-                               .tensor_count = f->tensor_count,
-                               .layers = (int64_t)n->layer_count - 1,
-                               .context_length = f->context,
-                               .weight_bytes = n->weight_bytes,
-                               .host_bytes = n->host_bytes,
-                               .context = n->context,
-                               .cache_type = subject->cache_type,
-                               .cache_bytes = n->cache_bytes,
-                               .compute_bytes = n->compute_bytes,
-                               .overhead_bytes = n->overhead_bytes,
-                               .complete = n->complete,
-                               .notes = n->notes};
-}
 
 void json_placement(struct json_writer *j, const struct capacity *c, const struct placement_request *request,
                     const struct placement *p, const struct fit_subject *subject)
@@ -379,7 +368,7 @@ void json_placement(struct json_writer *j, const struct capacity *c, const struc
                                   .copy_count = p->copy_count,
                                   .copies = p->copies,
                                   .reason = p->reason,
-                                  .model = tell_model(subject),
+                                  .model = subject->path ? subject : NULL,
                                   .env = BUF(16384)};
     answer_write(j, &placement_answer, &told, &told);
     buf_done(&told.env);

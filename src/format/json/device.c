@@ -1,46 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The older, narrower views of a GPU: the device API (/api/gpu/devices, /api/gpu/driver) and the stats rows.
+ * The older, narrower views of GPUs and their driver: /api/gpu/devices, /api/gpu/driver.
  */
 #include "base/units.h"
 #include "format/json/json.h"
 
+ANSWER_NAMES(states, enum gpu_state, gpu_state_name, GPU_OK, GPU_LOST);
+
+/* ---- devices ---- */
+
+static bool is_usable(const struct gpu *gpu)
+{
+    return gpu->state == GPU_OK || gpu->state == GPU_ASLEEP;
+}
+
+static bool make_name(const struct answer_at *at, union answer_value *ret)
+{
+    const struct gpu *gpu = at->record;
+    ret->word = gpu->id.name[0] ? gpu->id.name : "unknown GPU";
+    return true;
+}
+
+static bool make_available(const struct answer_at *at, union answer_value *ret)
+{
+    ret->yes = is_usable(at->record);
+    return true;
+}
+
+/* A device that is not available always has a reason. */
+static bool make_error(const struct answer_at *at, union answer_value *ret)
+{
+    const struct gpu *gpu = at->record;
+    ret->word = gpu->error_message[0] ? gpu->error_message : gpu_state_name(gpu->state);
+    return gpu->error_message[0] || !is_usable(gpu);
+}
+
+#define ANSWER_OF struct gpu
+static const struct answer_field device_fields[] = {
+    FIELD(INT, "index", index, NULL),
+    MADE(WORD, "name", make_name, NULL),
+    FIELD(OPTION, "total_memory_mb", mem_total_bytes, "MiB", SCALE(PER_MIB), WHOLE),
+    FIELD(OPTION, "free_memory_mb", mem_free_bytes, "MiB", SCALE(PER_MIB), WHOLE),
+    FIELD(OPTION, "used_memory_mb", mem_used_bytes, "MiB", SCALE(PER_MIB), WHOLE),
+    FIELD(OPTION, "utilization_percent", util_permille, NULL, SCALE(0.1), WHOLE),
+    FIELD(OPTION, "temperature_c", temp_mdegc, NULL, SCALE(1e-3), WHOLE),
+    MADE(BOOL, "is_available", make_available, "False: it is listed, but cannot be read now"),
+    MADE(WORD, "error_message", make_error, "The driver's words", OR_NULL),
+    FIELD(NAME, "state", state, NULL, NAMES(states)),
+    FIELD(TEXT, "uuid", id.uuid, NULL, OR_NULL),
+    FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL),
+    FIELD(TEXT, "vendor", id.vendor, NULL, OR_NULL),
+    FIELD(BOOL, "simulated", simulated, NULL),
+};
+static const struct answer device_answer = ANSWER(struct gpu, device_fields, .name = "Device");
+#undef ANSWER_OF
+
 void json_device(struct json_writer *j, const struct gpu *gpu)
 {
-    bool usable = gpu->state == GPU_OK || gpu->state == GPU_ASLEEP;
-    jw_object(j);
-    jw_key_int(j, "index", gpu->index);
-    jw_key_text(j, "name", gpu->id.name[0] ? gpu->id.name : "unknown GPU");
-    json_scaled_int(j, "total_memory_mb", gpu->mem_total_bytes, PER_MIB);
-    json_scaled_int(j, "free_memory_mb", gpu->mem_free_bytes, PER_MIB);
-    json_scaled_int(j, "used_memory_mb", gpu->mem_used_bytes, PER_MIB);
-    json_scaled_int(j, "utilization_percent", gpu->util_permille, 0.1);
-    json_scaled_int(j, "temperature_c", gpu->temp_mdegc, 1e-3);
-    jw_key_bool(j, "is_available", usable);
-    /* A device that is not available always has a reason. */
-    jw_key_text(j, "error_message", gpu->error_message[0] ? gpu->error_message : usable ? NULL : gpu_state_name(gpu->state));
-    jw_key_text(j, "state", gpu_state_name(gpu->state));
-    json_words(j, "uuid", gpu->id.uuid);
-    json_words(j, "pci_address", gpu->id.pci_address);
-    json_words(j, "vendor", gpu->id.vendor);
-    jw_key_bool(j, "simulated", gpu->simulated);
-    jw_end(j);
+    answer_write(j, &device_answer, gpu, NULL);
 }
+
+struct told_devices {
+    const struct gpu *list;
+    size_t count;
+};
+#define ANSWER_OF struct told_devices
+static const struct answer_field devices_fields[] = {
+    OBJECTS("devices", list, count, device_answer, NULL),
+    FIELD(INT, "count", count, NULL),
+};
+const struct answer devices_answer = ANSWER(struct told_devices, devices_fields, .name = "Devices");
+#undef ANSWER_OF
 
 void json_devices(struct json_writer *j, const struct snapshot *s, int only)
 {
-    int64_t count = 0;
-    jw_object(j);
-    jw_key_array(j, "devices");
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        if (only != ALL_GPUS && only != (int)i)
-            continue;
-        json_device(j, &s->gpus[i]);
-        count++;
-    }
-    jw_end(j);
-    jw_key_int(j, "count", count);
-    jw_end(j);
+    struct told_devices told = {s->gpus, s->gpu_count};
+    if (only != ALL_GPUS)
+        told = (struct told_devices){&s->gpus[only], 1};
+    answer_write(j, &devices_answer, &told, NULL);
 }
+
+/* ---- the driver ---- */
 
 /* Why there is no driver: its own message, or that of the source that looked for it. */
 static const char *driver_error(const struct snapshot *s)
@@ -55,67 +94,48 @@ static const char *driver_error(const struct snapshot *s)
     return "no NVIDIA driver was found";
 }
 
-static void json_drivers(struct json_writer *j, const struct snapshot *s)
-{
-    struct gpu_driver drivers[DRIVERS_MAX];
-    size_t count = snapshot_drivers(s, drivers);
-    jw_key_array(j, "drivers");
-    for (size_t i = 0; i < count; i++) {
-        jw_object(j);
-        jw_key_text(j, "source", drivers[i].source);
-        jw_key_text(j, "name", drivers[i].name);
-        json_words(j, "version", drivers[i].version);
-        jw_end(j);
-    }
-    jw_end(j);
-}
+struct told_driver {
+    const struct driver_info *info;
+    bool cuda_available;
+    const char *error;
+    size_t count;
+    struct gpu_driver list[DRIVERS_MAX];
+};
+
+#define ANSWER_OF struct gpu_driver
+static const struct answer_field each_driver_fields[] = {
+    FIELD(WORD, "source", source, "The source that reads its GPUs"),
+    FIELD(WORD, "name", name, NULL),
+    FIELD(WORD, "version", version, NULL, OR_NULL),
+};
+static const struct answer each_driver_answer = ANSWER(struct gpu_driver, each_driver_fields);
+#undef ANSWER_OF
+
+#define ANSWER_OF struct driver_info
+static const struct answer_field info_fields[] = {
+    FIELD(TEXT, "driver_version", driver_version, NULL, OR_NULL),
+    FIELD(TEXT, "cuda_driver_version", cuda_version, "The highest CUDA version that the driver supports", OR_NULL),
+    FIELD(TEXT, "nvml_version", nvml_version, NULL, OR_NULL),
+};
+static const struct answer info_answer = ANSWER(struct driver_info, info_fields);
+#undef ANSWER_OF
+
+#define ANSWER_OF struct told_driver
+static const struct answer_field driver_fields[] = {
+    VIA(KEYS, NULL, info, info_answer, NULL),
+    FIELD(BOOL, "cuda_available", cuda_available, NULL),
+    FIELD(WORD, "error_message", error, "Why there is no driver, in the words of the library", OR_NULL),
+    OBJECTS("drivers", list, count, each_driver_answer,
+            "The drivers of all GPUs, each once: a host with GPUs of two vendors has two"),
+};
+const struct answer driver_answer = ANSWER(struct told_driver, driver_fields, .name = "Driver");
+#undef ANSWER_OF
 
 void json_driver(struct json_writer *j, const struct snapshot *s)
 {
-    const struct driver_info *d = &s->driver;
-    bool nvidia = false;
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (strcmp(s->gpus[i].id.vendor, "nvidia") == 0 && s->gpus[i].state != GPU_LOST)
-            nvidia = true;
-    jw_object(j);
-    json_words(j, "driver_version", d->driver_version);
-    json_words(j, "cuda_driver_version", d->cuda_version);
-    json_words(j, "nvml_version", d->nvml_version);
-    jw_key_bool(j, "cuda_available", nvidia && d->cuda_version[0]);
-    jw_key_text(j, "error_message", driver_error(s));
-    json_drivers(j, s);
-    jw_end(j);
-}
-
-void json_stats_row(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu, const char *time_key)
-{
-    jw_object(j);
-    jw_key_int(j, "gpu_index", gpu->index);
-    jw_key_text(j, "gpu_name", gpu->id.name[0] ? gpu->id.name : "unknown GPU");
-    json_scaled_float(j, "temperature_celsius", gpu->temp_mdegc, 1e-3);
-    json_scaled_float(j, "power_watts", gpu->power_mw, 1e-3);
-    json_scaled_float(j, "memory_used_mb", gpu->mem_used_bytes, PER_MIB);
-    json_scaled_float(j, "memory_total_mb", gpu->mem_total_bytes, PER_MIB);
-    json_scaled_float(j, "gpu_utilization_percent", gpu->util_permille, 0.1);
-    json_scaled_float(j, "memory_utilization_percent", gpu->mem_util_permille, 0.1);
-    json_time(j, time_key, s->taken_at);
-    json_words(j, "gpu_uuid", gpu->id.uuid);
-    jw_key_bool(j, "simulated", gpu->simulated);
-    jw_end(j);
-}
-
-void json_stats(struct json_writer *j, const struct snapshot *s, int only)
-{
-    int64_t count = 0;
-    jw_object(j);
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        if ((only != ALL_GPUS && only != (int)i) || gpu_is_unread(&s->gpus[i]))
-            continue;
-        json_stats_row(j, s, &s->gpus[i], "recorded_at");
-        count++;
-    }
-    jw_end(j);
-    jw_key_int(j, "count", count);
-    jw_end(j);
+    struct told_driver told = {.info = &s->driver, .error = driver_error(s)};
+    told.count = snapshot_drivers(s, told.list);
+    for (size_t i = 0; i < s->gpu_count && s->driver.cuda_version[0]; i++)
+        told.cuda_available |= strcmp(s->gpus[i].id.vendor, "nvidia") == 0 && s->gpus[i].state != GPU_LOST;
+    answer_write(j, &driver_answer, &told, NULL);
 }

@@ -48,6 +48,7 @@ void json_cpu_samples(struct json_writer *j, int32_t pid, const struct address_s
 /* The sentence in such an answer; false: none was permitted. */
 bool json_cpu_samples_words(struct str answer, char words[ADDRESS_WORDS]);
 
+extern const struct answer devices_answer, driver_answer, resources_answer;
 /* GET /api/gpu/devices and GET /api/gpu/driver. */
 void json_devices(struct json_writer *j, const struct snapshot *s, int only);
 void json_device(struct json_writer *j, const struct gpu *gpu);

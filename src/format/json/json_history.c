@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Stored rows in the shape of the live ones.
+ * Stats rows (section C): stored ones in the shape of the live ones.
  */
+#include "base/units.h"
 #include "format/json/json.h"
 
 static const struct {
@@ -53,4 +54,39 @@ void json_history_point(struct json_writer *j, const struct store_gpu *gpu, stru
         json_scaled_float(j, stats[i].key, mean, c.scale / 1000);
     }
     end(j, gpu, at);
+}
+
+/* ---- of a snapshot ---- */
+
+void json_stats_row(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu, const char *time_key)
+{
+    jw_object(j);
+    jw_key_int(j, "gpu_index", gpu->index);
+    jw_key_text(j, "gpu_name", gpu->id.name[0] ? gpu->id.name : "unknown GPU");
+    json_scaled_float(j, "temperature_celsius", gpu->temp_mdegc, 1e-3);
+    json_scaled_float(j, "power_watts", gpu->power_mw, 1e-3);
+    json_scaled_float(j, "memory_used_mb", gpu->mem_used_bytes, PER_MIB);
+    json_scaled_float(j, "memory_total_mb", gpu->mem_total_bytes, PER_MIB);
+    json_scaled_float(j, "gpu_utilization_percent", gpu->util_permille, 0.1);
+    json_scaled_float(j, "memory_utilization_percent", gpu->mem_util_permille, 0.1);
+    json_time(j, time_key, s->taken_at);
+    json_words(j, "gpu_uuid", gpu->id.uuid);
+    jw_key_bool(j, "simulated", gpu->simulated);
+    jw_end(j);
+}
+
+void json_stats(struct json_writer *j, const struct snapshot *s, int only)
+{
+    int64_t count = 0;
+    jw_object(j);
+    jw_key_array(j, "gpus");
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        if ((only != ALL_GPUS && only != (int)i) || gpu_is_unread(&s->gpus[i]))
+            continue;
+        json_stats_row(j, s, &s->gpus[i], "recorded_at");
+        count++;
+    }
+    jw_end(j);
+    jw_key_int(j, "count", count);
+    jw_end(j);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Building blocks of JSON bodies: absent readings, times, sources.
+ * Building blocks of JSON bodies: absent readings, times, sources, the host.
  */
 #include <math.h>
 #include <stdio.h>
@@ -72,5 +72,18 @@ void json_source_names(struct json_writer *j, const struct snapshot *s)
     for (size_t i = 0; i < s->source_count; i++)
         if (s->sources[i].state != SOURCE_OFF)
             jw_text(j, s->sources[i].name);
+    jw_end(j);
+}
+
+void json_machine(struct json_writer *j, const struct host *host)
+{
+    jw_object(j);
+    for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
+        json_scaled(j, host_metric_table[i].json, host->metric[i], host_metric_table[i].json_scale);
+    jw_key_object(j, "absent");
+    for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
+        if (host->metric[i].state != READING_OK)
+            jw_key_text(j, host_metric_table[i].json, reading_state_name(host->metric[i].state));
+    jw_end(j);
     jw_end(j);
 }

@@ -27,59 +27,80 @@ struct reading resources_memory_permille(const struct host *host)
     return reading_ok((int64_t)((double)(total - available) * 1000.0 / (double)total + 0.5));
 }
 
-void json_machine(struct json_writer *j, const struct host *host)
-{
-    jw_object(j);
-    for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
-        json_scaled(j, host_metric_table[i].json, host->metric[i], host_metric_table[i].json_scale);
-    jw_key_object(j, "absent");
-    for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
-        if (host->metric[i].state != READING_OK)
-            jw_key_text(j, host_metric_table[i].json, reading_state_name(host->metric[i].state));
-    jw_end(j);
-    jw_end(j);
-}
+struct told_resources {
+    const struct host *host;
+    struct reading memory_permille;
+    int64_t vram_bytes;
+    bool available, simulated;
+    size_t gpu_count;
+    const struct gpu *best; /* NULL: none */
+};
 
-static void gpu_fields(struct json_writer *j, const struct snapshot *s)
-{
-    const struct gpu *best = resources_best_gpu(s);
-    struct reading none = {0};
+#define GB SCALE(PER_GIB), POINT
+#define PERCENT SCALE(0.1), POINT
+
+#define ANSWER_OF struct gpu
+static const struct answer_field best_fields[] = {
+    FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL),
+    FIELD(OPTION, "gpu_total_vram_gb", mem_total_bytes, NULL, GB),
+    FIELD(OPTION, "gpu_used_vram_gb", mem_used_bytes, NULL, GB),
+    FIELD(OPTION, "gpu_free_vram_gb", mem_free_bytes, NULL, GB),
+    FIELD(TEXT, "gpu_memory_kind", memory_kind.value, "dedicated, or shared: then it is the host's memory", OR_NULL),
+    FIELD(OPTION, "gpu_utilization_percent", util_permille, NULL, PERCENT),
+    FIELD(OPTION, "gpu_temperature_c", temp_mdegc, NULL, SCALE(1e-3), POINT),
+    FIELD(TEXT, "gpu_source", source, NULL, OR_NULL),
+};
+static const struct answer best_answer = ANSWER(struct gpu, best_fields);
+#undef ANSWER_OF
+
+#define ANSWER_OF struct host
+static const struct answer_field host_fields[] = {
+    FIELD(OPTION, "cpu_percent", cpu_permille, "null until a second sample", PERCENT),
+    FIELD(OPTION, "available_memory_gb", mem_available_bytes, NULL, GB),
+    FIELD(OPTION, "memory_total_gb", mem_total_bytes, NULL, GB),
+    FIELD(OPTION, "cpu_count", cpu_count, NULL),
+    FIELD(OPTION, "load_average_1m", load1_milli, NULL, SCALE(1e-3)),
+    FIELD(OPTION, "swap_total_gb", swap_total_bytes, NULL, GB),
+    FIELD(OPTION, "swap_used_gb", swap_used_bytes, NULL, GB),
+    FIELD(OPTION, "network_rx_bytes_per_second", net_rx_bytes_per_s, NULL),
+    FIELD(OPTION, "network_tx_bytes_per_second", net_tx_bytes_per_s, NULL),
+    FIELD(OPTION, "disk_read_bytes_per_second", disk_read_bytes_per_s, NULL),
+    FIELD(OPTION, "disk_write_bytes_per_second", disk_write_bytes_per_s, NULL),
+    FIELD(OPTION, "disk_busy_percent", disk_busy_permille, "Of the busiest disk", PERCENT),
+    FIELD(OPTION, "cpu_core_max_percent", cpu_core_max_permille, "Of the busiest core", PERCENT),
+    FIELD(OPTION, "cpu_temperature_c", cpu_temp_mdegc, NULL, SCALE(1e-3), POINT),
+    FIELD(OPTION, "cpu_pressure_percent", cpu_pressure_permille, NULL, PERCENT),
+    FIELD(OPTION, "memory_pressure_percent", mem_pressure_permille, NULL, PERCENT),
+    FIELD(OPTION, "io_pressure_percent", io_pressure_permille, NULL, PERCENT),
+};
+static const struct answer host_answer = ANSWER(struct host, host_fields);
+#undef ANSWER_OF
+
+#define ANSWER_OF struct told_resources
+static const struct answer_field fields[] = {
+    VIA(KEYS, NULL, host, host_answer, NULL),
+    FIELD(OPTION, "memory_percent", memory_permille, NULL, PERCENT),
     /* Old clients add this number up without checking gpu_available. */
-    json_scaled_float(j, "gpu_vram_gb", reading_ok(best ? reading_or(best->mem_free_bytes, 0) : 0), PER_GIB);
-    jw_key_bool(j, "gpu_available", best != NULL);
-    json_words(j, "gpu_name", best ? best->id.name : "");
-    json_scaled_float(j, "gpu_total_vram_gb", best ? best->mem_total_bytes : none, PER_GIB);
-    json_scaled_float(j, "gpu_used_vram_gb", best ? best->mem_used_bytes : none, PER_GIB);
-    json_scaled_float(j, "gpu_free_vram_gb", best ? best->mem_free_bytes : none, PER_GIB);
-    json_words(j, "gpu_memory_kind", best && best->memory_kind.state == READING_OK ? best->memory_kind.value : "");
-    json_scaled_float(j, "gpu_utilization_percent", best ? best->util_permille : none, 0.1);
-    json_scaled_float(j, "gpu_temperature_c", best ? best->temp_mdegc : none, 1e-3);
-    jw_key_int(j, "gpu_count", (int64_t)s->gpu_count);
-    json_words(j, "gpu_source", best ? best->source : "");
-    jw_key_bool(j, "gpu_simulated", best && best->simulated);
-}
+    FIELD(AMOUNT, "gpu_vram_gb", vram_bytes, "Free VRAM of the best GPU, 0.0 without one or where its driver does not say", GB),
+    FIELD(BOOL, "gpu_available", available, NULL),
+    VIA(KEYS, NULL, best, best_answer, NULL),
+    FIELD(INT, "gpu_count", gpu_count, NULL),
+    FIELD(BOOL, "gpu_simulated", simulated, NULL),
+};
+const struct answer resources_answer =
+    ANSWER(struct told_resources, fields, .name = "Resources", .about = "The host and its best GPU in one flat object");
+#undef ANSWER_OF
 
 void json_resources(struct json_writer *j, const struct snapshot *s, const struct host *host)
 {
-    jw_object(j);
-    json_scaled_float(j, "cpu_percent", host->cpu_permille, 0.1);
-    json_scaled_float(j, "memory_percent", resources_memory_permille(host), 0.1);
-    json_scaled_float(j, "available_memory_gb", host->mem_available_bytes, PER_GIB);
-    json_scaled_float(j, "memory_total_gb", host->mem_total_bytes, PER_GIB);
-    gpu_fields(j, s);
-    json_scaled(j, "cpu_count", host->cpu_count, 1);
-    json_scaled(j, "load_average_1m", host->load1_milli, 1e-3);
-    json_scaled_float(j, "swap_total_gb", host->swap_total_bytes, PER_GIB);
-    json_scaled_float(j, "swap_used_gb", host->swap_used_bytes, PER_GIB);
-    json_scaled(j, "network_rx_bytes_per_second", host->net_rx_bytes_per_s, 1);
-    json_scaled(j, "network_tx_bytes_per_second", host->net_tx_bytes_per_s, 1);
-    json_scaled(j, "disk_read_bytes_per_second", host->disk_read_bytes_per_s, 1);
-    json_scaled(j, "disk_write_bytes_per_second", host->disk_write_bytes_per_s, 1);
-    json_scaled_float(j, "disk_busy_percent", host->disk_busy_permille, 0.1);
-    json_scaled_float(j, "cpu_core_max_percent", host->cpu_core_max_permille, 0.1);
-    json_scaled_float(j, "cpu_temperature_c", host->cpu_temp_mdegc, 1e-3);
-    json_scaled_float(j, "cpu_pressure_percent", host->cpu_pressure_permille, 0.1);
-    json_scaled_float(j, "memory_pressure_percent", host->mem_pressure_permille, 0.1);
-    json_scaled_float(j, "io_pressure_percent", host->io_pressure_permille, 0.1);
-    jw_end(j);
+    const struct gpu *best = resources_best_gpu(s);
+    answer_write(j, &resources_answer,
+                 &(struct told_resources){.host = host,
+                                          .memory_permille = resources_memory_permille(host),
+                                          .vram_bytes = best ? reading_or(best->mem_free_bytes, 0) : 0,
+                                          .available = best,
+                                          .simulated = best && best->simulated,
+                                          .gpu_count = s->gpu_count,
+                                          .best = best},
+                 NULL);
 }

@@ -26,7 +26,7 @@ static const struct wall now = {1800000000000};
 static void write_notifiers(struct json_writer *j, bool full)
 {
     struct notifier_stats list[2] = {{.name = "ops",
-                                      .type = notifier_type_known("webhook"),
+                                      .type = notify_type_name(CONFIG_NOTIFY_WEBHOOK),
                                       .target = "http://127.0.0.1/...",
                                       .state = NOTIFIER_RETRYING,
                                       .sent_total = 12,
@@ -41,7 +41,7 @@ static void write_notifiers(struct json_writer *j, bool full)
                                       .last_sent_at = now,
                                       .next_try_at = {now.ms + 1000},
                                       .last_error = "refused: \"no\""},
-                                     {.name = "chat", .type = notifier_type_known("slack")}};
+                                     {.name = "chat", .type = notify_type_name(CONFIG_NOTIFY_SLACK)}};
     json_notifiers(j, list, full ? 2 : 0);
 }
 
@@ -400,6 +400,58 @@ static void write_rules(struct json_writer *j, bool full)
     expr_free(rules->list[1].clear);
 }
 
+static struct snapshot *snapshot_example(bool full)
+{
+    struct snapshot *s = snapshot_new(full ? 3 : 0);
+    snprintf(s->host.name, sizeof s->host.name, "box");
+    for (size_t i = 0; full && i < HOST_METRIC_COUNT; i++)
+        s->host.metric[i] = i % 5 == 4 ? reading_absent(READING_PENDING) : reading_ok((int64_t)i * 1000 + 1000);
+    s->host.mem_total_bytes = full ? reading_ok(64 * GIB_BYTES) : reading_absent(READING_DENIED);
+    s->host.mem_available_bytes = reading_ok(37 * GIB_BYTES + GIB_BYTES / 2);
+    if (!full)
+        return s;
+    for (int i = 0; i < 3; i++) {
+        struct gpu *gpu = &s->gpus[i];
+        gpu->index = i;
+        gpu->state = (enum gpu_state[]){GPU_OK, GPU_LOST, GPU_ERROR}[i];
+        snprintf(gpu->id.uuid, sizeof gpu->id.uuid, "GPU-%d", i);
+        snprintf(gpu->id.vendor, sizeof gpu->id.vendor, i == 2 ? "amd" : "nvidia");
+    }
+    struct gpu *gpu = &s->gpus[0];
+    snprintf(gpu->id.name, sizeof gpu->id.name, "RTX");
+    snprintf(gpu->id.pci_address, sizeof gpu->id.pci_address, "0000:01:00.0");
+    snprintf(gpu->source, sizeof gpu->source, "sim");
+    snprintf(s->gpus[2].error_message, sizeof s->gpus[2].error_message, "it fell off the bus");
+    gpu_set_property(gpu, PROPERTY_memory_kind, "dedicated");
+    gpu->simulated = true;
+    gpu->mem_total_bytes = reading_ok(24564 * MIB_BYTES + 1000);
+    gpu->mem_free_bytes = reading_ok(8 * GIB_BYTES);
+    gpu->mem_used_bytes = reading_absent(READING_DENIED);
+    gpu->util_permille = reading_ok(775);
+    gpu->temp_mdegc = reading_ok(71000);
+    snprintf(s->driver.driver_version, sizeof s->driver.driver_version, "535.104.05");
+    snprintf(s->driver.cuda_version, sizeof s->driver.cuda_version, "12.2");
+    return s;
+}
+
+static void write_devices(struct json_writer *j, bool full)
+{
+    AUTO_SNAPSHOT const struct snapshot *s = snapshot_example(true);
+    json_devices(j, s, full ? ALL_GPUS : 2);
+}
+
+static void write_driver(struct json_writer *j, bool full)
+{
+    AUTO_SNAPSHOT const struct snapshot *s = snapshot_example(full);
+    json_driver(j, s);
+}
+
+static void write_resources(struct json_writer *j, bool full)
+{
+    AUTO_SNAPSHOT const struct snapshot *s = snapshot_example(full);
+    json_resources(j, s, &s->host);
+}
+
 static const struct example {
     const char *name;
     void (*write)(struct json_writer *j, bool full);
@@ -417,6 +469,9 @@ static const struct example {
     {"placement", write_placement},
     {"alerts", write_alerts},
     {"alert rules", write_rules},
+    {"devices", write_devices},
+    {"driver", write_driver},
+    {"resources", write_resources},
 };
 
 static json_t *example_json(const struct example *e, bool full)
