@@ -95,30 +95,33 @@ struct answer_step {
     } item; /* room for an element that is not in the record */
 };
 
+/* Small, with its pointers first: the loader relocates every row at each start of the program. */
 struct answer_field {
     const char *key, *about; /* about: for people; NULL: the key says it */
-    enum answer_field_kind kind;
-    size_t offset, size;
-    bool is_signed;
-    bool nullable;             /* `none`, an empty text and ms 0 are null */
-    bool whole;                /* a number without decimals */
-    bool point;                /* "71.0", never "71": readers may derive the type from the text */
-    bool counts;               /* is told to assistants even in a short answer */
-    bool foreign;              /* a text that programs and users can influence */
-    bool natural;              /* never below 0 */
-    double none, scale, parts; /* scale 0: 1; parts: rounded to so many of a unit */
     const struct answer_names *names;
-    const struct answer *of; /* of an object or of the objects in a list */
-    enum answer_field_kind item;
-    size_t stride, count_offset;                     /* of a list inside of the record */
-    bool by_pointer;                                 /* the member points to it, or to the first of it: only written. NULL: none */
-    size_t value_offset;                             /* of a map: from a key to its value */
-    size_t flag_offset, flag_size;                   /* a member that is 0 if there is no value */
-    bool (*when)(const void *record);                /* false: there is no value */
-    enum reading_state (*state)(const void *record); /* anything but READING_OK: unknown, and why */
+    const struct answer *of;                                                   /* of an object or of the objects in a list */
+    bool (*when)(const void *record);                                          /* false: there is no value */
+    enum reading_state (*state)(const void *record);                           /* anything but READING_OK: unknown, and why */
     bool (*make)(const struct answer_at *at, union answer_value *ret);         /* false: none */
     const void *(*next)(const struct answer_at *at, struct answer_step *step); /* of a list; NULL: it is over */
-    const char *schema; /* more about the value, as JSON: "{\"minimum\": 0}" */
+    const char *schema;            /* more about the value, as JSON: "{\"minimum\": 0}" */
+    double scale;                  /* 0: 1 */
+    float none, parts;             /* parts: rounded to so many of a unit; 0: not */
+    uint32_t offset, size;         /* of the member */
+    uint32_t stride, count_offset; /* of a list inside of the record */
+    uint32_t flag_offset;          /* a member of flag_size bytes that is 0 if there is no value */
+    uint16_t value_offset;         /* of a map: from a key to its value */
+    uint8_t flag_size;
+    enum answer_field_kind kind : 8;
+    enum answer_field_kind item : 8;
+    bool is_signed : 1;
+    bool nullable : 1;   /* `none`, an empty text and ms 0 are null */
+    bool whole : 1;      /* a number without decimals */
+    bool point : 1;      /* "71.0", never "71": readers may derive the type from the text */
+    bool natural : 1;    /* never below 0 */
+    bool by_pointer : 1; /* the member points to it, or to the first of it: only written. NULL: none */
+    bool counts : 1;     /* is told to assistants even in a short answer */
+    bool foreign : 1;    /* a text that programs and users can influence */
 };
 
 struct answer {
