@@ -176,15 +176,15 @@ static void memory_that_lies_is_survived(void **state)
     if (access("/usr/bin/python3", X_OK) != 0)
         SKIP("no /usr/bin/python3");
     struct liar l = {.pid = start_python(), .seed = 11};
-    bool seen = EVENTUALLY(read_stacks(&l, 1, false) > 0);
-    int read = read_stacks(&l, 20, true);
+    int read = 0;
+    bool seen = EVENTUALLY((read += read_stacks(&l, 1, true)) > 100); /* stacks that change while they are read are left out */
     for (uint32_t one_in = 2; one_in <= 40; one_in += 2) {
         l.one_in = one_in;
         read_stacks(&l, 30, false);
     }
     kill(l.pid, SIGKILL);
     waitpid(l.pid, NULL, 0);
-    assert_true(seen && read > 100);
+    assert_true(seen);
 }
 
 /* ---- the answer ---- */
