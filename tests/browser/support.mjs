@@ -307,6 +307,7 @@ export async function visit(browser, t, url, { before: script, ...options } = {}
   t.after(async () => {
     // Nothing is ever drawn beside the window, whatever time it is of.
     const wide = await page.evaluate(() => [document.scrollingElement.scrollWidth, innerWidth]).catch(() => [0, 0]);
+    await page.unrouteAll({ behavior: "ignoreErrors" }); // an answer that is still being changed has nobody to go to
     await context.close();
     assert.deepEqual(page.problems, []);
     assert.ok(wide[0] <= wide[1], `the page is ${wide[0]} px wide in a window of ${wide[1]}`);

@@ -47,8 +47,8 @@ def test_a_finding_runs_a_program_with_its_json_and_again_when_it_is_over(hooked
     eventually(lambda: program.given(), explain=daemon.log)
     fired = program.given()[0]
     assert fired["status"] == "firing" and fired["alert"] == "lost" and fired["gpu_index"] == 1 and fired["severity"] == "critical" and "GPU 1" in fired["why"]
-    assert (program.folder / "arguments").read_text().splitlines()[0] == "a b $HOME"  # no shell reads it
     daemon.wait_log(r"hook drain: .*/program: ended with 0 after .*: drained")
+    assert (program.folder / "arguments").read_text().splitlines()[0] == "a b $HOME"  # no shell reads it
     listed = eventually(lambda: [e for e in daemon.json("/api/history/events")["events"] if e["kind"] == "hook"], explain=daemon.log)
     assert "ended with 0" in listed[0]["text"] and listed[0]["gpu_index"] == 1
     assert "outside" not in daemon.log()

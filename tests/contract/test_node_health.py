@@ -248,7 +248,7 @@ def slurm(tmp_path):
 
 def test_a_node_is_drained_once_and_resumed_when_well(slurm):
     done = slurm(LOST)
-    assert done.returncode == 1 and slurm.state == "IDLE+DRAIN" and slurm.updates() == ["update NodeName=gpu17 State=DRAIN Reason=whirr: lost: GPU 1 is lost: It is lost (GPU is lost)"], done
+    assert done.returncode == 1 and slurm.state == "IDLE+DRAIN" and slurm.updates() == ["update NodeName=gpu17 State=DRAIN Reason=whirr: lost: GPU 1 is lost: The driver can't reach it anymore (GPU is lost)"], done
     assert slurm(LOST).returncode == 1 and len(slurm.updates()) == 1
     stays = slurm(WELL)
     assert stays.returncode == 0 and "stays drained until" in stays.stdout and slurm.state == "IDLE+DRAIN", stays
