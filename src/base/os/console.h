@@ -15,6 +15,7 @@ bool console_is_utf8(void);
 bool console_takes_sequences(void);
 /* Like write() to stdout. */
 ssize_t console_out(const char *text, size_t len);
-/* Read a typed line, including its newline; false at end of input. The second doesn't echo. */
+/* Read a typed line, including its newline; false at end of input. The second doesn't echo, and prompts on stderr once it
+ * doesn't. */
 bool console_line(char *line, size_t size);
-bool console_secret(char *line, size_t size);
+bool console_secret(const char *prompt, char *line, size_t size);

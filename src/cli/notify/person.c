@@ -18,10 +18,11 @@ bool person_is_there(void)
     return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
-static bool person_read_line(char *to, size_t size, bool hidden)
+/* With a prompt, nothing of the answer is shown. */
+static bool person_read_line(const char *prompt, char *to, size_t size)
 {
     char line[LINE_MAX_SIZE];
-    if (!(hidden ? console_secret : console_line)(line, sizeof line))
+    if (!(prompt ? console_secret(prompt, line, sizeof line) : console_line(line, sizeof line)))
         return false;
     str_copy(to, size, str_trim(str_from(line)));
     return true;
@@ -31,7 +32,7 @@ bool person_line(const char *question, const char *fallback, char *to, size_t si
 {
     fprintf(stderr, fallback[0] ? "%s [%s]: " : "%s: ", question, fallback);
     fflush(stderr);
-    if (!person_read_line(to, size, false))
+    if (!person_read_line(NULL, to, size))
         return false;
     if (!to[0])
         str_copy(to, size, str_from(fallback));
@@ -40,9 +41,9 @@ bool person_line(const char *question, const char *fallback, char *to, size_t si
 
 bool person_secret(const char *question, char *to, size_t size)
 {
-    fprintf(stderr, "%s (not shown): ", question);
-    fflush(stderr);
-    bool read = person_read_line(to, size, true);
+    char prompt[256];
+    snprintf(prompt, sizeof prompt, "%s (not shown): ", question);
+    bool read = person_read_line(prompt, to, size);
     fputc('\n', stderr);
     return read;
 }

@@ -147,11 +147,13 @@ bool console_line(char *line, size_t size)
     return utf8_from(units, line, size);
 }
 
-bool console_secret(char *line, size_t size)
+bool console_secret(const char *prompt, char *line, size_t size)
 {
     HANDLE input = GetStdHandle(STD_INPUT_HANDLE);
     DWORD mode;
     bool changed = GetConsoleMode(input, &mode) && SetConsoleMode(input, mode & ~(DWORD)ENABLE_ECHO_INPUT);
+    fputs(prompt, stderr);
+    fflush(stderr);
     bool read = console_line(line, size);
     if (changed)
         SetConsoleMode(input, mode);

@@ -50,13 +50,15 @@ bool console_line(char *line, size_t size)
     return fgets(line, (int)size, stdin);
 }
 
-bool console_secret(char *line, size_t size)
+bool console_secret(const char *prompt, char *line, size_t size)
 {
     struct termios before, hidden;
     bool changed = tcgetattr(STDIN_FILENO, &before) == 0;
     hidden = before;
     hidden.c_lflag &= ~(tcflag_t)ECHO;
     changed = changed && tcsetattr(STDIN_FILENO, TCSADRAIN, &hidden) == 0; // DRAIN, not FLUSH: keep what was typed ahead
+    fputs(prompt, stderr);                                                 // only now: whoever sees it types unseen
+    fflush(stderr);
     bool read = console_line(line, size);
     if (changed)
         tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
