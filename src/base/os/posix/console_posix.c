@@ -57,7 +57,7 @@ bool console_secret(const char *prompt, char *line, size_t size)
     hidden = before;
     hidden.c_lflag &= ~(tcflag_t)ECHO;
     changed = changed && tcsetattr(STDIN_FILENO, TCSADRAIN, &hidden) == 0; // DRAIN, not FLUSH: keep what was typed ahead
-    fputs(prompt, stderr);                                                 // only now: whoever sees it types unseen
+    fputs(prompt, stderr);                                                 // only now: an answer to it is not echoed
     fflush(stderr);
     bool read = console_line(line, size);
     if (changed)
