@@ -8,14 +8,19 @@
  *
  * The table is beside the struct, or beside the words that are added to it:
  *
- *   #define ANSWER_OF struct lease_gpu
- *   static const struct answer_field gpu_fields[] = {
- *       FIELD(INT, "gpu_index", index, "Index of the GPU"),
- *       FIELD(READING, "used_bytes", used_bytes, "Held by its programs", WHOLE),
- *       MADE(TEXT, "words", make_words, "What people call it"),
- *   };
- *   #undef ANSWER_OF
+ *   static void gpu_fields(struct answer_rows *to)
+ *   {
+ *       ROWS(struct lease_gpu) = {
+ *           FIELD(INT, "gpu_index", index, "Index of the GPU"),
+ *           FIELD(READING, "used_bytes", used_bytes, "Held by its programs", WHOLE),
+ *           MADE(TEXT, "words", make_words, "What people call it"),
+ *       };
+ *       KEEP_ROWS(to);
+ *   }
  *   const struct answer lease_gpu_answer = ANSWER(struct lease_gpu, gpu_fields, .name = "LeaseGpu");
+ *
+ * Code, not data: the loader would relocate each pointer of a static table at every start of the program. The rows are made when
+ * an answer is first asked for.
  *
  * A field is a member, written and read, or made from the record while it is written. Its value is known, none (null, []) or
  * unknown: null, with the reason under its key in `absent` of the same object.
@@ -23,17 +28,19 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/json_writer.h"
 #include "model/reading.h"
 
 enum answer_field_kind {
-    ANSWER_INT,    /* an integer of any size */
-    ANSWER_AMOUNT, /* an integer in another unit: value * scale */
-    ANSWER_NUMBER, /* a double; NaN and infinity are none */
+    ANSWER_INT = 1, /* an integer of any size */
+    ANSWER_AMOUNT,  /* an integer in another unit: value * scale */
+    ANSWER_NUMBER,  /* a double; NaN and infinity are none */
     ANSWER_BOOL,
     ANSWER_TEXT,    /* an array of char */
     ANSWER_WORD,    /* a pointer to text; read only where `names` has it */
@@ -95,7 +102,6 @@ struct answer_step {
     } item; /* room for an element that is not in the record */
 };
 
-/* Small, with its pointers first: the loader relocates every row at each start of the program. */
 struct answer_field {
     const char *key, *about; /* about: for people; NULL: the key says it */
     const struct answer_names *names;
@@ -124,73 +130,95 @@ struct answer_field {
     bool foreign : 1;    /* a text that programs and users can influence */
 };
 
+struct answer_rows {
+    const struct answer_field *_Atomic list; /* NULL: not made yet */
+    void (*make)(struct answer_rows *to);    /* by one thread at a time */
+};
+
 struct answer {
     const char *name; /* of the schema and of the type; NULL: only a part of others */
     const char *about;
     size_t size;
-    const struct answer_field *fields;
-    size_t count;
+    struct answer_rows *rows;
 };
 
-#define ANSWER(type, list, ...)                                                                        \
-    {                                                                                                  \
-        .size = sizeof(type), .fields = (list), .count = sizeof(list) / sizeof((list)[0]), __VA_ARGS__ \
+#define ANSWER(type, fields, ...)                                                          \
+    {                                                                                      \
+        .size = sizeof(type), .rows = &(struct answer_rows){.make = (fields)}, __VA_ARGS__ \
     }
+
+/* All rows, up to one of kind 0. */
+const struct answer_field *answer_fields(const struct answer *a);
+
+#define ROWS(type)                                  \
+    typedef type ANSWER_OF __attribute__((unused)); \
+    const struct answer_field rows[]
+#define KEEP_ROWS(to)                                                  \
+    static struct answer_field kept[sizeof rows / sizeof rows[0] + 1]; \
+    memcpy(kept, rows, sizeof rows);                                   \
+    atomic_store_explicit(&(to)->list, kept, memory_order_release)
+
+/* Hides that a text is constant, or the compiler would copy the rows from a static table after all. */
+static inline const char *answer_key(const char *key)
+{
+    __asm__("" : "+r"(key));
+    return key;
+}
 
 /* Rows. What follows the words for people is optional, like OR_NULL. */
 #define ANSWER_MEMBER(member) (((ANSWER_OF *)NULL)->member)
 /* clang-format off */
 #define ANSWER_SIGNED(member) _Generic(ANSWER_MEMBER(member), short: true, int: true, long: true, long long: true, default: false)
 /* clang-format on */
-#define FIELD(kind_, key_, member, ...)                                                                                     \
-    {                                                                                                                       \
-        .kind = ANSWER_##kind_, .key = (key_), .offset = offsetof(ANSWER_OF, member), .size = sizeof ANSWER_MEMBER(member), \
-        .is_signed = ANSWER_SIGNED(member), .about = __VA_ARGS__                                                            \
+#define FIELD(kind_, key_, member, ...)                                                                \
+    {                                                                                                  \
+        .kind = ANSWER_##kind_, .key = answer_key(key_), .offset = offsetof(ANSWER_OF, member),        \
+        .size = sizeof ANSWER_MEMBER(member), .is_signed = ANSWER_SIGNED(member), .about = __VA_ARGS__ \
     }
-#define MADE(kind_, key_, function, ...)                                                                       \
-    {                                                                                                          \
-        .kind = ANSWER_##kind_, .key = (key_), .size = sizeof(int64_t), .is_signed = true, .make = (function), \
-        .about = __VA_ARGS__                                                                                   \
+#define MADE(kind_, key_, function, ...)                                                                                 \
+    {                                                                                                                    \
+        .kind = ANSWER_##kind_, .key = answer_key(key_), .size = sizeof(int64_t), .is_signed = true, .make = (function), \
+        .about = __VA_ARGS__                                                                                             \
     }
 /* An object of members of the same struct. */
-#define PART(key_, answer, ...)                                                     \
-    {                                                                               \
-        .kind = ANSWER_OBJECT, .key = (key_), .of = &(answer), .about = __VA_ARGS__ \
+#define PART(key_, answer, ...)                                                               \
+    {                                                                                         \
+        .kind = ANSWER_OBJECT, .key = answer_key(key_), .of = &(answer), .about = __VA_ARGS__ \
     }
 /* An object (OBJECT), or fields of this one (KEYS), that a member points to. */
-#define VIA(kind_, key_, pointer, answer, ...)                                                                              \
-    {                                                                                                                       \
-        .kind = ANSWER_##kind_, .key = (key_), .by_pointer = true, .offset = offsetof(ANSWER_OF, pointer), .of = &(answer), \
-        .about = __VA_ARGS__                                                                                                \
+#define VIA(kind_, key_, pointer, answer, ...)                                                                       \
+    {                                                                                                                \
+        .kind = ANSWER_##kind_, .key = answer_key(key_), .by_pointer = true, .offset = offsetof(ANSWER_OF, pointer), \
+        .of = &(answer), .about = __VA_ARGS__                                                                        \
     }
 /* Lists: an array in the record, or a pointer to one, and the member with its count. */
 #define ANSWER_ARRAY(array, count_)                                                                                              \
     .offset = offsetof(ANSWER_OF, array), .stride = sizeof ANSWER_MEMBER(array[0]), .count_offset = offsetof(ANSWER_OF, count_), \
     .size = sizeof ANSWER_MEMBER(array),                                                                                         \
     .by_pointer = __builtin_types_compatible_p(__typeof__(ANSWER_MEMBER(array)), __typeof__(&ANSWER_MEMBER(array[0])))
-#define OBJECTS(key_, array, count_, answer, ...)                                                                \
-    {                                                                                                            \
-        .kind = ANSWER_LIST, .key = (key_), .item = ANSWER_OBJECT, .of = &(answer), ANSWER_ARRAY(array, count_), \
-        .about = __VA_ARGS__                                                                                     \
+#define OBJECTS(key_, array, count_, answer, ...)                                                                          \
+    {                                                                                                                      \
+        .kind = ANSWER_LIST, .key = answer_key(key_), .item = ANSWER_OBJECT, .of = &(answer), ANSWER_ARRAY(array, count_), \
+        .about = __VA_ARGS__                                                                                               \
     }
 /* item_: TEXT for arrays of char, WORD for pointers */
-#define TEXTS(item_, key_, array, count_, ...)                                                                        \
-    {                                                                                                                 \
-        .kind = ANSWER_LIST, .key = (key_), .item = ANSWER_##item_, ANSWER_ARRAY(array, count_), .about = __VA_ARGS__ \
+#define TEXTS(item_, key_, array, count_, ...)                                                                                  \
+    {                                                                                                                           \
+        .kind = ANSWER_LIST, .key = answer_key(key_), .item = ANSWER_##item_, ANSWER_ARRAY(array, count_), .about = __VA_ARGS__ \
     }
-#define PAIRS(item_, key_, array, count_, ...)                                                     \
-    {                                                                                              \
-        .kind = ANSWER_MAP, .key = (key_), .item = ANSWER_##item_, ANSWER_ARRAY(array, count_),    \
-        .value_offset = offsetof(__typeof__(ANSWER_MEMBER(array[0])), value), .about = __VA_ARGS__ \
+#define PAIRS(item_, key_, array, count_, ...)                                                            \
+    {                                                                                                     \
+        .kind = ANSWER_MAP, .key = answer_key(key_), .item = ANSWER_##item_, ANSWER_ARRAY(array, count_), \
+        .value_offset = offsetof(__typeof__(ANSWER_MEMBER(array[0])), value), .about = __VA_ARGS__        \
     }
-#define EACH(item_, key_, function, ...)                                                                     \
-    {                                                                                                        \
-        .kind = ANSWER_LIST, .key = (key_), .item = ANSWER_##item_, .next = (function), .about = __VA_ARGS__ \
+#define EACH(item_, key_, function, ...)                                                                               \
+    {                                                                                                                  \
+        .kind = ANSWER_LIST, .key = answer_key(key_), .item = ANSWER_##item_, .next = (function), .about = __VA_ARGS__ \
     }
-#define MAP(key_, function, ...)                                                                                     \
-    {                                                                                                                \
-        .kind = ANSWER_MAP, .key = (key_), .item = ANSWER_WORD, .value_offset = offsetof(struct answer_pair, value), \
-        .next = (function), .about = __VA_ARGS__                                                                     \
+#define MAP(key_, function, ...)                                                                                               \
+    {                                                                                                                          \
+        .kind = ANSWER_MAP, .key = answer_key(key_), .item = ANSWER_WORD, .value_offset = offsetof(struct answer_pair, value), \
+        .next = (function), .about = __VA_ARGS__                                                                               \
     }
 
 #define OR_NULL .nullable = true

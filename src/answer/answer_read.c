@@ -155,7 +155,7 @@ static bool read_field(const struct answer_field *f, const json_t *json, char *r
 bool answer_read(const struct answer *a, const json_t *json, void *record, const char **wrong)
 {
     const char *first = json_is_object(json) ? NULL : "";
-    for (const struct answer_field *f = a->fields; f < a->fields + a->count; f++) {
+    for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
         const char *inside = NULL;
         if (f->kind == ANSWER_KEYS && !f->by_pointer)
             answer_read(f->of, json, (char *)record + f->offset, &inside);

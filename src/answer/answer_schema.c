@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Describes any answer in JSON Schema, from its table.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,19 @@ static json_t *reference(const char *name)
 static json_t *named(const char *name)
 {
     return json_pack("{s:o}", "$ref", reference(name));
+}
+
+const struct answer_field *answer_fields(const struct answer *a)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    struct answer_rows *rows = a->rows;
+    if (!atomic_load_explicit(&rows->list, memory_order_acquire)) {
+        pthread_mutex_lock(&one_at_a_time);
+        if (!rows->list)
+            rows->make(rows);
+        pthread_mutex_unlock(&one_at_a_time);
+    }
+    return atomic_load_explicit(&rows->list, memory_order_acquire);
 }
 
 const char *answer_next_name(const struct answer_names *names, int *value)
@@ -112,7 +126,7 @@ static json_t *field_schema(const struct answer_field *f)
 static bool add_fields(const struct answer *a, json_t *properties, json_t *required)
 {
     bool has_readings = false;
-    for (const struct answer_field *f = a->fields; f < a->fields + a->count; f++) {
+    for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
         if (f->kind == ANSWER_KEYS) {
             has_readings |= add_fields(f->of, properties, required);
             continue;
@@ -152,7 +166,7 @@ static void visit(struct visited *seen, const struct answer *a)
     for (size_t i = 0; i < seen->count; i++)
         if (seen->list[i] == a)
             return;
-    for (const struct answer_field *f = a->fields; f < a->fields + a->count; f++)
+    for (const struct answer_field *f = answer_fields(a); f->kind; f++)
         if (f->of)
             visit(seen, f->of);
     if (a->name && seen->count < NAMED_MAX) {

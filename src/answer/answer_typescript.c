@@ -55,7 +55,7 @@ static void add_type(struct buf *out, enum answer_field_kind kind, const struct 
 static bool add_fields(struct buf *out, const struct answer *a, int indent)
 {
     bool has_readings = false;
-    for (const struct answer_field *f = a->fields; f < a->fields + a->count; f++) {
+    for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
         bool unknown = f->kind == ANSWER_READING || f->state;
         has_readings |= unknown;
         if (f->kind == ANSWER_KEYS) {

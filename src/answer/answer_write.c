@@ -198,7 +198,7 @@ static bool is_there(const struct answer_field *f, const char *record)
 static void write_fields(struct object *o, const struct answer *a)
 {
     const char *record = o->at.record;
-    for (const struct answer_field *f = a->fields; f < a->fields + a->count; f++) {
+    for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
         union answer_value made;
         const char *at = member(f, record);
         enum reading_state state = f->state && record ? f->state(record) : READING_OK;

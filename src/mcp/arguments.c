@@ -58,7 +58,7 @@ static char kind_of(const struct answer_field *f)
 
 static void add_words(struct buf *words, const struct answer *a)
 {
-    for (const struct answer_field *f = a->fields; f < a->fields + a->count; f++) {
+    for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
         if (f->kind == ANSWER_KEYS)
             add_words(words, f->of);
         else if (f->counts)
@@ -78,9 +78,9 @@ const char *mcp_fields(const struct mcp_shape *shape, struct buf *words)
 {
     if (!shape->answer)
         return shape->fields;
-    for (size_t i = 0; i < shape->answer->count; i++)
-        if (shape->answer->fields[i].of && strcmp(shape->answer->fields[i].key, shape->rows) == 0)
-            add_words(words, shape->answer->fields[i].of);
+    for (const struct answer_field *f = answer_fields(shape->answer); f->kind; f++)
+        if (f->of && strcmp(f->key, shape->rows) == 0)
+            add_words(words, f->of);
     return buf_view(words).at;
 }
 

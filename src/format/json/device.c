@@ -34,25 +34,27 @@ static bool make_error(const struct answer_at *at, union answer_value *ret)
     return gpu->error_message[0] || !is_usable(gpu);
 }
 
-#define ANSWER_OF struct gpu
-static const struct answer_field device_fields[] = {
-    FIELD(INT, "index", index, NULL),
-    MADE(WORD, "name", make_name, NULL),
-    FIELD(OPTION, "total_memory_mb", mem_total_bytes, "MiB", SCALE(PER_MIB), WHOLE),
-    FIELD(OPTION, "free_memory_mb", mem_free_bytes, "MiB", SCALE(PER_MIB), WHOLE),
-    FIELD(OPTION, "used_memory_mb", mem_used_bytes, "MiB", SCALE(PER_MIB), WHOLE),
-    FIELD(OPTION, "utilization_percent", util_permille, NULL, SCALE(0.1), WHOLE),
-    FIELD(OPTION, "temperature_c", temp_mdegc, NULL, SCALE(1e-3), WHOLE),
-    MADE(BOOL, "is_available", make_available, "False: it is listed, but cannot be read now"),
-    MADE(WORD, "error_message", make_error, "The driver's words", OR_NULL),
-    FIELD(NAME, "state", state, NULL, NAMES(states)),
-    FIELD(TEXT, "uuid", id.uuid, NULL, OR_NULL),
-    FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL),
-    FIELD(TEXT, "vendor", id.vendor, NULL, OR_NULL),
-    FIELD(BOOL, "simulated", simulated, NULL),
-};
+static void device_fields(struct answer_rows *to)
+{
+    ROWS(struct gpu) = {
+        FIELD(INT, "index", index, NULL),
+        MADE(WORD, "name", make_name, NULL),
+        FIELD(OPTION, "total_memory_mb", mem_total_bytes, "MiB", SCALE(PER_MIB), WHOLE),
+        FIELD(OPTION, "free_memory_mb", mem_free_bytes, "MiB", SCALE(PER_MIB), WHOLE),
+        FIELD(OPTION, "used_memory_mb", mem_used_bytes, "MiB", SCALE(PER_MIB), WHOLE),
+        FIELD(OPTION, "utilization_percent", util_permille, NULL, SCALE(0.1), WHOLE),
+        FIELD(OPTION, "temperature_c", temp_mdegc, NULL, SCALE(1e-3), WHOLE),
+        MADE(BOOL, "is_available", make_available, "False: it is listed, but cannot be read now"),
+        MADE(WORD, "error_message", make_error, "The driver's words", OR_NULL),
+        FIELD(NAME, "state", state, NULL, NAMES(states)),
+        FIELD(TEXT, "uuid", id.uuid, NULL, OR_NULL),
+        FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL),
+        FIELD(TEXT, "vendor", id.vendor, NULL, OR_NULL),
+        FIELD(BOOL, "simulated", simulated, NULL),
+    };
+    KEEP_ROWS(to);
+}
 static const struct answer device_answer = ANSWER(struct gpu, device_fields, .name = "Device");
-#undef ANSWER_OF
 
 void json_device(struct json_writer *j, const struct gpu *gpu)
 {
@@ -63,13 +65,15 @@ struct told_devices {
     const struct gpu *list;
     size_t count;
 };
-#define ANSWER_OF struct told_devices
-static const struct answer_field devices_fields[] = {
-    OBJECTS("devices", list, count, device_answer, NULL),
-    FIELD(INT, "count", count, NULL),
-};
+static void devices_fields(struct answer_rows *to)
+{
+    ROWS(struct told_devices) = {
+        OBJECTS("devices", list, count, device_answer, NULL),
+        FIELD(INT, "count", count, NULL),
+    };
+    KEEP_ROWS(to);
+}
 const struct answer devices_answer = ANSWER(struct told_devices, devices_fields, .name = "Devices");
-#undef ANSWER_OF
 
 void json_devices(struct json_writer *j, const struct snapshot *s, int only)
 {
@@ -102,34 +106,40 @@ struct told_driver {
     struct gpu_driver list[DRIVERS_MAX];
 };
 
-#define ANSWER_OF struct gpu_driver
-static const struct answer_field each_driver_fields[] = {
-    FIELD(WORD, "source", source, "The source that reads its GPUs"),
-    FIELD(WORD, "name", name, NULL),
-    FIELD(WORD, "version", version, NULL, OR_NULL),
-};
+static void each_driver_fields(struct answer_rows *to)
+{
+    ROWS(struct gpu_driver) = {
+        FIELD(WORD, "source", source, "The source that reads its GPUs"),
+        FIELD(WORD, "name", name, NULL),
+        FIELD(WORD, "version", version, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
 static const struct answer each_driver_answer = ANSWER(struct gpu_driver, each_driver_fields);
-#undef ANSWER_OF
 
-#define ANSWER_OF struct driver_info
-static const struct answer_field info_fields[] = {
-    FIELD(TEXT, "driver_version", driver_version, NULL, OR_NULL),
-    FIELD(TEXT, "cuda_driver_version", cuda_version, "The highest CUDA version that the driver supports", OR_NULL),
-    FIELD(TEXT, "nvml_version", nvml_version, NULL, OR_NULL),
-};
+static void info_fields(struct answer_rows *to)
+{
+    ROWS(struct driver_info) = {
+        FIELD(TEXT, "driver_version", driver_version, NULL, OR_NULL),
+        FIELD(TEXT, "cuda_driver_version", cuda_version, "The highest CUDA version that the driver supports", OR_NULL),
+        FIELD(TEXT, "nvml_version", nvml_version, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
 static const struct answer info_answer = ANSWER(struct driver_info, info_fields);
-#undef ANSWER_OF
 
-#define ANSWER_OF struct told_driver
-static const struct answer_field driver_fields[] = {
-    VIA(KEYS, NULL, info, info_answer, NULL),
-    FIELD(BOOL, "cuda_available", cuda_available, NULL),
-    FIELD(WORD, "error_message", error, "Why there is no driver, in the words of the library", OR_NULL),
-    OBJECTS("drivers", list, count, each_driver_answer,
-            "The drivers of all GPUs, each once: a host with GPUs of two vendors has two"),
-};
+static void driver_fields(struct answer_rows *to)
+{
+    ROWS(struct told_driver) = {
+        VIA(KEYS, NULL, info, info_answer, NULL),
+        FIELD(BOOL, "cuda_available", cuda_available, NULL),
+        FIELD(WORD, "error_message", error, "Why there is no driver, in the words of the library", OR_NULL),
+        OBJECTS("drivers", list, count, each_driver_answer,
+                "The drivers of all GPUs, each once: a host with GPUs of two vendors has two"),
+    };
+    KEEP_ROWS(to);
+}
 const struct answer driver_answer = ANSWER(struct told_driver, driver_fields, .name = "Driver");
-#undef ANSWER_OF
 
 void json_driver(struct json_writer *j, const struct snapshot *s)
 {

@@ -25,13 +25,15 @@ static const void *next_lease(const struct answer_at *at, struct answer_step *st
     return &l->shown;
 }
 
-#define ANSWER_OF struct told_leases
-static const struct answer_field fields[] = {
-    EACH(OBJECT, "leases", next_lease, NULL, FIELDS(lease_answer)),
-    TEXTS(TEXT, "problems", problems, problem_count, "Files in the directory that do not count, and why"),
-};
+static void fields(struct answer_rows *to)
+{
+    ROWS(struct told_leases) = {
+        EACH(OBJECT, "leases", next_lease, NULL, FIELDS(lease_answer)),
+        TEXTS(TEXT, "problems", problems, problem_count, "Files in the directory that do not count, and why"),
+    };
+    KEEP_ROWS(to);
+}
 const struct answer leases_answer = ANSWER(struct told_leases, fields, .name = "Leases");
-#undef ANSWER_OF
 
 void json_leases(struct json_writer *j, const struct lease_list *list, bool commands)
 {

@@ -531,7 +531,7 @@ static void answers_are_as_they_were(void **state)
 /* A record of random bytes that its answer can be asked about: what is a bool, a name or a text is one. */
 static void fill(const struct answer *a, char *record, uint32_t *seed)
 {
-    for (const struct answer_field *f = a->fields; f < a->fields + a->count; f++) {
+    for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
         char *at = record + f->offset;
         int64_t number = next_random(seed) % 100000;
         double real = (1 + (double)number / 10) / (f->scale != 0 ? f->scale : 1); /* rounded, it is not 0 */
@@ -572,37 +572,36 @@ static void fill(const struct answer *a, char *record, uint32_t *seed)
 }
 
 /* Without what is made, and what only points elsewhere. */
-static struct answer only_members(const struct answer *a, struct answer_field *fields)
-{
-    struct answer ret = *a;
-    ret.fields = fields;
-    ret.count = 0;
-    for (const struct answer_field *f = a->fields; f < a->fields + a->count; f++)
-        if (!f->make && !f->next && !f->by_pointer && f->kind != ANSWER_WORD)
-            fields[ret.count++] = *f;
-    return ret;
-}
-
 static void deep_members(const struct answer *a, struct answer *ret)
 {
-    struct answer_field *fields = calloc(a->count, sizeof *fields);
-    *ret = only_members(a, fields);
-    for (size_t i = 0; i < ret->count; i++)
-        if (fields[i].of) {
+    size_t count = 0;
+    struct answer_field *fields = calloc(256, sizeof *fields);
+    *ret = *a;
+    ret->rows = calloc(1, sizeof *ret->rows);
+    ret->rows->list = fields;
+    for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
+        if (f->make || f->next || f->by_pointer || f->kind == ANSWER_WORD)
+            continue;
+        assert_true(count < 255);
+        fields[count] = *f;
+        if (f->of) {
             struct answer *part = calloc(1, sizeof *part);
-            deep_members(fields[i].of, part);
-            fields[i].of = part;
+            deep_members(f->of, part);
+            fields[count].of = part;
         }
+        count++;
+    }
 }
 
 static void free_members(const struct answer *a)
 {
-    for (size_t i = 0; i < a->count; i++)
-        if (a->fields[i].of) {
-            free_members(a->fields[i].of);
-            free((void *)a->fields[i].of);
+    for (const struct answer_field *f = answer_fields(a); f->kind; f++)
+        if (f->of) {
+            free_members(f->of);
+            free((void *)f->of);
         }
-    free((void *)a->fields);
+    free((void *)a->rows->list);
+    free(a->rows);
 }
 
 static void there_and_back(const struct answer *a, void *user)
@@ -611,7 +610,7 @@ static void there_and_back(const struct answer *a, void *user)
     uint32_t seed = 7;
     struct answer members;
     deep_members(a, &members);
-    for (int i = 0; i < 50 && members.count; i++) {
+    for (int i = 0; i < 50 && answer_fields(&members)->kind; i++) {
         AUTO_FREE char *record = calloc(1, a->size), *back = calloc(1, a->size);
         AUTO_BUF struct buf first = BUF(1 << 20), second = BUF(1 << 20);
         struct json_writer j = JSON_WRITER(&first), k = JSON_WRITER(&second);
@@ -652,20 +651,28 @@ static enum reading_state of_list(const void *record)
 {
     return ((const struct odd *)record)->flag ? READING_DENIED : READING_OK;
 }
-#define ANSWER_OF struct wall
-static const struct answer_field item_fields[] = {FIELD(INT, "ms", ms, NULL)};
+static void item_fields(struct answer_rows *to)
+{
+    ROWS(struct wall) = {FIELD(INT, "ms", ms, NULL)};
+    KEEP_ROWS(to);
+}
 static const struct answer item = ANSWER(struct wall, item_fields);
-#undef ANSWER_OF
-#define ANSWER_OF struct odd
-static const struct answer_field odd_fields[] = {
-    FIELD(INT, "number", number, NULL, NONE(-1)),
-    FIELD(MOMENT, "at", at, NULL, OR_NULL),
-    FIELD(READING, "reading", reading, NULL, WHOLE, NATURAL),
-    FIELD(TEXT, "text", text, NULL, OR_NULL),
-    OBJECTS("list", list, count, item, NULL, .state = of_list),
-};
-static const struct answer_field read_fields[] = {OBJECTS("list", list, count, item, NULL)};
-#undef ANSWER_OF
+static void odd_fields(struct answer_rows *to)
+{
+    ROWS(struct odd) = {
+        FIELD(INT, "number", number, NULL, NONE(-1)),
+        FIELD(MOMENT, "at", at, NULL, OR_NULL),
+        FIELD(READING, "reading", reading, NULL, WHOLE, NATURAL),
+        FIELD(TEXT, "text", text, NULL, OR_NULL),
+        OBJECTS("list", list, count, item, NULL, .state = of_list),
+    };
+    KEEP_ROWS(to);
+}
+static void read_fields(struct answer_rows *to)
+{
+    ROWS(struct odd) = {OBJECTS("list", list, count, item, NULL)};
+    KEEP_ROWS(to);
+}
 static const struct answer odd_answer = ANSWER(struct odd, odd_fields), list_answer = ANSWER(struct odd, read_fields);
 
 static void none_and_unknown_are_told_apart(void **state)
