@@ -40,7 +40,7 @@ void cpu_time_words(struct cli *cli, struct session *session, const struct proce
     char target[64];
     words[0] = '\0';
     if (!cli->host) {
-        address_samples_take(&cli->env, p->pid, ms, &here);
+        address_samples_take(&cli->env, p->pid, ms, true, &here);
         address_samples_words(&here, words);
     }
     if (here.state == READING_OK || !session_asks_daemon(session))

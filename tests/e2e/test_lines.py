@@ -119,13 +119,31 @@ def test_a_program_without_lines_says_why(tmp_path):
     assert told["lines"] == [] and told["lines_missing"] == "it is not a CPython program", told
 
 
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
+def test_a_program_that_is_not_python_names_its_functions(tmp_path):
+    (tmp_path / "slow.c").write_text("static volatile double x;\n__attribute__((noinline)) void dequantize_row(void) { for (int i = 0; i < 1000000; i++) x += i; }\n"
+                                     "int main(void) { for (;;) dequantize_row(); }\n")
+    subprocess.run(["gcc", "-O1", "-o", tmp_path / "slow", tmp_path / "slow.c"], check=True, timeout=PATIENCE)
+    with running(tmp_path / "slow", wait="") as process:
+        done = watch(process.pid, "--json")
+        if "can't be sampled" in done.stderr:
+            pytest.skip("perf_event_open is not permitted here")
+        told = json.loads(done.stdout)
+        functions = told["cpu"]["functions"]
+        assert told["lines"] == [] and told["lines_missing"] == "it is not a CPython program"
+        assert (functions[0]["name"], functions[0]["object"]) == ("dequantize_row", "slow") and functions[0]["percent"] > 50
+        assert "dequantize_row() in slow" in " ".join(watch(process.pid).stdout.split())
+
+
 def test_what_cannot_be_looked_into_is_told_with_its_reason():
     with running("sleep", "60", wait="") as process:
         eventually(lambda: os.readlink(f"/proc/{process.pid}/exe").endswith(("sleep", "coreutils", "busybox")))
-        done = watch(process.pid)
+        done = watch(process.pid, "--lines")
         assert done.returncode == 1 and done.stderr == f"whirr: can't read the lines of process {process.pid}: it is not a CPython program\n", done
+        done = watch(process.pid)
+        assert "it used no CPU time" in done.stdout or "can't be sampled" in done.stderr, done
     done = watch(process.pid)
-    assert done.returncode == 1 and done.stderr.endswith(": it has ended\n"), done
+    assert done.returncode == 1 and done.stderr.endswith(": there is none with this number\n"), done
 
 
 @pytest.mark.parametrize("options, said", [(["--pid", "x"], "expected the number of a process"), (["--pid", "0"], "expected the number"), (["--pid", "1", "--for", "soon"], "expected a duration"),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "host/frames/elf.h"
 #include "host/frames/python.h"
 
 enum { START = 0x10000, RUNTIME = 0x2000, VERSION = 0x2800, OBJECT = 0x1000 };
@@ -22,6 +23,25 @@ static bool read_claimed(void *user, uint64_t at, void *to, size_t size)
     const struct claimed *c = user;
     for (size_t i = 0; i < size; i++, at++)
         ((uint8_t *)to)[i] = at >= START && at < START + OBJECT ? c->object[at - START] : c->data[at % c->size];
+    return true;
+}
+
+/* The bytes as a file, behind a true beginning of one. */
+static bool read_file(void *user, uint64_t at, void *to, size_t size)
+{
+    const struct claimed *c = user;
+    const Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
+                             .e_phoff = 64,
+                             .e_shoff = 64,
+                             .e_phentsize = sizeof(Elf64_Phdr),
+                             .e_shentsize = sizeof(Elf64_Shdr),
+                             .e_phnum = 2,
+                             .e_shnum = 3};
+    if (at > c->size || size > c->size - at)
+        return false;
+    memcpy(to, c->data + at, size);
+    if (at == 0 && size == sizeof head)
+        memcpy(to, &head, sizeof head);
     return true;
 }
 
@@ -80,5 +100,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     python_close(p);
     names_done(&names);
+    struct function_at at[4] = {{.offset = data[0]}, {.offset = data[1] << 4}, {.offset = START}, {.offset = UINT64_MAX}};
+    if (elf_functions(&(struct target_memory){read_file, &c}, at, 4) == 0)
+        for (size_t i = 0; i < 4; i++)
+            if (!memchr(at[i].name, '\0', sizeof at[i].name))
+                __builtin_trap();
     return 0;
 }

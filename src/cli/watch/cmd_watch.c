@@ -41,7 +41,7 @@ static void *take_cpu_samples(void *user)
 {
     enum { SAMPLE_MS = 500 };
     struct cpu_sampler *c = user;
-    address_samples_take(c->env, c->pid, SAMPLE_MS, &c->found);
+    address_samples_take(c->env, c->pid, SAMPLE_MS, true, &c->found);
     c->done = true;
     return NULL;
 }

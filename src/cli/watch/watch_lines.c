@@ -88,7 +88,9 @@ int watch_lines_folded(const struct watch_lines *w, const char *file)
 
 /* ---- of a program that runs already ---- */
 
-static void running_json(struct buf *out, const struct process *p, int64_t ms, const struct watch_lines *w)
+/* `native`: NULL, or instead of lines where the CPU time goes. */
+static void running_json(struct buf *out, const struct process *p, int64_t ms, const struct watch_lines *w,
+                         const struct address_samples *native)
 {
     struct json_writer j = JSON_WRITER_PRETTY(out);
     jw_object(&j);
@@ -97,7 +99,11 @@ static void running_json(struct buf *out, const struct process *p, int64_t ms, c
     json_words(&j, "user", p->user);
     json_words(&j, "command", p->command);
     jw_key_number(&j, "over_seconds", (double)ms / MS_PER_S);
-    json_lines(&j, &w->lines, "");
+    json_lines(&j, native ? NULL : &w->lines, native ? w->err.text : "");
+    if (native) {
+        jw_key(&j, "cpu");
+        json_cpu_samples(&j, p->pid, native);
+    }
     jw_end(&j);
     buf_char(out, '\n');
 }
@@ -110,6 +116,23 @@ static void running_text(struct cli *cli, struct buf *out, const struct process 
     table_lines(out, &cli->page, NULL, &w->lines);
     if (options_has(cli->options, "lines"))
         watch_lines_tree(out, &cli->page, w);
+}
+
+/* A program without Python's frames: which of its functions the CPU time goes to. */
+static int watch_native(struct cli *cli, const struct process *p, int64_t ms, const struct watch_lines *w, struct buf *out)
+{
+    struct address_samples found;
+    char who[PROCESS_WORDS], words[ADDRESS_WORDS];
+    address_samples_take(&cli->env, p->pid, ms, true, &found);
+    if (found.state != READING_OK)
+        return cli_fail("can't read the lines of process %d: %s, and %s", (int)p->pid, w->err.text, found.why);
+    if (cli->json) {
+        running_json(out, p, ms, w, &found);
+    } else {
+        page_wrap(out, &cli->page, INK_STRONG, process_words(p, EXACT_NAME, who), 0, 0);
+        table_cpu_time(out, &cli->page, NULL, address_samples_words(&found, words));
+    }
+    return watch_write(cli, out, stdout);
 }
 
 int watch_running(struct cli *cli, const char *asked)
@@ -130,12 +153,16 @@ int watch_running(struct cli *cli, const char *asked)
         identity_fill(identity, &p);
     identity_free(identity);
     const struct lines_request request = {.pid = p.pid, .ms = ms, .looks_per_s = LINES_LOOKS_PER_S};
-    if (lines_take(&cli->env, &request, &w.looks, &w.err) < 0)
+    int rc = process_start(&cli->env, p.pid) ? lines_take(&cli->env, &request, &w.looks, &w.err)
+                                             : error_set(&w.err, -ESRCH, "there is none with this number");
+    if (rc == -ENOEXEC && !folded && !options_has(cli->options, "lines"))
+        return watch_native(cli, &p, ms, &w, &out);
+    if (rc < 0)
         return cli_fail("can't read the lines of process %d: %s", (int)pid, w.err.text);
     w.known = true;
     looks_judge(&w.looks, &w.lines);
     if (cli->json)
-        running_json(&out, &p, ms, &w);
+        running_json(&out, &p, ms, &w, NULL);
     else
         running_text(cli, &out, &p, ms, &w);
     int status = watch_write(cli, &out, stdout);

@@ -6,6 +6,19 @@
 
 #include "format/json/json.h"
 
+static void write_functions(struct json_writer *j, const struct address_samples *s)
+{
+    jw_key_array(j, "functions");
+    for (size_t i = 0; i < ADDRESS_OBJECTS && s->functions[i].permille; i++) {
+        jw_object(j);
+        jw_key_text(j, "name", s->functions[i].name);
+        jw_key_text(j, "object", s->functions[i].object);
+        jw_key_number(j, "percent", (double)s->functions[i].permille / 10);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
 void json_cpu_samples(struct json_writer *j, int32_t pid, const struct address_samples *s)
 {
     char words[ADDRESS_WORDS];
@@ -31,6 +44,8 @@ void json_cpu_samples(struct json_writer *j, int32_t pid, const struct address_s
         jw_end(j);
     }
     jw_end(j);
+    if (s->functions_named)
+        write_functions(j, s);
     jw_end(j);
 }
 

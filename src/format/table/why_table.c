@@ -180,7 +180,7 @@ static void all_evidence(struct buf *out, const struct page *page, const struct 
 void table_cpu_time(struct buf *out, const struct page *page, const struct process *p, const char *words)
 {
     char name[PROCESS_WORDS], text[PROCESS_WORDS + WHY_TEXT_SIZE];
-    snprintf(text, sizeof text, "%s: %s", process_words(p, WITH_PID, name), words);
+    snprintf(text, sizeof text, "%s%s%s", p ? process_words(p, WITH_PID, name) : "", p ? ": " : "", words);
     labelled(out, page, "CPU", INK_PLAIN, text);
 }
 

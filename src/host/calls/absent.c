@@ -45,9 +45,9 @@ bool kernel_log_next(struct kernel_log *log, struct kernel_line *ret)
     return false;
 }
 
-void address_samples_take(const struct env *env, int32_t pid, int64_t ms, struct address_samples *ret)
+void address_samples_take(const struct env *env, int32_t pid, int64_t ms, bool functions, struct address_samples *ret)
 {
-    (void)pid, (void)ms;
+    (void)pid, (void)ms, (void)functions;
     *ret = (struct address_samples){.state = READING_UNSUPPORTED};
     snprintf(ret->why, sizeof ret->why, "where it spends its CPU time can't be sampled: whirr doesn't do that on %s yet",
              calls_of(env)->name);

@@ -14,14 +14,16 @@
 bool address_map_parse(struct str line, struct address_map *ret)
 {
     struct str range, permissions, word, from;
-    int64_t low, high;
+    int64_t low, high, offset;
     if (!str_word(&line, &range) || !str_word(&line, &permissions) || permissions.len < 3 || permissions.at[2] != 'x' ||
         !str_cut(&range, '-', &from) || !str_to_cursor(from, &low) || !str_to_cursor(range, &high))
         return false;
-    for (int i = 0; i < 3; i++) /* offset, device, inode */
+    if (!str_word(&line, &word) || !str_to_cursor(word, &offset))
+        return false;
+    for (int i = 0; i < 2; i++) /* device, inode */
         if (!str_word(&line, &word))
             return false;
-    *ret = (struct address_map){(uint64_t)low, (uint64_t)high, str_trim(line)};
+    *ret = (struct address_map){(uint64_t)low, (uint64_t)high, (uint64_t)offset, str_trim(line)};
     if (str_ends(ret->path, " (deleted)"))
         ret->path.len -= strlen(" (deleted)");
     return true;
@@ -82,7 +84,7 @@ static void group_object(const struct address_samples *s, enum address_group gro
 
 const char *address_samples_words(const struct address_samples *s, char out[ADDRESS_WORDS])
 {
-    enum { LEAST = 50, IDLE = 10 };
+    enum { LEAST = 50, IDLE = 10, FUNCTION_LEAST = 100 };
     static const char *const forms[ADDRESS_GROUPS] = {"is Python code",    "waits in %s",
                                                       "compiles in %s",    "is the program's own",
                                                       "is in libraries%s", "is in the kernel or unknown code"};
@@ -114,6 +116,9 @@ const char *address_samples_words(const struct address_samples *s, char out[ADDR
         buf_add(&b, forms[best], mark ? (size_t)(mark - forms[best]) : strlen(forms[best]));
         buf_text(&b, mark ? what : "");
     }
+    for (size_t i = 0; i < 2 && s->functions[i].permille >= FUNCTION_LEAST; i++)
+        buf_printf(&b, "%s%s() in %s %d%%", i ? ", " : "; functions: ", s->functions[i].name, s->functions[i].object,
+                   (int)((s->functions[i].permille + 5) / 10));
     str_copy(out, ADDRESS_WORDS, buf_view(&b));
     return out;
 }

@@ -31,10 +31,16 @@ struct address_samples {
         char name[ADDRESS_NAME_SIZE]; /* "libtorch_cpu.so" */
         int64_t permille;
     } objects[ADDRESS_OBJECTS]; /* busiest first; "" none */
+    struct address_function {
+        char name[ADDRESS_NAME_SIZE], object[ADDRESS_NAME_SIZE]; /* "dequantize_row", "libggml-cpu.so" */
+        int64_t permille;
+    } functions[ADDRESS_OBJECTS]; /* of code that isn't Python's or the driver's, as far as files have names; "" none */
+    bool functions_named;         /* false: nobody looked for them */
 };
 
-/* Samples for `ms` (at most 1000), or returns at once if not permitted; `ret` has the reason. */
-void address_samples_take(const struct env *env, int32_t pid, int64_t ms, struct address_samples *ret);
+/* Samples for `ms`, or returns at once if not permitted; `ret` has the reason. Functions are named from the program's own files,
+ * with the rights of this process: not for a person who asks through a daemon. */
+void address_samples_take(const struct env *env, int32_t pid, int64_t ms, bool functions, struct address_samples *ret);
 
 /* A sampler that runs between two looks. 0 or -errno: not permitted, or no such thread. */
 struct address_sampler;
@@ -56,8 +62,8 @@ struct str address_file_name(struct str path); /* without directories */
 /* ---- One executable mapping of /proc/PID/maps. A pure function of its text. ---- */
 
 struct address_map {
-    uint64_t from, to;
-    struct str path; /* "" none; points into the text */
+    uint64_t from, to, offset; /* in the file */
+    struct str path;           /* "" none; points into the text */
 };
 /* False: invalid, or not executable. */
 bool address_map_parse(struct str line, struct address_map *ret);

@@ -23,3 +23,16 @@ struct elf_object {
 int elf_open(struct target_pages *p, uint64_t start, struct elf_object *ret);
 /* The address of an exported symbol; false: it has none. */
 bool elf_symbol(struct target_pages *p, const struct elf_object *o, const char *name, uint64_t *ret);
+
+/* ---- functions, by address: the symbols of a file on disk ---- */
+
+enum { FUNCTION_NAME_SIZE = 96 };
+
+struct function_at {
+    uint64_t offset;               /* in the file, as /proc/PID/maps counts */
+    char name[FUNCTION_NAME_SIZE]; /* "ggml::dequantize_row"; "" unknown */
+};
+
+/* Names the functions that hold these offsets. `file` reads the file itself, at its offsets. -ENOEXEC, -ENOTSUP: as above, or
+ * stripped; names found before a damaged part stay. */
+int elf_functions(const struct target_memory *file, struct function_at *at, size_t count);

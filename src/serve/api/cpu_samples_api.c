@@ -12,7 +12,7 @@ enum { SAMPLE_MS = 1000 };
 static void cpu_samples_take(void *samples)
 {
     struct cpu_samples *s = samples;
-    address_samples_take(&s->env, s->pid, SAMPLE_MS, &s->result);
+    address_samples_take(&s->env, s->pid, SAMPLE_MS, false, &s->result);
 }
 
 static const struct errand_ops taking = {.work = cpu_samples_take,

@@ -20,7 +20,8 @@ static void executable_mappings_are_read(void **state)
     (void)state;
     struct address_map map;
     assert_true(address_map_parse(STR("7f3a10000000-7f3a10021000 r-xp 00028000 08:01 1311 /usr/lib/x/libc.so.6"), &map));
-    assert_true(map.from == 0x7f3a10000000 && map.to == 0x7f3a10021000 && str_is(map.path, "/usr/lib/x/libc.so.6"));
+    assert_true(map.from == 0x7f3a10000000 && map.to == 0x7f3a10021000 && map.offset == 0x28000 &&
+                str_is(map.path, "/usr/lib/x/libc.so.6"));
     assert_true(address_map_parse(STR("7ffd1-7ffd2 r-xp 00000000 00:00 0                          [vdso]"), &map));
     assert_true(str_is(map.path, "[vdso]"));
     assert_true(address_map_parse(STR("1000-2000 r-xp 00000000 08:01 12 /opt/my app/libtorch.so (deleted)"), &map));
@@ -78,6 +79,11 @@ static void the_sentence_says_what_matters_most_first(void **state)
     s.objects[1] = (struct address_object){"libtorch_cpu.so", 300};
     assert_string_equal(address_samples_words(&s, words),
                         "60% of its CPU time compiles in libnvrtc, 40% is in libraries (libtorch_cpu)");
+    s.functions[0] = (struct address_function){"at::native::add", "libtorch_cpu.so", 250};
+    s.functions[1] = (struct address_function){"other", "libtorch_cpu.so", 60};
+    assert_string_equal(address_samples_words(&s, words),
+                        "60% of its CPU time compiles in libnvrtc, 40% is in libraries (libtorch_cpu); functions: "
+                        "at::native::add() in libtorch_cpu.so 25%");
     s = (struct address_samples){.state = READING_OK, .cpu_permille = 2};
     assert_string_equal(address_samples_words(&s, words), "it used no CPU time");
     s = (struct address_samples){.state = READING_DENIED, .why = "it may not be"};
@@ -86,7 +92,7 @@ static void the_sentence_says_what_matters_most_first(void **state)
 
 /* ---- real processes ---- */
 
-static void spin(void)
+__attribute__((noinline, noclone)) static void spin(void)
 {
     for (volatile unsigned long i = 0;; i++)
         ;
@@ -115,7 +121,7 @@ static bool sampled(pid_t pid, struct address_samples *s, enum address_group wan
 {
     struct env env;
     env_init_system(&env);
-    address_samples_take(&env, pid, MS, s);
+    address_samples_take(&env, pid, MS, true, s);
     return s->state != READING_OK || (s->permille[wanted] > 600 && s->samples > 5);
 }
 
@@ -131,6 +137,8 @@ static void a_loop_of_its_own_is_the_programs(void **state)
     assert_int_equal(s.state, READING_OK);
     assert_true(seen && s.threads == 1 && s.cpu_permille > 0);
     assert_true(strstr(s.objects[0].name, "test_address_samples") != NULL);
+    assert_string_equal(s.functions[0].name, "spin");
+    assert_true(s.functions[0].permille > 500 && strcmp(s.functions[0].object, s.objects[0].name) == 0);
 }
 
 static void a_loop_in_python_is_python(void **state)
@@ -159,12 +167,12 @@ static void a_sleeper_uses_nothing(void **state)
     static const char *const argv[] = {"sleep", "1000", NULL};
     env_init_system(&env);
     pid_t pid = start(argv);
-    (void)EVENTUALLY((address_samples_take(&env, pid, 50, &s), s.state != READING_OK || s.cpu_permille < 10));
+    (void)EVENTUALLY((address_samples_take(&env, pid, 50, false, &s), s.state != READING_OK || s.cpu_permille < 10));
     end(pid);
     if (s.state == READING_DENIED)
         SKIP("perf_event_open is not permitted here");
     assert_string_equal(address_samples_words(&s, words), "it used no CPU time");
-    address_samples_take(&env, pid, 50, &s);
+    address_samples_take(&env, pid, 50, false, &s);
     assert_int_not_equal(s.state, READING_OK);
     assert_string_equal(s.why, "the process has ended");
 }
@@ -182,7 +190,7 @@ static void what_is_not_permitted_says_what_would_permit_it(void **state)
         if (setuid(NOBODY) < 0)
             _exit(9);
         struct mono before = clock_mono(env.clock);
-        address_samples_take(&env, pid, 1000, &s);
+        address_samples_take(&env, pid, 1000, false, &s);
         _exit((s.state != READING_DENIED) + 2 * !strstr(s.why, "CAP_PERFMON") +
               4 * (mono_since_ms(clock_mono(env.clock), before) >= 1000));
     }

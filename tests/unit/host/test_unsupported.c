@@ -115,7 +115,7 @@ static void evidence_and_logs_say_why_there_are_none(void **state)
 
     struct address_samples samples;
     char words[ADDRESS_WORDS];
-    address_samples_take(&env, getpid(), 100, &samples);
+    address_samples_take(&env, getpid(), 100, false, &samples);
     assert_int_equal(samples.state, READING_UNSUPPORTED);
     assert_string_equal(address_samples_words(&samples, words),
                         "where it spends its CPU time can't be sampled: whirr doesn't do that on this system yet");

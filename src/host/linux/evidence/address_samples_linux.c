@@ -5,6 +5,7 @@
 #include "host/evidence/address_samples.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,18 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "host/frames/elf.h"
 #include "host/procfs.h"
 
-enum { FREQUENCY = 199, SAMPLED_THREADS_MAX = 60, LISTED_MAX = 2048, MAPS_MAX = 16 << 20, SAMPLE_MS_MAX = 1000, OBJECTS_MAX = 256 };
+enum {
+    FREQUENCY = 199,
+    SAMPLED_THREADS_MAX = 60,
+    LISTED_MAX = 2048,
+    MAPS_MAX = 16 << 20,
+    DRAIN_MS = 1000,
+    OBJECTS_MAX = 256,
+    ADDRESSES_MAX = 64 * 1024
+};
 
 /* ---- threads ---- */
 
@@ -51,6 +61,9 @@ struct address_sampler {
     struct object_count objects[OBJECTS_MAX];
     size_t object_count;
     int64_t samples;
+    bool names_functions; /* keeps the addresses, to name their functions in the end */
+    uint64_t *addresses;
+    size_t address_count, address_capacity;
 };
 
 static int64_t run_ns_of(const struct env *env, int32_t pid, int32_t tid)
@@ -118,7 +131,8 @@ static void read_maps(struct address_sampler *s)
     s->maps_at = clock_mono(s->env->clock);
 }
 
-static struct str path_at(const struct address_sampler *s, uint64_t address)
+/* NULL: in no file. */
+static const struct address_map *map_at(const struct address_sampler *s, uint64_t address)
 {
     size_t low = 0, high = s->map_count; /* the kernel lists them by address */
     while (low < high) {
@@ -128,13 +142,17 @@ static struct str path_at(const struct address_sampler *s, uint64_t address)
         else
             high = middle;
     }
-    return low < s->map_count && address >= s->list[low].from ? s->list[low].path : (struct str){"", 0};
+    return low < s->map_count && address >= s->list[low].from ? &s->list[low] : NULL;
 }
 
 static void count_address(struct address_sampler *s, uint64_t address)
 {
-    struct str path = path_at(s, address);
+    const struct address_map *map = map_at(s, address);
+    struct str path = map ? map->path : (struct str){"", 0};
     s->samples++;
+    if (s->names_functions && map && s->address_count < ADDRESSES_MAX &&
+        ROOM_FOR_ONE(s->addresses, s->address_count, s->address_capacity, 1024))
+        s->addresses[s->address_count++] = address;
     for (size_t i = 0; i < s->object_count; i++)
         if (str_equal(s->objects[i].path, path)) {
             s->objects[i].samples++;
@@ -169,6 +187,95 @@ static void count_ring(struct address_sampler *s, const struct sampled_thread *t
     __atomic_store_n(&head->data_tail, end, __ATOMIC_RELEASE);
 }
 
+/* ---- functions ---- */
+
+static bool read_file_at(void *user, uint64_t at, void *to, size_t size)
+{
+    return at <= INT64_MAX && pread(*(const int *)user, to, size, (off_t)at) == (ssize_t)size;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The functions of one file, and how often each was seen. */
+struct function_tally {
+    struct address_function list[OBJECTS_MAX]; /* permille holds samples */
+    size_t count;
+};
+
+static void tally(struct function_tally *t, const char *name, struct str object, int64_t samples)
+{
+    size_t i = 0;
+    while (i < t->count && (strcmp(t->list[i].name, name) != 0 || !str_is(object, t->list[i].object)))
+        i++;
+    if (i == OBJECTS_MAX)
+        return;
+    if (i == t->count) {
+        str_copy(t->list[i].name, sizeof t->list[i].name, str_from(name));
+        str_copy_clean(t->list[i].object, sizeof t->list[i].object, object);
+        t->count++;
+    }
+    t->list[i].permille += samples;
+}
+
+/* `sorted` addresses of one mapping. The file is opened as the program sees it: its root may be a container's. */
+static void tally_mapping(struct function_tally *t, const struct address_sampler *s, const struct address_map *map,
+                          const uint64_t *sorted, size_t count)
+{
+    enum { DISTINCT_MAX = 1024 };
+    char path[PATH_SIZE];
+    AUTO_FREE struct function_at *at = calloc(DISTINCT_MAX, sizeof *at);
+    AUTO_FREE int64_t *samples = calloc(DISTINCT_MAX, sizeof *samples);
+    size_t distinct = 0;
+    if (!at || !samples ||
+        (size_t)snprintf(path, sizeof path, "/proc/%d/root" STR_FMT, (int)s->pid, STR_ARG(map->path)) >= sizeof path)
+        return;
+    for (size_t i = 0; i < count && distinct < DISTINCT_MAX; i++) {
+        at[distinct].offset = sorted[i] - map->from + map->offset;
+        samples[distinct]++;
+        if (i + 1 == count || sorted[i + 1] != sorted[i])
+            distinct++;
+    }
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || elf_functions(&(struct target_memory){read_file_at, &fd}, at, distinct) < 0)
+        return;
+    for (size_t i = 0; i < distinct; i++)
+        if (at[i].name[0])
+            tally(t, at[i].name, address_file_name(map->path), samples[i]);
+}
+
+static int by_most(const void *a, const void *b)
+{
+    int64_t x = ((const struct address_function *)a)->permille, y = ((const struct address_function *)b)->permille;
+    return x > y ? -1 : x < y;
+}
+
+static void name_functions(struct address_sampler *s, int64_t all, struct address_samples *ret)
+{
+    AUTO_FREE struct function_tally *t = calloc(1, sizeof *t);
+    ret->functions_named = t != NULL;
+    if (!t || !s->address_count)
+        return;
+    qsort(s->addresses, s->address_count, sizeof s->addresses[0], compare_addresses);
+    for (size_t from = 0, to; from < s->address_count; from = to) {
+        const struct address_map *map = map_at(s, s->addresses[from]);
+        for (to = from + 1; to < s->address_count && map && s->addresses[to] < map->to; to++)
+            ;
+        enum address_group group =
+            map ? address_group_of(map->path, s->program[0] && str_is(map->path, s->program)) : ADDRESS_KERNEL;
+        if (group == ADDRESS_PROGRAM || group == ADDRESS_LIBRARIES)
+            tally_mapping(t, s, map, s->addresses + from, to - from);
+    }
+    qsort(t->list, t->count, sizeof t->list[0], by_most);
+    for (size_t i = 0; i < MIN_OF(t->count, (size_t)ADDRESS_OBJECTS); i++) {
+        ret->functions[i] = t->list[i];
+        ret->functions[i].permille = t->list[i].permille * 1000 / all;
+    }
+}
+
 /* ---- writing the result ---- */
 
 static int by_samples(const void *a, const void *b)
@@ -194,6 +301,8 @@ static void tell(struct address_sampler *s, int64_t run_ns, struct address_sampl
     }
     if (all)
         ret->permille[ADDRESS_KERNEL] += (all - s->samples) * 1000 / all;
+    if (s->names_functions && all)
+        name_functions(s, all, ret);
 }
 
 /* ---- the sampler ---- */
@@ -207,6 +316,7 @@ void address_sampler_free(struct address_sampler *s)
     buf_done(&s->maps);
     free(s->threads);
     free(s->list);
+    free(s->addresses);
     free(s);
 }
 
@@ -276,6 +386,15 @@ void address_sampler_restart(struct address_sampler *s)
     s->samples = 0;
 }
 
+/* A page holds little more than a second of samples. */
+static void count_new(struct address_sampler *s)
+{
+    if (!s->maps_at.ns)
+        read_maps(s);
+    for (size_t i = 0; i < s->count; i++)
+        count_ring(s, &s->threads[i]);
+}
+
 void address_sampler_read(struct address_sampler *s, struct address_samples *ret)
 {
     int64_t run_ns = 0;
@@ -285,10 +404,8 @@ void address_sampler_read(struct address_sampler *s, struct address_samples *ret
         run_ns += s->threads[i].run_ns >= 0 && now_ns > s->threads[i].run_ns ? now_ns - s->threads[i].run_ns : 0;
     }
     ret->over_ms = MAX_OF(mono_since_ms(clock_mono(s->env->clock), s->since), (int64_t)1);
-    if (!s->maps_at.ns && run_ns * s->frequency >= NS_PER_S)
-        read_maps(s);
-    for (size_t i = 0; i < s->count && s->maps_at.ns; i++)
-        count_ring(s, &s->threads[i]);
+    if (s->maps_at.ns || run_ns * s->frequency >= NS_PER_S)
+        count_new(s);
     tell(s, run_ns, ret);
 }
 
@@ -356,7 +473,7 @@ static void sleep_ms(int64_t ms)
         ;
 }
 
-void address_samples_take(const struct env *env, int32_t pid, int64_t ms, struct address_samples *ret)
+void address_samples_take(const struct env *env, int32_t pid, int64_t ms, bool functions, struct address_samples *ret)
 {
     *ret = (struct address_samples){.state = READING_OK};
     int32_t tids[SAMPLED_THREADS_MAX];
@@ -367,7 +484,11 @@ void address_samples_take(const struct env *env, int32_t pid, int64_t ms, struct
         address_samples_fail(ret, rc, env);
         return;
     }
-    sleep_ms(MIN_OF(ms, (int64_t)SAMPLE_MS_MAX));
+    for (s->names_functions = functions; ms > DRAIN_MS; ms -= DRAIN_MS) {
+        sleep_ms(DRAIN_MS);
+        count_new(s);
+    }
+    sleep_ms(ms);
     address_sampler_read(s, ret);
     address_sampler_free(s);
 }
