@@ -35,7 +35,7 @@ struct address_samples {
         char name[ADDRESS_NAME_SIZE], object[ADDRESS_NAME_SIZE]; /* "dequantize_row", "libggml-cpu.so" */
         int64_t permille;
     } functions[ADDRESS_OBJECTS]; /* of code that isn't Python's or the driver's, as far as files have names; "" none */
-    bool functions_named;         /* false: nobody looked for them */
+    bool functions_named;         /* false: not asked for */
 };
 
 /* Samples for `ms`, or returns at once if not permitted; `ret` has the reason. Functions are named from the program's own files,

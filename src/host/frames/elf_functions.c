@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names of functions from the symbol table of an ELF file. The file belongs to the program that is looked at: it may say anything.
+ * Names of functions from the symbol table of an ELF file. The file is the observed program's own, so its content is not trusted.
  */
 #include <elf.h>
 #include <errno.h>
