@@ -254,7 +254,7 @@ static void first_part(struct buf *out, const struct page *page, const struct wh
 
 static bool same_line(const struct why_part *a, const struct why_part *b)
 {
-    return a->brief.trouble == b->brief.trouble && strcmp(a->brief.state, b->brief.state) == 0 &&
+    return a->severity == b->severity && strcmp(a->brief.state, b->brief.state) == 0 &&
            strcmp(a->brief.doing, b->brief.doing) == 0 && a->activity.code == b->activity.code;
 }
 
@@ -476,13 +476,13 @@ static void hints(struct buf *out, const struct page *page, const struct why *wh
     buf_char(out, '\n');
 }
 
-/* Identical GPUs without trouble share one sentence. */
+/* Identical GPUs with nothing to notice share one sentence. */
 static bool all_equal(const struct why *why)
 {
     for (size_t i = 0; i < why->gpu_count; i++)
         if (!same_line(&why->gpus[i], &why->gpus[why->main]))
             return false;
-    return why->gpu_count > 1 && !why->gpus[why->main].brief.trouble;
+    return why->gpu_count > 1 && why->gpus[why->main].severity <= SEVERITY_INFO;
 }
 
 void table_why(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only,
