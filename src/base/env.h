@@ -29,6 +29,9 @@ struct launch {
 /* Kinds of reads below the sysroot. */
 enum env_read { READ_FILE, READ_LINK, READ_FOLDER, READ_EXISTS };
 
+/* Every simulated machine whose settings were changed. */
+#define SIMULATED_ALL "*"
+
 struct env {
     const char *sysroot;      /* "" for this host, or a directory that holds sys/, proc/, etc/ */
     const char *nvml_library; /* file name or path */
@@ -41,6 +44,8 @@ struct env {
     bool own_pids;                 /* the driver reports PIDs of our own /proc, even inside a container */
     bool one_look;                 /* the program exits after one sample: prefer a fast start to low memory use */
     const struct outside *outside; /* runs a few programs for a confined process; NULL: none */
+    const char *simulated;         /* settings are those of this simulated machine ("sim:scenario=idle"), or of SIMULATED_ALL;
+                                    * NULL: of this host */
     const char *self_program;      /* path of this program, to start itself as a helper */
     const struct clock *clock;
     /* Runs the program to its end. Returns its exit status (0 to 255), 128 + signal, or -errno (-ETIMEDOUT when killed). */

@@ -239,6 +239,23 @@ int place_runtime(char path[PLACE_SIZE], struct error *err)
     return place_state(path, err); /* no session: a user from su or cron */
 }
 
+int place_simulated(bool make, char path[PLACE_SIZE], struct error *err)
+{
+    bool found = places_join(path, env_variable("RUNTIME_DIRECTORY"), "") && !strchr(path, ':');
+    if (found)
+        str_copy(path + strlen(path), PLACE_SIZE - strlen(path), str_from("/simulated"));
+    else
+        found = is_system() ? join_system(path, PLACE_SYSTEM_RUNTIME "/simulated")
+                            : places_join(path, env_variable("XDG_RUNTIME_DIR"), "/whirr/simulated");
+    if (!found) {
+        int rc = place_state_find(path, err);
+        if (rc < 0)
+            return rc;
+        str_copy(path + strlen(path), PLACE_SIZE - strlen(path), str_from("/simulated"));
+    }
+    return make ? shared_dir_make(path, 0700, err) : 0;
+}
+
 /* All users may add files and remove only their own. */
 enum { COMMON_MODE = 01777 };
 
@@ -299,7 +316,12 @@ static int settings_path(const char *configured, const char *end, const char *sy
     size_t len = strlen(configured);
     while (len > 1 && configured[len - 1] == '/')
         len--;
-    if (strcmp(configured, "auto") != 0)
+    if (strcmp(configured, PLACE_OF_SIMULATED) == 0) {
+        int rc = place_simulated(false, path, err);
+        if (rc < 0)
+            return rc;
+        str_copy(path + strlen(path), PLACE_SIZE - strlen(path), str_from(end));
+    } else if (strcmp(configured, "auto") != 0)
         snprintf(path, PLACE_SIZE, "%.*s%s", (int)MIN_OF(len, (size_t)PLACE_SIZE - 32), configured, end);
     else if (!join_system(path, system))
         return error_set(err, -ENAMETOOLONG, "the place of changed settings is too long");

@@ -49,6 +49,10 @@ bool place_to_act(const char *configured, char path[PLACE_SIZE]);
 bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE]);
 /* Directory for sockets of foreground guards; created if missing. */
 int place_runtime(char path[PLACE_SIZE], struct error *err);
+/* Where the settings of simulated GPUs are, and the journal of who changed them: this user's, gone after a reboot. */
+int place_simulated(bool make, char path[PLACE_SIZE], struct error *err);
+/* In place of lease.dir: the journal of changed settings is that of simulated GPUs. */
+#define PLACE_OF_SIMULATED "simulated"
 /* Opens the lease directory, or -errno. `configured` is lease.dir; "auto": the host's, which all users may write (packages
  * create /var/lib/whirr-leases, else root's first command /run/lock/whirr-leases), or without one, this user's (*own). `make`:
  * create it if missing, else -ENOENT. -EPERM: another user made it; the error says what to do. */

@@ -294,6 +294,17 @@ void holder_look(struct settings_holder *k, void (*ended)(void *user, const stru
 
 int holder_watchdog(const struct env *env, const char *lease_dir)
 {
-    const char *const words[] = {"--sysroot", env->sysroot, "lease-recover", NULL};
-    return watchdog_start(env->self_program, words + (env->sysroot[0] ? 0 : 2), lease_dir);
+    const char *words[6];
+    size_t count = 0;
+    if (env->sysroot[0]) {
+        words[count++] = "--sysroot";
+        words[count++] = env->sysroot;
+    }
+    if (env->simulated) {
+        words[count++] = "--source";
+        words[count++] = env->simulated;
+    }
+    words[count++] = "lease-recover";
+    words[count] = NULL;
+    return watchdog_start(env->self_program, words, lease_dir);
 }

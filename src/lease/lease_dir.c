@@ -54,9 +54,13 @@ static int open_beside(const char *configured)
 static int dir_open_as(struct lease_dir *d, const char *configured, bool make, struct error *err)
 {
     *d = LEASE_DIR_CLOSED;
-    int fd = place_leases(configured, make, d->path, &d->own, err);
-    if (fd < 0)
+    int simulated = open_beside(PLACE_OF_SIMULATED);
+    int fd = place_leases(configured, make || simulated >= 0, d->path, &d->own, err);
+    d->simulated = simulated;
+    if (fd < 0) {
+        lease_dir_close(d);
         return fd;
+    }
     d->fd = fd;
     d->beside = open_beside(configured);
     return 0;
@@ -67,11 +71,14 @@ int lease_dir_open_settings(struct lease_dir *d, const char *configured, struct 
     char leases[PLACE_SIZE];
     *d = LEASE_DIR_CLOSED;
     d->settings = true;
-    AUTO_CLOSE int listed = place_leases(configured, true, leases, &d->own, NULL); /* create the public list, too */
+    bool simulated = strcmp(configured, PLACE_OF_SIMULATED) == 0;
+    AUTO_CLOSE int listed = simulated ? -1 : place_leases(configured, true, leases, &d->own, NULL); /* the public list, too */
     int fd = place_settings(configured, true, d->path, err);
     if (fd < 0)
         return fd;
     d->fd = fd;
+    if (simulated)
+        return 0;
     d->shown = MAX_OF(place_settings_shown(configured, true, d->shown_path, NULL), -1); /* without it only root sees them */
     return 0;
 }
@@ -84,11 +91,11 @@ int lease_dir_open(struct lease_dir *d, const char *configured, struct error *er
 struct wall lease_dir_changed_at(const struct lease_dir *d)
 {
     enum { TICK_MS = 20 };
-    const int both[] = {d->fd, d->beside};
+    const int all[] = {d->fd, d->beside, d->simulated};
     struct wall last = {0};
-    for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         struct stat info;
-        if (both[i] >= 0 && fstat(both[i], &info) == 0)
+        if (all[i] >= 0 && fstat(all[i], &info) == 0)
             last.ms = MAX_OF(last.ms, (int64_t)info.st_mtim.tv_sec * MS_PER_S + info.st_mtim.tv_nsec / NS_PER_MS + TICK_MS);
     }
     return last;
@@ -106,9 +113,11 @@ void lease_dir_close(struct lease_dir *d)
         close(d->fd);
     if (d->beside >= 0)
         close(d->beside);
+    if (d->simulated >= 0)
+        close(d->simulated);
     if (d->shown >= 0)
         close(d->shown);
-    d->fd = d->beside = d->shown = -1;
+    d->fd = d->beside = d->simulated = d->shown = -1;
 }
 
 /* ---- the lock ---- */
@@ -407,6 +416,17 @@ int lease_dir_list(const struct lease_dir *d, struct wall now, struct lease_list
     int rc = add_leases((struct lease_place){d->fd, d->settings, d->path, users}, now, &list, err);
     if (rc == 0 && d->beside >= 0)
         rc = add_leases((struct lease_place){d->beside, true, "that of settings", users}, now, &list, err);
+    size_t real = list.count;
+    if (rc == 0 && d->simulated >= 0)
+        rc = add_leases((struct lease_place){d->simulated, true, "that of simulated GPUs", users}, now, &list, err);
+    for (size_t i = real; i < list.count; i++) {
+        struct lease *l = &list.at[i];
+        l->simulated = true;
+        if (l->until.ms && l->until.ms <= now.ms) { /* the GPU itself has put it back */
+            end_lease(l, "its time is over");
+            list.ended_count++;
+        }
+    }
     users_free(users);
     if (rc < 0)
         return rc;

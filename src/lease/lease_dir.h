@@ -25,15 +25,16 @@ struct lease_dir {
     bool own;      /* only this user's: other users' leases aren't visible */
     bool settings; /* the directory of settings */
     int beside;    /* the directory of settings, whose leases the list includes; -1: none */
+    int simulated; /* the same of simulated GPUs */
     int shown;     /* for settings: their public copies; -1: none */
     char path[4096], shown_path[4096];
 };
 
-#define LEASE_DIR_CLOSED ((struct lease_dir){.fd = -1, .lock_fd = -1, .beside = -1, .shown = -1})
+#define LEASE_DIR_CLOSED ((struct lease_dir){.fd = -1, .lock_fd = -1, .beside = -1, .simulated = -1, .shown = -1})
 
 /* Opens the directory of `lease.dir` ("auto": the host's, else this user's), creating it if possible. */
 int lease_dir_open(struct lease_dir *d, const char *configured, struct error *err);
-/* Opens the directory of settings, creating it if missing. */
+/* Opens the directory of settings, creating it if missing; with PLACE_OF_SIMULATED that of simulated GPUs. */
 int lease_dir_open_settings(struct lease_dir *d, const char *configured, struct error *err);
 /* Only if it exists: -ENOENT. For those who only show leases. */
 int lease_dir_find(struct lease_dir *d, const char *configured, struct error *err);

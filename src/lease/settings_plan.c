@@ -15,8 +15,7 @@ static int add_change(struct change_list *l, const struct gpu *gpu, enum control
     const char *key = gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
     struct change c = {.gpu = control_find(&l->set, key), .draw_mw = gpu->power_mw};
     if (!c.gpu)
-        return error_set(err, -EOPNOTSUPP, "GPU %d has no settings that whirr can change%s", gpu->index,
-                         gpu->simulated ? ": it is simulated" : "");
+        return error_set(err, -EOPNOTSUPP, "GPU %d has no settings that whirr can change", gpu->index);
     c.setting = (struct request_setting){.gpu_index = gpu->index, .kind = kind};
     str_copy(c.setting.gpu, sizeof c.setting.gpu, str_from(key));
     int rc = control_look(c.gpu, kind, &c.state, err);

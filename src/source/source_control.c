@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
+#include "source/sim/sim.h"
 
 enum { MW_PER_W = 1000 };
 
@@ -237,10 +238,11 @@ void control_close(struct control_set *c)
     *c = (struct control_set){0};
 }
 
-static int add_source(struct control_set *c, const struct source_ops *ops, const struct env *env, struct error *err)
+static int add_source(struct control_set *c, const struct source_ops *ops, const struct env *env, const char *params,
+                      struct error *err)
 {
     struct source *s = NULL;
-    int rc = ops->open(env, "", &s, err);
+    int rc = ops->open(env, params, &s, err);
     if (rc < 0)
         return rc;
     c->sources[c->source_count++] = s;
@@ -251,12 +253,31 @@ static int add_source(struct control_set *c, const struct source_ops *ops, const
     return MIN_OF(count, 0);
 }
 
+/* Never opens a driver beside it: what is tried on a simulated machine reaches no real one. */
+static void add_simulated(struct control_set *c, const struct env *env, struct error *err)
+{
+    char machines[ARRAY_LEN(c->sources)][SIM_SPEC_SIZE];
+    size_t count = 1;
+    if (strcmp(env->simulated, SIMULATED_ALL) == 0)
+        count = sim_changed_machines(machines, ARRAY_LEN(machines));
+    else
+        str_copy(machines[0], sizeof machines[0], str_from(env->simulated));
+    for (size_t i = 0; i < count; i++) {
+        const char *params = "";
+        const struct source_ops *ops = source_of_spec(machines[i], &params);
+        if (ops && ops->simulated)
+            (void)add_source(c, ops, env, params, err);
+    }
+}
+
 int control_open(const struct env *env, struct control_set *ret, struct error *err)
 {
     *ret = (struct control_set){0};
-    for (size_t i = 0; i < source_registry_count && ret->source_count < ARRAY_LEN(ret->sources); i++)
+    if (env->simulated)
+        add_simulated(ret, env, err);
+    for (size_t i = 0; !env->simulated && i < source_registry_count && ret->source_count < ARRAY_LEN(ret->sources); i++)
         if (source_registry[i]->control && source_registry[i]->automatic)
-            (void)add_source(ret, source_registry[i], env, err);
+            (void)add_source(ret, source_registry[i], env, "", err);
     if (ret->gpu_count)
         return 0;
     control_close(ret);

@@ -43,7 +43,7 @@ struct control_ops {
     void (*command)(struct source *s, size_t gpu, enum control_kind kind, struct control_value value, struct buf *out);
 };
 
-extern const struct control_ops nvml_control, amdgpu_control, intel_control;
+extern const struct control_ops nvml_control, amdgpu_control, intel_control, sim_control;
 
 /* The kernel's names; the first is stock. */
 extern const char *const control_levels[];
@@ -101,5 +101,7 @@ const struct control_gpu *control_find(const struct control_set *c, const char *
 /* Forward to the GPU's source; they fail with a sentence if the source has no settings. */
 int control_look(const struct control_gpu *gpu, enum control_kind kind, struct control_state *ret, struct error *err);
 int control_write(const struct control_gpu *gpu, enum control_kind kind, struct control_value v, struct error *err);
+/* Of a simulated GPU: at that moment the setting is as it was before its last change. */
+int sim_put_back_at(const struct control_gpu *gpu, enum control_kind kind, struct wall at, struct error *err);
 /* Whether a GPU with a fixed fan speed is cool enough for it; false with the reason. */
 bool control_fan_safe(const struct control_gpu *gpu, struct error *err);

@@ -12,9 +12,26 @@
 #include "base/moment.h"
 #include "base/words.h"
 #include "config/config.h"
+#include "config/places.h"
 #include "control/holder.h"
 
 /* ---- planning ---- */
+
+int change_simulated(struct cli *cli, const struct snapshot *s, struct error *err)
+{
+    if (!s->gpu_count || !s->gpus[0].simulated || cli->env.simulated)
+        return 0;
+    const struct source_ops *ops = cli->ask.source_count == 1 ? source_of_spec(cli->ask.sources[0], NULL) : NULL;
+    if (!ops || !ops->simulated)
+        return error_set(err, -EINVAL, "its GPUs are simulated: name the same machine, like --source sim:scenario=training");
+    cli->env.simulated = cli->ask.sources[0];
+    return 0;
+}
+
+const char *change_dir(const struct cli *cli)
+{
+    return cli->env.simulated ? PLACE_OF_SIMULATED : cli->settings->lease.dir;
+}
 
 static int plan_of(struct cli *cli, struct session *session, const struct snapshot *s, enum control_kind kind, const char *text,
                    struct change_list *l, struct error *err)
@@ -26,9 +43,11 @@ static int plan_of(struct cli *cli, struct session *session, const struct snapsh
         return error_set(err, -ENODEV, "no GPU was found");
     if (text && only == ALL_GPUS && s->gpu_count > 1)
         return error_set(err, -EINVAL, "this host has %zu GPUs; choose one with --gpu", s->gpu_count);
-    rc = control_open(&cli->env, &l->set, err);
+    rc = change_simulated(cli, s, err);
+    if (rc == 0)
+        rc = control_open(&cli->env, &l->set, err);
     if (rc < 0)
-        return s->gpus[0].simulated ? error_set(err, rc, "simulated GPUs have no settings") : rc;
+        return rc;
     for (size_t i = 0; i < s->gpu_count; i++) {
         if (only != ALL_GPUS && (size_t)only != i)
             continue;
@@ -239,10 +258,12 @@ static int make_here(struct cli *cli, struct change_list *l, const struct times 
         return cli_fail("out of memory");
     lease_init(lease, LEASE_SETTING, 0, clock_wall(cli->env.clock));
     lease->until = t->until;
-    if (command || t->until.ms || t->confirm_ms || is_fan(l))
+    /* A simulated GPU knows the end of a change itself. */
+    bool simulated = cli->env.simulated != NULL;
+    if (command || t->confirm_ms || is_fan(l) || (t->until.ms && !simulated))
         return hold_here(cli, lease, l, command, t->confirm_ms);
     struct settings_holder k;
-    int rc = holder_open(&k, &cli->env, cli->settings->lease.dir, -1, &err);
+    int rc = holder_open(&k, &cli->env, change_dir(cli), -1, &err);
     if (rc < 0)
         return cli_fail("%s", err.text);
     for (size_t i = 0; i < l->count && rc == 0; i++) {
@@ -251,6 +272,8 @@ static int make_here(struct cli *cli, struct change_list *l, const struct times 
     }
     if (rc == 0)
         rc = holder_begin(&k, lease, false, &err);
+    for (size_t i = 0; i < l->count && rc == 0 && simulated && t->until.ms; i++)
+        rc = sim_put_back_at(control_find(&k.set, l->at[i].setting.gpu), l->at[i].setting.kind, t->until, &err);
     holder_close(&k);
     return rc < 0 ? cli_fail("%s", err.text) : show_made(cli, l, lease);
 }
@@ -290,7 +313,7 @@ static int make_stock(struct cli *cli, const struct change_list *l, int fd)
     if (rc == 0 && fd >= 0) {
         r->op = REQUEST_STOCK;
         rc = helper_ask(fd, r, NULL, words, &err);
-    } else if (rc == 0 && (rc = holder_open(&k, &cli->env, cli->settings->lease.dir, -1, &err)) == 0) {
+    } else if (rc == 0 && (rc = holder_open(&k, &cli->env, change_dir(cli), -1, &err)) == 0) {
         rc = holder_lock(&k, &err);
         for (size_t i = 0; i < l->count && rc == 0; i++)
             rc = lease_set_stock(&k.dir, &k.set, control_find(&k.set, l->at[i].setting.gpu), l->at[i].setting.kind, &err);
@@ -314,7 +337,7 @@ int change_make(struct cli *cli, struct change_list *l, const char *const *comma
         denied |= l->at[i].denied;
     /* A process that has permission and keeps running needs no helper. */
     bool stays = command || t.confirm_ms;
-    AUTO_CLOSE int fd = denied || !stays ? helper_connect() : -1;
+    AUTO_CLOSE int fd = !cli->env.simulated && (denied || !stays) ? helper_connect() : -1;
     if (fd < 0 && denied)
         return cli_fail(CHANGE_NEEDS_ROOT);
     if (!command && !t.until.ms && !t.confirm_ms && all_stock(l))
@@ -327,7 +350,7 @@ int change_end(struct cli *cli, const char *id)
     struct error err = {0}, there = {0};
     char words[SETTINGS_WORDS] = "";
     struct request *r = calloc(1, sizeof *r);
-    AUTO_CLOSE int fd = r ? helper_connect() : -1;
+    AUTO_CLOSE int fd = r && !cli->env.simulated ? helper_connect() : -1;
     int rc = -ENOENT;
     if (fd >= 0) {
         r->op = REQUEST_END;
@@ -336,7 +359,7 @@ int change_end(struct cli *cli, const char *id)
     }
     free(r);
     struct settings_holder k;
-    if (rc < 0 && (rc = holder_open(&k, &cli->env, cli->settings->lease.dir, -1, &err)) == 0) {
+    if (rc < 0 && (rc = holder_open(&k, &cli->env, change_dir(cli), -1, &err)) == 0) {
         AUTO_LEASE_LIST struct lease_list list = {0};
         rc = holder_lock(&k, &err);
         rc = rc < 0 ? rc : lease_dir_list(&k.dir, clock_wall(cli->env.clock), &list, &err);

@@ -21,6 +21,10 @@ int change_make(struct cli *cli, struct change_list *l, const char *const *comma
     "Run it with sudo, or let members of a group do it: [control] allow = true, and sudo systemctl enable --now " \
     "whirr-control.socket"
 
+/* Finds out whether settings are those of a simulated machine, and which (--source). */
+int change_simulated(struct cli *cli, const struct snapshot *s, struct error *err);
+const char *change_dir(const struct cli *cli); /* the journal: lease.dir, or that of simulated GPUs */
+
 /* Ends a lease of settings, through the helper or in this process. Returns the exit status. */
 int change_end(struct cli *cli, const char *id);
 

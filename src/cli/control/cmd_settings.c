@@ -5,6 +5,7 @@
 #include "cli/control/change.h"
 #include "config/config.h"
 #include "control/holder.h"
+#include "source/source.h"
 
 #define SETTING_EXITS "0 fine; 1 it failed or was refused; 2 wrong usage or configuration; with a command, the command's own."
 #define WAY_BACK                                                                                                                   \
@@ -120,7 +121,10 @@ const struct command command_fan = {
 /* The watchdog of a command that holds settings: see control/watchdog.h. */
 static int recover_run(struct cli *cli)
 {
-    return watchdog_run(&cli->env, cli->settings->lease.dir) < 0 ? EXIT_FAILED : EXIT_FINE;
+    const struct source_ops *ops = cli->ask.source_count ? source_of_spec(cli->ask.sources[0], NULL) : NULL;
+    if (ops && ops->simulated)
+        cli->env.simulated = cli->ask.sources[0];
+    return watchdog_run(&cli->env, change_dir(cli)) < 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
 const struct command command_lease_recover = {

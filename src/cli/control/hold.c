@@ -139,10 +139,10 @@ static int stay(struct settings_holder *k, struct wall until)
 static int begin_here(struct cli *cli, struct settings_holder *k, struct lease *plan, const struct change_list *l,
                       struct error *err)
 {
-    int watchdog = holder_watchdog(&cli->env, cli->settings->lease.dir);
+    int watchdog = holder_watchdog(&cli->env, change_dir(cli));
     if (watchdog < 0)
         return error_set(err, watchdog, "cannot make a process that puts the old values back: %s", strerror(-watchdog));
-    int rc = holder_open(k, &cli->env, cli->settings->lease.dir, watchdog, err);
+    int rc = holder_open(k, &cli->env, change_dir(cli), watchdog, err);
     for (size_t i = 0; i < l->count && rc == 0; i++) {
         const struct request_setting *s = &l->at[i].setting;
         rc = lease_set_plan(plan, control_find(&k->set, s->gpu), s->gpu_index, s->kind, s->value, err);

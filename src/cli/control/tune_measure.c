@@ -332,9 +332,9 @@ static int open_limit(struct tune *t, struct error *err)
         return fd < 0 ? error_set(err, fd, CHANGE_NEEDS_ROOT) : 0;
     }
     const struct cli *cli = t->plan->cli;
-    int watchdog = holder_watchdog(&cli->env, cli->settings->lease.dir);
+    int watchdog = holder_watchdog(&cli->env, change_dir(cli));
     return watchdog < 0 ? error_set(err, watchdog, "cannot make a process that puts the old values back: %s", strerror(-watchdog))
-                        : holder_open(&t->holder, &cli->env, cli->settings->lease.dir, watchdog, err);
+                        : holder_open(&t->holder, &cli->env, change_dir(cli), watchdog, err);
 }
 
 static bool has_server(const struct tune *t, const struct snapshot *s)

@@ -98,6 +98,8 @@ static int end_lease(struct cli *cli, const char *id)
         return EXIT_FAILED;
     if (l->kind == LEASE_SETTING) {
         lease_dir_unlock(&dir);
+        if (l->simulated)
+            cli->env.simulated = SIMULATED_ALL;
         return change_end(cli, id);
     }
     if (l->state != LEASE_ENDED && (l->kind == LEASE_RUN || l->state == LEASE_WAITING))

@@ -52,7 +52,10 @@ static void step_fan(struct body *b, const struct sim_world *w, int gpu, double 
     if (!c->fans)
         return;
     double want = fan_curve(die_c);
-    if (c->fan_stops && (die_c < 45 || (b->fan_set <= 0 && die_c < 56)))
+    const struct sim_change *fixed = sim_setting(w, gpu, CONTROL_FAN, t);
+    if (fixed && fixed->set == SET_NUMBERS)
+        b->fan_set = want = (double)fixed->low / 100;
+    else if (c->fan_stops && (die_c < 45 || (b->fan_set <= 0 && die_c < 56)))
         want = 0;
     /* Follow a rise at once, a fall only if large enough: otherwise the fan would oscillate. */
     if (want > b->fan_set + 0.01 || want < b->fan_set - 0.05 || want <= 0)
@@ -82,6 +85,12 @@ static bool computes(const struct sim_world *w, const struct body_view *v)
     return false;
 }
 
+/* The share of its clock at which work needs no more than that. */
+static double scale_within(double full_w, double spare_w)
+{
+    return full_w > spare_w ? pow(MAX_OF(spare_w, 1.0) / full_w, 1 / CLOCK_POWER) : 1;
+}
+
 /* Clocks and power for the load at t, given the heat. */
 static void view_power(const struct body *b, const struct sim_world *w, int gpu, double t, struct body_view *v)
 {
@@ -91,31 +100,44 @@ static void view_power(const struct body *b, const struct sim_world *w, int gpu,
     v->limit_w = c->tdp_w;
     if (sim_has_trouble(w, TROUBLE_POWER_LIMIT, gpu, t, &share, NULL))
         v->limit_w = MAX_OF(c->min_w, c->tdp_w * share);
+    double usual_w = v->limit_w;
+    const struct sim_change *set = sim_setting(w, gpu, CONTROL_POWER, t);
+    if (set)
+        v->limit_w = set->set == SET_STOCK ? c->tdp_w : MAX_OF(c->min_w, MIN_OF(c->max_w, (double)set->low / 1000));
     v->throttle = 0;
 
     /* A little drawing raises the clocks a little. */
     double want = context ? 1 : MIN_OF(1.0, v->load.util * 4);
     v->busy = context || v->load.util > 0.05;
     double boost = 0.93 - 0.0012 * MAX_OF(0.0, b->sink_c - 40);
-    double clock = c->clock_idle + (c->clock_max * boost - c->clock_idle) * want;
+    double clock = c->clock_idle + (c->clock_max * boost - c->clock_idle) * want, locked = 1;
+    const struct sim_change *lock = sim_setting(w, gpu, CONTROL_CLOCKS, t);
+    if (lock && lock->set == SET_NUMBERS) {
+        clock = MAX_OF(clock, MIN_OF((double)lock->low, c->clock_max));
+        locked = MIN_OF(1.0, MAX_OF((double)lock->high, c->clock_idle) / clock);
+    }
     if (v->load.util < 0.005)
         v->throttle |= THROTTLE_IDLE;
 
-    double held_w = context && v->load.util < 0.02 ? 0.06 * c->tdp_w : 0;
+    double held_w = (context || (lock && (double)lock->low > c->clock_idle * 2)) && v->load.util < 0.02
+                        ? 0.06 * c->tdp_w * pow(locked, CLOCK_POWER)
+                        : 0;
     double video_w = 0.05 * c->tdp_w * (v->load.encode + v->load.decode);
     double base_w = c->idle_w * (1 + 0.02 * sim_noise(w->seed, (uint64_t)gpu, SALT_ENERGY, t, 4)) + held_w + video_w;
     double full_w = (c->tdp_w - c->idle_w) * v->load.power;
-    double scale = 1;
-    if (b->clock_cap < 0.999) {
+    double scale = locked;
+    if (b->clock_cap < 0.999 && b->clock_cap < locked) {
         scale = b->clock_cap;
         v->throttle |= THROTTLE_SW_THERMAL;
     }
+    double unchanged = MIN_OF(b->clock_cap, scale_within(full_w, usual_w - base_w));
     double spare_w = v->limit_w - base_w, working_w = scale < 1 ? full_w * pow(scale, CLOCK_POWER) : full_w;
     if (working_w > spare_w) {
-        scale = pow(MAX_OF(spare_w, 1.0) / full_w, 1 / CLOCK_POWER);
+        scale = scale_within(full_w, spare_w);
         working_w = full_w * pow(scale, CLOCK_POWER);
         v->throttle |= THROTTLE_POWER_CAP;
     }
+    v->speed = set || lock ? scale / unchanged : 1;
     v->power_w = base_w + working_w;
     v->clock_mhz = MAX_OF(c->clock_idle, clock * scale);
     v->mem_clock_mhz = v->busy ? c->mem_clock_max : c->mem_clock_idle;
@@ -143,6 +165,7 @@ static void view(const struct body *b, const struct sim_world *w, int gpu, doubl
     v->busy_s = b->busy_s;
     v->slowed_power_s = b->slowed_power_s;
     v->slowed_heat_s = b->slowed_heat_s;
+    v->lost_s = b->lost_s;
 }
 
 /* Advances from t to t + dt with the conditions at t. */
@@ -159,6 +182,7 @@ static void body_step(struct body *b, const struct sim_world *w, int gpu, double
         b->slowed_power_s += dt;
     if (v.throttle & THROTTLE_HOT)
         b->slowed_heat_s += dt;
+    b->lost_s += (1 - v.speed) * dt;
     step_fan(b, w, gpu, t, v.die_c, dt);
     step_clock_cap(b, w->card[gpu], v.die_c, dt);
 }

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "source/sim/sim_job.h"
+#include "source/sim/sim_settings.h"
 
 struct body {
     int64_t second; /* time of the state below */
@@ -17,6 +17,7 @@ struct body {
     double energy_j;
     double busy_s; /* seconds times load */
     double slowed_power_s, slowed_heat_s;
+    double lost_s; /* of work, by changed settings */
 };
 
 /* Readings of the card at one moment. */
@@ -25,9 +26,10 @@ struct body_view {
     double power_w, limit_w;
     double clock_mhz, mem_clock_mhz;
     double fan, fan_set;
-    bool busy; /* active enough for high clocks */
+    bool busy;    /* active enough for high clocks */
+    double speed; /* of the clocks; 1: as without changed settings */
     unsigned throttle;
-    double energy_j, busy_s, slowed_power_s, slowed_heat_s;
+    double energy_j, busy_s, slowed_power_s, slowed_heat_s, lost_s;
     struct sim_load load;
     struct sim_share shares[SIM_JOBS_MAX];
     size_t share_count;
@@ -47,6 +49,9 @@ struct sim {
     struct sim_world world;
     struct mono opened;
     struct wall origin;
+    char params[SIM_SPEC_SIZE];
+    struct sim_settings *settings; /* of each GPU; NULL: nothing was changed */
+    int64_t settings_mark, settings_read_ms;
     double told_until; /* events up to this scenario time were returned */
     struct body bodies[];
 };

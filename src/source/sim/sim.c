@@ -47,6 +47,7 @@ static int sim_open(const struct env *env, const char *params, struct source **r
     s->opened = clock_mono(env->clock);
     s->origin = clock_wall(env->clock);
     s->told_until = -1; /* events at the very start are news, too */
+    str_copy(s->params, sizeof s->params, str_from(params ? params : ""));
     for (int i = 0; i < world.gpus; i++)
         body_init(&s->bodies[i], &s->world, i);
     *ret = &s->base;
@@ -77,6 +78,33 @@ static void sleep_s(double seconds)
     nanosleep(&t, NULL);
 }
 
+/* Looks for changed settings. A body that has passed such a moment begins again: what is read never depends on when it is read. */
+static void look_at_settings(struct sim *s)
+{
+    enum { TICK_MS = 50 }; /* of the file system's clock */
+    int64_t mark = sim_settings_mark(), now_ms = clock_wall(s->env->clock).ms;
+    if (!mark || (mark == s->settings_mark && s->settings_read_ms > mark / NS_PER_MS + TICK_MS))
+        return;
+    if (!s->settings && !(s->settings = calloc((size_t)s->world.gpus, sizeof *s->settings)))
+        return;
+    for (int i = 0; i < s->world.gpus; i++) {
+        struct gpu_id id = {0};
+        struct sim_settings *all = &s->settings[i], before = *all;
+        fill_id(&s->world, i, &id);
+        sim_settings_read(&id, all);
+        for (size_t k = 0; k < all->count; k++) {
+            struct sim_change *c = &all->list[k];
+            c->t = s->world.start_s + (double)(c->at_ms - s->origin.ms) / MS_PER_S * s->world.speed;
+            bool known = k < before.count && before.list[k].at_ms == c->at_ms;
+            if (!known && c->t < (double)s->bodies[i].second)
+                s->bodies[i].second = INT64_MAX;
+        }
+    }
+    s->world.settings = s->settings;
+    s->settings_mark = mark;
+    s->settings_read_ms = now_ms;
+}
+
 /* A driver that hangs: it really blocks until the fault ends by the clock. */
 static void hang(const struct sim *s, int gpu)
 {
@@ -100,6 +128,7 @@ static int sim_refresh(struct source *source, unsigned groups, struct error *err
 {
     (void)groups;
     struct sim *s = (struct sim *)source;
+    look_at_settings(s);
     if (source_trouble(s, TROUBLE_HANG, sim_now(s)))
         hang(s, 0);
     if (source_trouble(s, TROUBLE_ERROR, sim_now(s)))
@@ -228,6 +257,8 @@ static void sim_describe(struct source *source, struct buf *out)
 
 static void sim_close(struct source *source)
 {
+    if (source)
+        free(((struct sim *)source)->settings);
     free(source);
 }
 
@@ -242,6 +273,7 @@ const struct source_ops sim_source = {
     .sample = sim_sample,
     .driver = sim_driver,
     .events = sim_events,
+    .control = &sim_control,
     .describe = sim_describe,
     .close = sim_close,
 };

@@ -370,17 +370,31 @@ struct wall fill_wall(struct wall origin, const struct sim_world *w, double t)
     return (struct wall){origin.ms + (int64_t)llround((t - w->start_s) / w->speed * MS_PER_S)};
 }
 
+/* From the first changed setting on, the card's physics answer for these. */
+static bool is_physical(enum metric m)
+{
+    return m == METRIC_fan_permille || m == METRIC_fan_rpm || m == METRIC_fan_target_permille || m == METRIC_temp_mdegc ||
+           m == METRIC_temp_margin_mdegc || m == METRIC_temp_memory_mdegc || m == METRIC_temp_hotspot_mdegc ||
+           m == METRIC_power_mw || m == METRIC_clock_graphics_khz || m == METRIC_clock_sm_khz || m == METRIC_clock_memory_khz ||
+           m == METRIC_throttle_bits || m == METRIC_power_limit_mw;
+}
+
 /* Readings that the scenario sets regardless of the card's physics. */
 static void fill_readings(const struct fill *f, struct gpu *g)
 {
     const struct sim_scenario *s = f->world->scenario;
     const struct sim_reading *list = f->gpu == 0 ? s->readings : s->others;
     size_t count = f->gpu == 0 ? s->reading_count : s->other_count;
-    if (f->gpu != 0 && !count)
+    if (f->gpu != 0 && !count && !sim_was_set(f->world, f->gpu, f->t))
         return;
+    bool was_set = sim_was_set(f->world, f->gpu, f->t);
     for (size_t i = 0; i < count; i++)
-        g->metric[list[i].metric] = reading_ok(list[i].value + (int64_t)((double)list[i].per_second * f->t));
-    if (s->fan_control && f->gpu == 0)
+        if (!was_set || !is_physical(list[i].metric))
+            g->metric[list[i].metric] = reading_ok(list[i].value + (int64_t)((double)list[i].per_second * f->t));
+    const struct sim_change *fan = sim_setting(f->world, f->gpu, CONTROL_FAN, f->t);
+    if (fan)
+        gpu_set_property(g, PROPERTY_fan_control, fan->set == SET_STOCK ? "automatic" : "manual");
+    else if (s->fan_control && f->gpu == 0)
         gpu_set_property(g, PROPERTY_fan_control, s->fan_control);
     /* No more than this card has. */
     int64_t room = reading_or(g->mem_total_bytes, 0) - reading_or(g->mem_reserved_bytes, 0);

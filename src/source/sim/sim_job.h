@@ -112,6 +112,8 @@ struct sim_condition {
     double value;
 };
 
+struct sim_settings;
+
 enum { SIM_FAULTS_MAX = 16, SIM_JOBS_MAX = 24 };
 
 /* The simulated host as requested. */
@@ -123,6 +125,7 @@ struct sim_world {
     double speed, start_s;
     struct sim_condition faults[SIM_FAULTS_MAX];
     size_t fault_count;
+    const struct sim_settings *settings; /* of each GPU; NULL: nothing was changed */
 };
 
 /* Life number `turn` of something. */
