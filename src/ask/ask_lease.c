@@ -139,6 +139,27 @@ static int decide(struct lease_taker *t, struct gpus_look *l, struct lease_list 
 
 /* ---- the queue ---- */
 
+/* What the actions of one request share. */
+struct waiting {
+    struct session *session; /* once it is the first in line */
+    struct gpus_look look;
+    struct lease_list list;
+    struct mono listed_at, said_at;
+    int64_t pause_ms;
+    char said[ROOM_WORDS];
+    int watch; /* -errno: there are too many watches */
+};
+
+static void waiting_done(struct waiting *w)
+{
+    session_close(w->session);
+    look_done(&w->look);
+    lease_list_done(&w->list);
+    if (w->watch >= 0)
+        close(w->watch);
+}
+#define AUTO_WAITING __attribute__((cleanup(waiting_done)))
+
 static int join_queue(struct lease_taker *t, int64_t ticket, struct error *err)
 {
     t->wish.state = LEASE_WAITING;
@@ -177,91 +198,115 @@ static int wait_turn(struct lease_taker *t, struct error *err)
     }
 }
 
-struct first_in_line {
-    struct lease_list list;
-    struct mono listed_at, said_at;
-    int64_t pause_ms;
-    char said[ROOM_WORDS];
-    int watch; /* -errno: there are too many watches */
-};
-
-static void say_waiting(struct first_in_line *f, const struct lease_taker *t)
-{
-    struct mono now = clock_mono(&clock_system);
-    if (strcmp(f->said, t->answer.words) == 0 || (f->said[0] && mono_since_ms(now, f->said_at) < SAY_AGAIN_MS))
-        return;
-    fprintf(stderr, "whirr: waiting for room: %s\n", t->answer.words);
-    f->said_at = now;
-    snprintf(f->said, sizeof f->said, "%s", t->answer.words);
-}
-
-/* Checks for room. Caches the list of leases: reads the files again only after a change. 1: there is room. */
-static int first_look(struct first_in_line *f, struct lease_taker *t, struct session *session, struct gpus_look *l,
-                      struct error *err)
-{
-    struct mono now = clock_mono(&clock_system);
-    int rc = 0;
-    if (f->watch < 0 || !f->listed_at.ns || mono_since_ms(now, f->listed_at) >= LIST_AGAIN_MS) {
-        lease_list_done(&f->list);
-        rc = lease_dir_list(&t->dir, clock_wall(t->cli->env.clock), &f->list, err);
-        f->listed_at = now;
-    }
-    if (rc == 0)
-        rc = look_at_gpus(t, session, l, err);
-    if (rc == 0)
-        judge(t, l, &f->list);
-    if (rc < 0 || t->answer.verdict != ROOM_GRANTED)
-        return rc;
-    rc = lock_leases(t, err);
-    if (rc == 0)
-        rc = decide(t, l, &f->list, err);
-    if (rc == 0 && t->answer.verdict == ROOM_GRANTED)
-        return 1;
-    lease_dir_unlock(&t->dir);
-    return rc;
-}
-
 /* Sleeps until the next check; the end of a lease wakes it at once. */
-static void first_pause(struct first_in_line *f)
+static void first_pause(struct waiting *w)
 {
-    struct pollfd watch = {.fd = f->watch, .events = POLLIN};
+    struct pollfd watch = {.fd = w->watch, .events = POLLIN};
     struct mono begin = clock_mono(&clock_system);
-    for (int64_t left; (left = f->pause_ms - mono_since_ms(clock_mono(&clock_system), begin)) > 0;) {
-        if (f->watch < 0 || poll(&watch, 1, (int)left) <= 0) {
-            if (f->watch < 0)
+    for (int64_t left; (left = w->pause_ms - mono_since_ms(clock_mono(&clock_system), begin)) > 0;) {
+        if (w->watch < 0 || poll(&watch, 1, (int)left) <= 0) {
+            if (w->watch < 0)
                 pause_ms(left);
             break;
         }
-        if (!lease_dir_changed(f->watch))
+        if (!lease_dir_changed(w->watch))
             continue;
         pause_ms(CLOSING_MS); /* the kernel reports the close before it releases the lock */
-        f->listed_at.ns = 0;
-        f->pause_ms = LOOK_MS;
+        w->listed_at.ns = 0;
+        w->pause_ms = LOOK_MS;
         return;
     }
-    f->pause_ms = MIN_OF(f->pause_ms * 3 / 2, (int64_t)LOOK_MOST_MS);
+    w->pause_ms = MIN_OF(w->pause_ms * 3 / 2, (int64_t)LOOK_MOST_MS);
 }
 
-static int collect(struct lease_taker *t, struct error *err)
+static void say_waiting(struct waiting *w, const struct lease_taker *t)
 {
-    AUTO_LOOK struct gpus_look look = {0};
-    struct first_in_line f = {.pause_ms = LOOK_MS, .watch = lease_dir_watch(&t->dir)};
+    struct mono now = clock_mono(&clock_system);
+    if (strcmp(w->said, t->answer.words) == 0 || (w->said[0] && mono_since_ms(now, w->said_at) < SAY_AGAIN_MS))
+        return;
+    fprintf(stderr, "whirr: waiting for room: %s\n", t->answer.words);
+    w->said_at = now;
+    snprintf(w->said, sizeof w->said, "%s", t->answer.words);
+}
+
+static int await(struct waiting *w, struct lease_taker *t, struct error *err)
+{
+    lease_dir_unlock(&t->dir);
+    say_waiting(w, t);
+    if (w->session) {
+        first_pause(w);
+        return 0;
+    }
+    lease_list_done(&w->list);
+    int rc = wait_turn(t, err);
+    w->session = rc == 0 ? session_open(t->cli, err) : NULL;
+    if (!w->session)
+        return rc < 0 ? rc : err->code;
+    w->said_at.ns = 0; /* what it waits for now may be news */
+    w->watch = lease_dir_watch(&t->dir);
+    session_set_max_age(w->session, LOOK_MS / 2);
+    session_set_leases(w->session, &w->list);
+    return 0;
+}
+
+/* A first attempt, which also finds requests that can never succeed. */
+static int decide_first(struct waiting *w, struct lease_taker *t, struct error *err)
+{
     struct session *session = session_open(t->cli, err);
-    int rc = session ? 0 : err->code;
-    snprintf(f.said, sizeof f.said, "%s", t->answer.words);
-    if (session) {
-        session_set_max_age(session, LOOK_MS / 2);
-        session_set_leases(session, &f.list);
-    }
-    while (rc == 0 && (rc = first_look(&f, t, session, &look, err)) == 0) {
-        say_waiting(&f, t);
-        first_pause(&f);
-    }
+    int rc = session ? look_at_gpus(t, session, &w->look, err) : err->code;
+    if (rc == 0 && !w->look.capacity->gpu_count)
+        rc = error_set(err, -ENODEV, "no GPU was found on this host");
+    if (rc == 0)
+        rc = find_allowed(t, session, &w->look, err);
     session_close(session);
-    lease_list_done(&f.list);
-    if (f.watch >= 0)
-        close(f.watch);
-    return MIN_OF(rc, 0);
+    if (rc == 0)
+        rc = lock_leases(t, err);
+    return rc < 0 ? rc : decide(t, &w->look, &w->list, err);
+}
+
+/* Caches the list of leases: reads the files again only after a change. Takes the lock if there seems to be room. */
+static int decide_again(struct waiting *w, struct lease_taker *t, struct error *err)
+{
+    struct mono now = clock_mono(&clock_system);
+    int rc = 0;
+    if (w->watch < 0 || !w->listed_at.ns || mono_since_ms(now, w->listed_at) >= LIST_AGAIN_MS) {
+        lease_list_done(&w->list);
+        rc = lease_dir_list(&t->dir, clock_wall(t->cli->env.clock), &w->list, err);
+        w->listed_at = now;
+    }
+    if (rc == 0)
+        rc = look_at_gpus(t, w->session, &w->look, err);
+    if (rc == 0)
+        judge(t, &w->look, &w->list);
+    if (rc < 0 || t->answer.verdict != ROOM_GRANTED)
+        return rc;
+    rc = lock_leases(t, err);
+    return rc < 0 ? rc : decide(t, &w->look, &w->list, err);
+}
+
+/* Performs it, and returns how it went; *ret_rc gets the first failure. */
+static enum lease_event perform(struct waiting *w, struct lease_taker *t, enum lease_action action, int *ret_rc, struct error *err)
+{
+    struct error ignored;
+    int rc = 0;
+    bool decides = action == ACTION_DECIDE;
+    if (decides)
+        rc = t->fd < 0 ? decide_first(w, t, err) : decide_again(w, t, err);
+    else if (action == ACTION_JOIN)
+        rc = join_queue(t, w->list.next_ticket, err);
+    else if (action == ACTION_AWAIT)
+        rc = await(w, t, err);
+    else
+        rc = lease_dir_remove(&t->dir, t->wish.id, &ignored);
+    /* In the queue, "never" is no reason to leave: a lost GPU comes back. */
+    bool later = t->answer.verdict == ROOM_WAITS || (t->answer.verdict == ROOM_NEVER && t->fd >= 0);
+    if (decides && rc == 0 && later && t->timeout_ms != 0)
+        return EVENT_FULL;
+    if (decides && rc == 0 && t->answer.verdict != ROOM_GRANTED)
+        rc = error_set(err, t->answer.verdict == ROOM_NEVER ? -ENOSPC : -EAGAIN, "%s", t->answer.words);
+    if (*ret_rc == 0)
+        *ret_rc = rc;
+    return rc < 0 ? EVENT_FAILED : EVENT_DONE;
 }
 
 /* ---- for commands ---- */
@@ -294,48 +339,24 @@ void lease_taker_done(struct lease_taker *t)
     lease_dir_close(&t->dir);
 }
 
-/* A first attempt, which also finds requests that can never succeed. */
-static int try_once(struct lease_taker *t, struct error *err)
+int lease_take(struct lease_taker *t, struct error *err)
 {
-    AUTO_LEASE_LIST struct lease_list list = {0};
-    AUTO_LOOK struct gpus_look look = {0};
-    struct session *session = session_open(t->cli, err);
-    int rc = session ? look_at_gpus(t, session, &look, err) : err->code;
-    if (rc == 0 && !look.capacity->gpu_count)
-        rc = error_set(err, -ENODEV, "no GPU was found on this host");
-    if (rc == 0)
-        rc = find_allowed(t, session, &look, err);
-    session_close(session);
-    if (rc == 0)
-        rc = lock_leases(t, err);
-    if (rc == 0)
-        rc = decide(t, &look, &list, err);
-    if (rc == 0 && t->answer.verdict == ROOM_GRANTED)
-        return 0;
-    if (rc == 0)
-        rc = error_set(err, t->answer.verdict == ROOM_NEVER ? -ENOSPC : -EAGAIN, "%s", t->answer.words);
-    if (rc == -EAGAIN && t->timeout_ms != 0 && join_queue(t, list.next_ticket, err) == 0)
-        rc = -EINPROGRESS;
-    else if (rc == -EAGAIN && t->timeout_ms != 0)
-        rc = err->code;
-    lease_dir_unlock(&t->dir);
+    AUTO_WAITING struct waiting w = {.pause_ms = LOOK_MS, .watch = -1};
+    int rc = 0;
+    lease_taker_set_timeout(t); /* covers every kind of wait: a driver, a daemon, a lock */
+    enum lease_action action = lease_next(&t->stage, EVENT_ASK);
+    while (action != ACTION_START && action != ACTION_REST)
+        action = lease_next(&t->stage, perform(&w, t, action, &rc, err));
+    if (rc < 0)
+        lease_dir_unlock(&t->dir);
     return rc;
 }
 
-int lease_take(struct lease_taker *t, struct error *err)
+void lease_taker_tell(struct lease_taker *t, enum lease_event event)
 {
-    lease_taker_set_timeout(t); /* covers every kind of wait: a driver, a daemon, a lock */
-    int rc = try_once(t, err);
-    if (rc != -EINPROGRESS)
-        return rc;
-    fprintf(stderr, "whirr: waiting for room: %s\n", t->answer.words);
-    rc = wait_turn(t, err);
-    if (rc == 0)
-        rc = collect(t, err);
     struct error ignored;
-    if (rc < 0)
-        lease_dir_remove(&t->dir, t->wish.id, &ignored);
-    return rc;
+    if (lease_next(&t->stage, event) == ACTION_LEAVE)
+        lease_next(&t->stage, lease_dir_remove(&t->dir, t->wish.id, &ignored) < 0 ? EVENT_FAILED : EVENT_DONE);
 }
 
 bool lease_environment(const struct lease_taker *t, struct buf *out)

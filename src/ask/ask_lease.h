@@ -5,11 +5,13 @@
 #pragma once
 
 #include "ask/session.h"
+#include "lease/lease_state.h"
 #include "lease/lease_use.h"
 
 struct lease_taker {
     struct cli *cli;
     struct lease_dir dir;
+    enum lease_stage stage;
     struct lease wish;  /* id, kind, number of GPUs, memory, ...; lease_take() fills in `gpus` */
     int64_t timeout_ms; /* limit of the wait for room; -1: none, 0: don't wait */
     int64_t plan_ms;    /* expected run time of the program; 0: unknown */
@@ -27,6 +29,8 @@ void lease_taker_done(struct lease_taker *t);
  * -EAGAIN: no room now; -ENOSPC: never. While waiting, a signal or the timeout ends the process and gives up its place.
  */
 int lease_take(struct lease_taker *t, struct error *err);
+/* How the start went (EVENT_DONE, EVENT_FAILED), and that it is over (EVENT_END): then removes its record. */
+void lease_taker_tell(struct lease_taker *t, enum lease_event event);
 
 /* "NAME=VALUE" lines that restrict a program to these GPUs; false if that is not possible. */
 bool lease_environment(const struct lease_taker *t, struct buf *out);

@@ -21,6 +21,7 @@
 #include "base/os/shared.h"
 #include "config/places.h"
 #include "host/identity.h"
+#include "lease/lease_state.h"
 
 enum { NAME_SIZE = LEASE_ID_SIZE + 8, LOCK_TRY_MS = 5, LOCK_LOOK_MS = 50, LOCK_TURNS = 6, AWAIT_MS = 250, AWAIT_WATCHED_MS = 5000 };
 #define SUFFIX ".json"
@@ -241,23 +242,14 @@ static void passed_over(struct lease_list *list, const char *name, const char *w
     list->problem_count++;
 }
 
-static void end_lease(struct lease *l, const char *why)
-{
-    l->state = LEASE_ENDED;
-    snprintf(l->ended_why, sizeof l->ended_why, "%s", why);
-}
-
 static void judge_life(struct lease *l, bool held, struct wall now)
 {
-    bool bound = l->kind == LEASE_RUN || l->state == LEASE_WAITING;
-    if (l->state == LEASE_ENDED || l->kind == LEASE_SETTING)
+    const struct lease_life life = {.held = held, .alive = !held && lease_process_alive(l), .now = now};
+    const char *why = l->state == LEASE_ENDED || l->kind == LEASE_SETTING ? NULL : lease_over(l, &life);
+    if (!why)
         return;
-    if (bound && !held && !lease_process_alive(l))
-        end_lease(l, "its program has ended");
-    else if (!bound && l->until.ms && l->until.ms <= now.ms)
-        end_lease(l, "its time is over");
-    else if (l->kind == LEASE_WAIT && l->made.ms > now.ms)
-        end_lease(l, "the clock was set back");
+    l->state = LEASE_ENDED;
+    snprintf(l->ended_why, sizeof l->ended_why, "%s", why);
 }
 
 /* Root restores settings, so another user must not be able to tell it what to write. */

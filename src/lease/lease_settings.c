@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "lease/lease_state.h"
 
 /* ---- journal values ---- */
 
@@ -71,17 +72,28 @@ void lease_set_add_words(const struct lease *l, const char *gpu, char *out, size
 /* A setting with its GPU. */
 struct changed {
     const struct control_gpu *gpu;
-    enum control_kind kind;
-    struct control_value asked, before;
+    struct lease_value v;
 };
 
 static int find_changed(const struct control_set *c, const struct lease_setting *s, struct changed *ret, struct error *err)
 {
-    ret->gpu = control_find(c, s->gpu);
+    *ret = (struct changed){.gpu = control_find(c, s->gpu),
+                            .v = {.unfinished = lease_stage_of(s->step) != STAGE_ACTIVE,
+                                  .least = reading_or(s->least, 0),
+                                  .most = reading_or(s->most, 0)}};
     if (!ret->gpu)
         return error_set(err, -ENODEV, "GPU %s is not there", s->gpu);
-    return lease_set_values(s, &ret->kind, &ret->asked, &ret->before) ? 0
-                                                                      : error_set(err, -EBADMSG, "unknown setting '%s'", s->what);
+    return lease_set_values(s, &ret->v.kind, &ret->v.asked, &ret->v.before)
+               ? 0
+               : error_set(err, -EBADMSG, "unknown setting '%s'", s->what);
+}
+
+/* Whose value the GPU has; -errno: it can't be queried. */
+static int owner_of(const struct changed *x, struct error *err)
+{
+    struct control_state now;
+    int rc = control_look(x->gpu, x->v.kind, &now, err);
+    return rc < 0 && rc != -EBUSY ? rc : (int)lease_value_owner(&x->v, rc, &now);
 }
 
 static void set_step(struct lease *l, const char *step)
@@ -143,6 +155,29 @@ static int refuse_second(struct lease_dir *d, const struct control_set *c, const
     return 0;
 }
 
+/* ---- the actions ---- */
+
+struct change_run {
+    struct lease_dir *d;
+    const struct control_set *c;
+    struct lease *l;
+    bool taken; /* another program has changed something */
+};
+
+/* What was planned may be outdated: another lease ended, or another program changed it. */
+static int read_one(const struct control_set *c, struct lease_setting *s, struct error *err)
+{
+    struct changed x;
+    struct control_state now;
+    int rc = find_changed(c, s, &x, err);
+    if (rc == 0)
+        rc = control_look(x.gpu, x.v.kind, &now, err);
+    if (rc == 0) /* an unreadable value counts as unchanged by other programs */
+        put_value(now.now_known ? now.now : (struct control_value){.stock = true}, &s->before, s->before_text,
+                  sizeof s->before_text);
+    return rc;
+}
+
 /* Sets the value, and records the driver's rounded result as requested. */
 static int set_one(const struct control_set *c, struct lease_setting *s, struct error *err)
 {
@@ -150,15 +185,117 @@ static int set_one(const struct control_set *c, struct lease_setting *s, struct 
     struct control_state now;
     int rc = find_changed(c, s, &x, err);
     if (rc == 0)
-        rc = control_write(x.gpu, x.kind, x.asked, err);
+        rc = control_look(x.gpu, x.v.kind, &now, err);
+    if (rc == 0 && now.now_known && !control_equal(x.v.kind, now.now, x.v.before))
+        return error_set(err, -EBUSY, "another program has just changed the %s; look, then try again", control_words(x.v.kind));
     if (rc == 0)
-        rc = control_look(x.gpu, x.kind, &now, err);
-    if (rc < 0 || !now.now_known || control_equal(x.kind, now.now, x.asked))
+        rc = control_write(x.gpu, x.v.kind, x.v.asked, err);
+    if (rc == 0)
+        rc = control_look(x.gpu, x.v.kind, &now, err);
+    if (rc < 0 || !now.now_known || control_equal(x.v.kind, now.now, x.v.asked))
         return rc;
-    if (control_equal(x.kind, now.now, x.before))
-        return error_set(err, -EIO, "the driver accepted the %s but did not change it", control_words(x.kind));
+    if (control_equal(x.v.kind, now.now, x.v.before))
+        return error_set(err, -EIO, "the driver accepted the %s but did not change it", control_words(x.v.kind));
     put_value(now.now, &s->asked, s->asked_text, sizeof s->asked_text);
     return 0;
+}
+
+/* Its range may have shrunk since: use the nearest value it accepts. */
+static int write_nearest(const struct changed *x, struct error *err)
+{
+    struct control_state now;
+    struct control_value v = x->v.before;
+    int rc = control_look(x->gpu, x->v.kind, &now, err);
+    v.low = MIN_OF(MAX_OF(v.low, now.least), now.most);
+    v.high = MIN_OF(MAX_OF(v.high, now.least), now.most);
+    return rc < 0 ? rc : control_write(x->gpu, x->v.kind, v, err);
+}
+
+static int restore_one(const struct control_set *c, const struct lease_setting *s, bool *taken, struct error *err)
+{
+    struct changed x;
+    int rc = find_changed(c, s, &x, err);
+    if (rc < 0)
+        return rc == -EBADMSG ? 0 : rc;
+    int owner = owner_of(&x, err);
+    if (owner != VALUE_OURS) {
+        *taken |= owner == VALUE_FOREIGN || owner == VALUE_RESET;
+        return MIN_OF(owner, 0);
+    }
+    rc = control_write(x.gpu, x.v.kind, x.v.before, err);
+    return rc == -ERANGE ? write_nearest(&x, err) : rc;
+}
+
+static int restore_all(const struct control_set *c, const struct lease *l, bool *taken, struct error *err)
+{
+    int first = 0;
+    for (size_t i = 0; i < l->setting_count; i++) {
+        int rc = restore_one(c, &l->settings[i], taken, first < 0 ? NULL : err);
+        first = first < 0 ? first : rc;
+    }
+    return first;
+}
+
+static int mark(struct change_run *r, const char *step, struct error *err)
+{
+    char before[sizeof r->l->settings[0].step];
+    memcpy(before, r->l->settings[0].step, sizeof before);
+    set_step(r->l, step);
+    int rc = lease_dir_put(r->d, r->l, err);
+    if (rc < 0)
+        set_step(r->l, before); /* as the journal says, or as it will be judged if it says otherwise */
+    return rc;
+}
+
+/* From here on, halves are ours. Drops settings changed by another program. */
+static int mark_restoring(struct change_run *r, struct error *err)
+{
+    struct lease *l = r->l;
+    size_t kept = 0;
+    for (size_t i = 0; i < l->setting_count; i++) {
+        struct changed x;
+        int owner = find_changed(r->c, &l->settings[i], &x, NULL) == 0 ? owner_of(&x, NULL) : VALUE_OURS;
+        r->taken |= owner == VALUE_FOREIGN || owner == VALUE_RESET;
+        if (owner < 0 || owner == VALUE_OURS)
+            l->settings[kept++] = l->settings[i];
+    }
+    l->setting_count = kept;
+    int rc = kept ? mark(r, "restoring", err) : 0;
+    set_step(l, "restoring");
+    return rc;
+}
+
+static int perform(struct change_run *r, enum lease_action action, struct error *err)
+{
+    int rc = 0;
+    switch (action) {
+    case ACTION_READ:
+        for (size_t i = 0; i < r->l->setting_count && rc == 0; i++)
+            rc = read_one(r->c, &r->l->settings[i], err);
+        return rc;
+    case ACTION_MARK_WRITTEN: return mark(r, "written", err);
+    case ACTION_SET:
+        for (size_t i = 0; i < r->l->setting_count && rc == 0; i++)
+            rc = set_one(r->c, &r->l->settings[i], err);
+        return rc;
+    case ACTION_MARK_ACTIVE: return mark(r, "active", err);
+    case ACTION_MARK_RESTORING: return mark_restoring(r, NULL);
+    case ACTION_RESTORE: return restore_all(r->c, r->l, &r->taken, err);
+    default: /* ACTION_REMOVE */ rc = lease_dir_remove(r->d, r->l->id, err); return rc == -ENOENT ? 0 : rc;
+    }
+}
+
+/* Performs what follows the event. Returns the first failure that matters, or 0. */
+static int follow(struct change_run *r, enum lease_stage stage, enum lease_event event, struct error *err)
+{
+    int first = 0;
+    for (enum lease_action action = lease_next(&stage, event); action != ACTION_REST;) {
+        int rc = perform(r, action, first < 0 ? NULL : err);
+        if (first == 0 && action != ACTION_MARK_RESTORING)
+            first = MIN_OF(rc, 0);
+        action = lease_next(&stage, rc < 0 ? EVENT_FAILED : EVENT_DONE);
+    }
+    return first;
 }
 
 int lease_set_begin(struct lease_dir *d, const struct control_set *c, struct lease *l, struct error *err)
@@ -174,85 +311,13 @@ int lease_set_begin(struct lease_dir *d, const struct control_set *c, struct lea
     if (rc < 0)
         return rc;
     l->ticket = list.next_ticket;
-    set_step(l, "written");
-    rc = lease_dir_put(d, l, err);
-    if (rc < 0) { /* it may exist nevertheless, if only the last sync failed */
-        (void)lease_dir_remove(d, l->id, NULL);
-        return rc;
-    }
-    for (size_t i = 0; i < l->setting_count && rc == 0; i++)
-        rc = set_one(c, &l->settings[i], err);
-    if (rc == 0) {
-        set_step(l, "active");
-        rc = lease_dir_put(d, l, err);
-    }
-    if (rc == 0)
-        return 0;
-    set_step(l, "written");
-    (void)lease_set_end(d, c, l, NULL, NULL);
-    return rc;
-}
-
-/* ---- the end ---- */
-
-/* What to do with a setting: 1 restore, 0 leave, -errno the GPU can't be queried. */
-static int is_ours(const struct changed *x, const char *step, struct error *err)
-{
-    struct control_state now;
-    int rc = control_look(x->gpu, x->kind, &now, err);
-    bool sure = strcmp(step, "active") != 0;
-    if (rc == -EBUSY) /* its fans differ: half of our change, or another program's. When in doubt, make them automatic */
-        return sure || x->kind == CONTROL_FAN;
-    if (rc < 0)
-        return rc;
-    if (!now.now_known)
-        return 1;
-    if (control_equal(x->kind, now.now, x->before))
-        return 0;
-    return sure || control_equal(x->kind, now.now, x->asked);
-}
-
-static bool is_before(const struct changed *x)
-{
-    struct control_state now;
-    return control_look(x->gpu, x->kind, &now, NULL) == 0 && now.now_known && control_equal(x->kind, now.now, x->before);
-}
-
-/* Its range may have shrunk since: use the nearest value it accepts. */
-static int write_nearest(const struct changed *x, struct error *err)
-{
-    struct control_state now;
-    struct control_value v = x->before;
-    int rc = control_look(x->gpu, x->kind, &now, err);
-    v.low = MIN_OF(MAX_OF(v.low, now.least), now.most);
-    v.high = MIN_OF(MAX_OF(v.high, now.least), now.most);
-    return rc < 0 ? rc : control_write(x->gpu, x->kind, v, err);
-}
-
-static int restore_one(const struct control_set *c, const struct lease_setting *s, bool *taken, struct error *err)
-{
-    struct changed x;
-    int rc = find_changed(c, s, &x, err);
-    if (rc < 0)
-        return rc == -EBADMSG ? 0 : rc;
-    int ours = is_ours(&x, s->step, err);
-    if (ours <= 0) {
-        *taken |= ours == 0 && !is_before(&x);
-        return ours;
-    }
-    rc = control_write(x.gpu, x.kind, x.before, err);
-    return rc == -ERANGE ? write_nearest(&x, err) : rc;
+    return follow(&(struct change_run){.d = d, .c = c, .l = l}, STAGE_NONE, EVENT_CHANGE, err);
 }
 
 int lease_set_put_back(const struct control_set *c, const struct lease *l, struct error *err)
 {
     bool taken = false;
-    int first = 0;
-    for (size_t i = 0; i < l->setting_count; i++) {
-        int rc = restore_one(c, &l->settings[i], &taken, err);
-        first = first < 0 ? first : rc;
-    }
-    return first;
+    return restore_all(c, l, &taken, err);
 }
 
 bool lease_set_has_fan(const struct lease *l)
@@ -263,40 +328,14 @@ bool lease_set_has_fan(const struct lease *l)
     return false;
 }
 
-/* From here on, everything that differs from before is ours. Drops settings changed by another program. */
-static int mark_restoring(struct lease_dir *d, const struct control_set *c, struct lease *l, bool *taken, struct error *err)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < l->setting_count; i++) {
-        struct changed x;
-        int ours = find_changed(c, &l->settings[i], &x, err) == 0 ? is_ours(&x, l->settings[i].step, err) : 1;
-        if (ours == 0)
-            *taken |= !is_before(&x);
-        else
-            l->settings[kept++] = l->settings[i];
-    }
-    l->setting_count = kept;
-    set_step(l, "restoring");
-    return lease_dir_put(d, l, err);
-}
-
 int lease_set_end(struct lease_dir *d, const struct control_set *c, struct lease *l, char *ret_words, struct error *err)
 {
-    bool taken = false;
-    int first = l->setting_count && strcmp(l->settings[0].step, "active") == 0 ? mark_restoring(d, c, l, &taken, err) : 0;
-    if (first < 0) /* a full disk must not keep a fan at a fixed speed */
-        first = 0;
-    for (size_t i = 0; i < l->setting_count; i++) {
-        int rc = restore_one(c, &l->settings[i], &taken, err);
-        first = first < 0 ? first : rc;
-    }
+    struct change_run r = {.d = d, .c = c, .l = l};
+    int rc = follow(&r, l->setting_count ? lease_stage_of(l->settings[0].step) : STAGE_RESTORING, EVENT_END, err);
     if (ret_words)
         snprintf(ret_words, SETTINGS_WORDS, "%s",
-                 taken ? "another program has changed it since, and its value was left" : "the old values are back");
-    if (first < 0)
-        return first;
-    int rc = lease_dir_remove(d, l->id, err);
-    return rc == -ENOENT ? 0 : rc;
+                 r.taken ? "another program has changed it since, and its value was left" : "the old values are back");
+    return rc;
 }
 
 /* ---- while active ---- */
@@ -307,42 +346,31 @@ enum lease_set_state lease_set_look(const struct control_set *c, const struct le
     for (size_t i = 0; i < l->setting_count; i++) {
         struct changed x;
         struct control_state now;
+        enum lease_set_state is = SETTINGS_UNREACHABLE;
         int rc = find_changed(c, &l->settings[i], &x, NULL);
-        rc = rc < 0 ? rc : control_look(x.gpu, x.kind, &now, NULL);
-        bool same = rc == 0 && (now.now_known ? control_equal(x.kind, now.now, x.asked) : !upset);
-        if (same)
+        rc = rc < 0 ? rc : control_look(x.gpu, x.v.kind, &now, NULL);
+        bool unread = rc == 0 && !now.now_known, parts = rc == -EBUSY;
+        enum value_owner owner = rc == 0 || parts ? lease_value_owner(&x.v, rc, &now) : VALUE_FOREIGN;
+        if (owner == VALUE_OURS && !parts && !(unread && upset))
             continue;
-        if (rc == 0 && upset && control_write(x.gpu, x.kind, x.asked, NULL) == 0)
-            continue;
-        enum lease_set_state is = rc == 0 || rc == -EBUSY ? (upset ? SETTINGS_UNREACHABLE : SETTINGS_TAKEN) : SETTINGS_UNREACHABLE;
-        worst = is > worst ? is : worst;
+        if ((rc == 0 || parts) && (!upset || owner == VALUE_FOREIGN))
+            is = SETTINGS_TAKEN;
+        else if (rc == 0 && control_write(x.gpu, x.v.kind, x.v.asked, NULL) == 0)
+            continue; /* a suspend, a reload or a lost GPU took it away */
+        worst = MAX_OF(worst, is);
     }
     return worst;
 }
 
 /* ---- others' leases, and after a crash ---- */
 
-static bool other_boot(const struct lease *l, struct wall now)
+const char *lease_set_over(const struct lease *l, struct wall now)
 {
     struct lease here;
     lease_init(&here, LEASE_SETTING, 0, now);
-    return here.boot[0] && strcmp(here.boot, l->boot) != 0;
-}
-
-const char *lease_set_over(const struct lease *l, struct wall now)
-{
-    if (l->kind != LEASE_SETTING)
-        return NULL;
-    if (l->state == LEASE_ENDED)
-        return "it was ended";
-    if (l->until.ms && l->until.ms <= now.ms)
-        return "its time is over";
-    if (other_boot(l, now))
-        return "the host was booted since";
-    if (l->pid && !lease_process_alive(l))
-        return "its program has ended";
-    /* Never finished, and bound to no program that could finish it. */
-    return !l->pid && l->setting_count && strcmp(l->settings[0].step, "active") != 0 ? "it was not finished" : NULL;
+    const struct lease_life life = {
+        .alive = lease_process_alive(l), .other_boot = here.boot[0] && strcmp(here.boot, l->boot) != 0, .now = now};
+    return l->kind == LEASE_SETTING ? lease_over(l, &life) : NULL;
 }
 
 int lease_set_release_fans(const struct lease_dir *d, const struct control_set *c, bool all, struct error *err)

@@ -158,7 +158,7 @@ def finished(host, before):
 def test_killed_before_each_call_into_the_driver(host, words):
     """Also the process that watches over it is killed at that call: the journal alone has to do."""
     host.set("power_limit", 420000)
-    for call in range(1, 200):
+    for call in range(1, 400):
         done = host(*words, "--", "true", WHIRR_FAKE_NVML_KILL=call)
         finished(host, 420000)
         if done.returncode == 0:

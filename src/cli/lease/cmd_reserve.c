@@ -60,6 +60,7 @@ static int reserve_run(struct cli *cli)
         rc = lease_take(&t, &err);
     if (rc == 0 && status == EXIT_FINE) {
         rc = lease_dir_put(&t.dir, &t.wish, &err);
+        lease_taker_tell(&t, rc < 0 ? EVENT_FAILED : EVENT_DONE);
         lease_dir_unlock(&t.dir);
     }
     if (rc == 0 && status == EXIT_FINE && t.dir.own)

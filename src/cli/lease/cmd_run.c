@@ -211,6 +211,7 @@ static int take_lease(struct lease_taker *t, struct held_program *p, const char 
     set_variables(t);
     lease_taker_handle_signals(t, false);
     rc = write_lease(t, p, argv, err);
+    lease_taker_tell(t, rc < 0 ? EVENT_FAILED : EVENT_DONE);
     if (rc == 0 && t->simulated)
         fputs("SIMULATED\n", stderr);
     return rc;
@@ -220,7 +221,7 @@ static int run_with_lease(struct cli *cli, const char *const *argv, int64_t wait
 {
     struct lease_taker t;
     struct held_program p = {.pid = -1};
-    struct error err = {0}, ignored;
+    struct error err = {0};
     struct str words[ARGUMENTS_MAX];
     size_t count = 0;
     int status = EXIT_FINE;
@@ -236,8 +237,7 @@ static int run_with_lease(struct cli *cli, const char *const *argv, int64_t wait
         status = give_up(&p, err.text);
     else if (status == EXIT_FINE)
         status = run_announced(cli, &p, argv[0], wait_ms);
-    if (t.fd >= 0)
-        lease_dir_remove(&t.dir, t.wish.id, &ignored);
+    lease_taker_tell(&t, EVENT_END);
     lease_taker_done(&t);
     return status;
 }
