@@ -161,6 +161,13 @@ void holder_close(struct settings_holder *k)
     k->watchdog = -1;
 }
 
+/* A wall clock that is set back must not prolong it. */
+static void set_due(const struct settings_holder *k, struct kept *x)
+{
+    int64_t left_ms = x->lease.until.ms - clock_wall(k->env->clock).ms;
+    x->due.ns = x->lease.until.ms ? clock_boot(k->env->clock).ns + MIN_OF(left_ms, INT64_MAX / 2 / NS_PER_MS) * NS_PER_MS : 0;
+}
+
 /* Whether one of our leases controls this fan. */
 static bool fan_is_kept(const struct settings_holder *k, const char *gpu)
 {
@@ -207,6 +214,7 @@ int holder_begin(struct settings_holder *k, struct lease *l, bool bound, struct 
         return rc;
     }
     new->lease = *l;
+    set_due(k, new);
     k->kept[k->count++] = new;
     return 0;
 }
@@ -228,6 +236,8 @@ int holder_prolong(struct settings_holder *k, const char *id, struct wall until,
     rc = lease_dir_put(&k->dir, l, err);
     if (rc < 0)
         l->until = before;
+    else
+        set_due(k, k->kept[find(k, id)]);
     holder_unlock(k);
     return rc;
 }
@@ -254,7 +264,7 @@ static void look_at_watchdog(struct settings_holder *k, bool journal)
 static const char *reason_to_end(struct settings_holder *k, struct kept *x, const struct lease_list *list)
 {
     const struct lease *l = &x->lease;
-    if (l->until.ms && l->until.ms <= clock_wall(k->env->clock).ms)
+    if (l->until.ms && (l->until.ms <= clock_wall(k->env->clock).ms || x->due.ns <= clock_boot(k->env->clock).ns))
         return "its time is over";
     if (x->given[0])
         return x->given;

@@ -11,6 +11,7 @@ enum { HOLDER_LEASES_MAX = 32, HOLDER_LOOK_MS = 2000 };
 
 struct kept {
     struct lease lease;
+    struct mono due;            /* its end by the clock since boot, which no one sets; ns 0: open-ended */
     bool upset;                 /* it may have to be set again */
     char given[WATCH_WHY_SIZE]; /* why the watchdog restored its fan; "": it didn't */
 };

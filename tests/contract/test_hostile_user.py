@@ -264,6 +264,8 @@ def test_a_lease_of_a_process_that_was_killed_does_not_block_the_next(gpu):
     os.kill(sleep, signal.SIGKILL)
     done = gpu("limit", "300W", "--for", "1h")
     assert done.returncode == 0 and gpu.value() == 300000 and len(gpu.files()) == 1, done.stderr
+    assert gpu("lease", "end", pathlib.Path(gpu.files()[0]).stem).returncode == 0
+    assert gpu.value() == 450000, "what the dead one had set is nothing to go back to"
 
 
 def test_a_flood_at_the_socket_keeps_no_one_out(gpu, hostile):

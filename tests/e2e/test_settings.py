@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of GPUs that are changed with a way back: `whirr limit`, `clocks`, `fan`, `quiet`, and the helper whirr-control, on a fake driver that
 keeps what was set when programs end."""
+import glob
 import json
 import os
 import pathlib
@@ -18,6 +19,9 @@ from isolation import WHIRR, environment
 from ports import free_port
 from settings_host import CONTROL, FAKE, SCRIPT, SettingsHost
 from waiting import eventually
+
+FAKETIME = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1") + glob.glob("/usr/lib*/faketime/libfaketimeMT.so.1")), None)
+
 
 @pytest.fixture
 def host():
@@ -255,6 +259,42 @@ def test_the_helper_sets_again_what_a_lost_gpu_forgot(host):
     host.script(SCRIPT)
     eventually(lambda: host.value() == 330000)
     assert len(host.files()) == 1
+
+
+def test_what_another_program_sets_while_the_gpu_was_away_is_left(host):
+    host.helper()
+    assert host("limit", "330W", "--for", "1h").returncode == 0
+    host.script("fail nvmlDeviceGetPowerManagementLimit 15\n" + SCRIPT)
+    time_of_two_looks = time.monotonic() + 5
+    eventually(lambda: time.monotonic() > time_of_two_looks)
+    host.set("power_limit", 380000)
+    host.script(SCRIPT)
+    eventually(lambda: not host.files())
+    assert host.value() == 380000
+
+
+@pytest.mark.parametrize("step", ["written", "active", "restoring"])
+def test_what_another_program_sets_after_a_crash_is_left(host, step):
+    """The process died at this step: only what can be told from another program's value is put back."""
+    made = host("limit", "330W", "--json")
+    file = host.journal / host.files()[0]
+    for value, restored in ((380000, 380000), (330000, 450000), (335000, 335000 if step == "active" else 450000)):
+        host.set("power_limit", value)
+        file.write_text(json.dumps({**json.loads(made.stdout)["lease"], "settings": [{**json.loads(made.stdout)["lease"]["settings"][0], "step": step}]}))
+        assert host("lease", "end", file.stem).returncode == 0
+        assert host.value() == restored and not host.files(), value
+
+
+@pytest.mark.skipif(not FAKETIME, reason="no libfaketime (Debian: faketime)")
+def test_a_clock_that_is_set_back_prolongs_nothing(host):
+    clock = host.folder / "clock"
+    clock.write_text("+0")
+    host.start("--listen", program=CONTROL, LD_PRELOAD=FAKETIME, FAKETIME_TIMESTAMP_FILE=clock, FAKETIME_NO_CACHE="1", FAKETIME_DONT_FAKE_MONOTONIC="1",
+               ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0")
+    eventually((host.folder / "sock").exists)
+    assert host("limit", "330W", "--for", "2s").returncode == 0
+    clock.write_text("-365d")
+    eventually(lambda: host.value() == 450000 and not host.files())
 
 
 def test_the_helper_yields_to_another_program(host):
