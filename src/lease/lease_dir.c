@@ -242,14 +242,18 @@ static void passed_over(struct lease_list *list, const char *name, const char *w
     list->problem_count++;
 }
 
+static void end_lease(struct lease *l, const char *why)
+{
+    l->state = LEASE_ENDED;
+    snprintf(l->ended_why, sizeof l->ended_why, "%s", why);
+}
+
 static void judge_life(struct lease *l, bool held, struct wall now)
 {
     const struct lease_life life = {.held = held, .alive = !held && lease_process_alive(l), .now = now};
     const char *why = l->state == LEASE_ENDED || l->kind == LEASE_SETTING ? NULL : lease_over(l, &life);
-    if (!why)
-        return;
-    l->state = LEASE_ENDED;
-    snprintf(l->ended_why, sizeof l->ended_why, "%s", why);
+    if (why)
+        end_lease(l, why);
 }
 
 /* Root restores settings, so another user must not be able to tell it what to write. */
