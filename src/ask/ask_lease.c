@@ -160,16 +160,16 @@ static void waiting_done(struct waiting *w)
 }
 #define AUTO_WAITING __attribute__((cleanup(waiting_done)))
 
-static int join_queue(struct lease_taker *t, int64_t ticket, struct error *err)
+static int join_queue(struct lease_taker *t, struct error *err)
 {
     t->wish.state = LEASE_WAITING;
     t->wish.simulated = t->simulated;
-    t->wish.ticket = ticket;
     int rc = lease_dir_begin(&t->dir, t->wish.id, &t->fd, err);
     if (rc < 0)
         return rc;
     lease_taker_handle_signals(t, true);
     rc = lease_dir_commit(&t->dir, &t->wish, t->fd, err);
+    t->wish.ticket = lease_dir_ticket(t->fd);
     if (rc == 0)
         return 0;
     lease_dir_cancel(&t->dir, t->wish.id, t->fd);
@@ -293,7 +293,7 @@ static enum lease_event perform(struct waiting *w, struct lease_taker *t, enum l
     if (decides)
         rc = t->fd < 0 ? decide_first(w, t, err) : decide_again(w, t, err);
     else if (action == ACTION_JOIN)
-        rc = join_queue(t, w->list.next_ticket, err);
+        rc = join_queue(t, err);
     else if (action == ACTION_AWAIT)
         rc = await(w, t, err);
     else

@@ -288,6 +288,18 @@ static void drop_claims(struct lease_place d, struct lease *l, uid_t owner)
         l->pid = 0;
 }
 
+static int64_t ticket_of(const struct stat *file)
+{
+    enum { NS_PER_US = 1000, US_PER_S = 1000000 };
+    return (int64_t)file->st_ctim.tv_sec * US_PER_S + file->st_ctim.tv_nsec / NS_PER_US;
+}
+
+int64_t lease_dir_ticket(int fd)
+{
+    struct stat file;
+    return fstat(fd, &file) == 0 ? ticket_of(&file) : 0;
+}
+
 /* 0, -ENOENT if it vanished meanwhile, or why it doesn't count. */
 static int read_lease(struct lease_place d, const char *name, struct wall now, struct lease *ret, struct error *err)
 {
@@ -314,6 +326,8 @@ static int read_lease(struct lease_place d, const char *name, struct wall now, s
         return rc < 0 ? rc : error_set(err, -EPERM, "%s", wrong);
     ret->file = file.st_ino;
     drop_claims(d, ret, file.st_uid);
+    if (ret->state == LEASE_WAITING)
+        ret->ticket = ticket_of(&file);
     judge_life(ret, file_is_held(fd), now);
     return 0;
 }

@@ -75,6 +75,8 @@ void lease_dir_sweep(const struct lease_dir *d, const struct lease_list *list);
  * lives as long as either has it open. The descriptor is close-on-exec. */
 int lease_dir_begin(const struct lease_dir *d, const char *id, int *ret_fd, struct error *err);
 int lease_dir_commit(const struct lease_dir *d, const struct lease *l, int fd, struct error *err);
+/* Place in the queue of the committed file of a waiting lease: the kernel says when it came, so no one claims an earlier one. */
+int64_t lease_dir_ticket(int fd);
 /* Cancels what was started. */
 void lease_dir_cancel(const struct lease_dir *d, const char *id, int fd);
 /* Both steps, for a lease not bound to an open file. */

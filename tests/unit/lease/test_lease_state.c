@@ -955,11 +955,11 @@ static void a_lock_given_back_too_early_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_setting_is_never_left_changed_nor_anothers_value_overwritten),
-        cmocka_unit_test(room_is_never_promised_twice_and_no_one_waits_forever),
-        cmocka_unit_test(wrong_rules_are_found),
-        cmocka_unit_test(wrong_owners_are_found),
-        cmocka_unit_test(a_lock_given_back_too_early_is_found),
+        TEST(a_setting_is_never_left_changed_nor_anothers_value_overwritten),
+        TEST(room_is_never_promised_twice_and_no_one_waits_forever),
+        TEST(wrong_rules_are_found),
+        TEST(wrong_owners_are_found),
+        TEST(a_lock_given_back_too_early_is_found),
     };
     return RUN_TESTS(tests);
 }
