@@ -142,19 +142,32 @@ void config_write_default(struct buf *out)
     }
 }
 
+/* Whether the help itself lists all choices. */
+static bool help_names_choices(const struct setting *s)
+{
+    struct str rest = str_from(s->choices), choice;
+    char name[64];
+    while (str_cut(&rest, '|', &choice)) {
+        str_copy(name, sizeof name, choice);
+        if (!str_contains(str_from(s->help), name))
+            return false;
+    }
+    return true;
+}
+
 static void docs_setting(const struct setting *s, config_plain *plain, struct buf *out)
 {
     (void)plain;
+    AUTO_BUF struct buf value = BUF(4096);
+    write_default(s, &value);
+    const char *shown = buf_view(&value).at;
     buf_printf(out, "- `%s`", s->key);
-    if (s->flags & REQUIRED) {
-        buf_text(out, " (must be given)");
-    } else {
-        buf_text(out, " = `");
-        write_default(s, out);
-        buf_char(out, '`');
-    }
+    if (s->flags & REQUIRED)
+        buf_text(out, " (required)");
+    else if (strcmp(shown, "\"\"") != 0 && strcmp(shown, "[]") != 0 && strcmp(shown, "{}") != 0)
+        buf_printf(out, " (`%s`)", shown);
     buf_printf(out, ": %s.", s->help);
-    if (s->choices) {
+    if (s->choices && !help_names_choices(s)) {
         buf_text(out, " One of ");
         setting_describe_allowed(s, out);
         buf_char(out, '.');
@@ -186,12 +199,12 @@ static void manual_setting(const struct setting *s, config_plain *plain, struct 
 /* One line about the settings that a table inherits from another. */
 static void docs_inherited(const struct section *section, struct buf *out)
 {
-    const char *before = "- As set there, unless this table has its own: `";
+    const char *before = "- Overrides of ";
     for (size_t i = 0; i < section->count; i++) {
         if (section->settings[i].fallback[0] != '=')
             continue;
-        buf_printf(out, "%s%s`", before, section->settings[i].fallback + 1);
-        before = ", `";
+        buf_printf(out, "%s`%s`", before, section->settings[i].fallback + 1);
+        before = ", ";
     }
     if (before[0] == ',')
         buf_text(out, ".\n");
@@ -266,20 +279,18 @@ void config_write_docs(struct buf *out)
     buf_text(
         out,
         "# Configuration\n\n<!-- Written by `whirr config docs` from src/config/config.def; a test compares them. -->\n\nwhirr "
-        "needs "
-        "no configuration. What you set wins in this order, later over earlier: the default, the file, the environment,\nthe flag "
-        "on "
-        "the command line.\n\n- Files, in [TOML](https://toml.io/en/v1.0.0): `/etc/whirr/whirr.toml`, then "
-        "`$XDG_CONFIG_HOME/whirr/whirr.toml`\n  (`~/.config/whirr/whirr.toml`) over it; or the one of `--config FILE` "
-        "(`WHIRR_CONFIG`) alone, which must be readable. `whirr config default` prints a commented one, with the range of each "
-        "number.\n- Environment: "
-        "`WHIRR_SECTION_KEY` (`WHIRR_SERVER_LISTEN`), for tables without a name of their own; lists with commas (or with\n  "
-        "semicolons, where a member holds a comma). `GPU_POLL_INTERVAL_SECONDS` also sets `sampling.interval_seconds`. An\n  empty "
-        "variable counts as not set.\n- `whirr config check` reads everything and names each mistake with file, line, what is "
-        "allowed, and the nearest known key.\n- `whirr config show` prints the settings in force and where each comes from.\n- "
-        "`systemctl reload whirr` (SIGHUP) applies all but what is marked *Restart*. A file with mistakes changes nothing.\n\n"
-        "Durations are written like `\"250ms\"`, `\"30s\"`, `\"5m\"`, `\"1h30m\"`, `\"7d\"`; amounts of memory like "
-        "`\"512MiB\"`, `\"20GiB\"`.\n");
+        "needs no configuration. Flags override the environment, which overrides the files.\n\n"
+        "- Files, in [TOML](https://toml.io/en/v1.0.0): `/etc/whirr/whirr.toml`, overridden by `$XDG_CONFIG_HOME/whirr/whirr.toml` "
+        "(`~/.config/whirr/whirr.toml`); or only `--config FILE` (`WHIRR_CONFIG`). `whirr config default` prints a commented one, "
+        "with the range of each number.\n"
+        "- Environment: `WHIRR_SECTION_KEY` (`WHIRR_SERVER_LISTEN`), for tables without NAME; lists with commas (or semicolons, if "
+        "an item has a comma). `GPU_POLL_INTERVAL_SECONDS` also sets `sampling.interval_seconds`. Empty variables don't count.\n"
+        "- `whirr config check` names each mistake with file, line, what is allowed, and the nearest known key.\n"
+        "- `whirr config show` prints the settings in force and where each comes from.\n"
+        "- `systemctl reload whirr` (SIGHUP) applies all settings but those marked *Restart*. A file with mistakes changes "
+        "nothing.\n\n"
+        "Defaults are in parentheses; the others are empty. Write durations like `\"250ms\"`, `\"30s\"`, `\"5m\"`, `\"1h30m\"`, "
+        "`\"7d\"`, memory like `\"512MiB\"`, `\"20GiB\"`.\n");
     write_sections(&page_form, NULL, out);
 }
 
