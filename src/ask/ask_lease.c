@@ -140,7 +140,7 @@ static int decide(struct lease_taker *t, struct gpus_look *l, struct lease_list 
 /* ---- the queue ---- */
 
 /* What the actions of one request share. */
-struct waiting {
+struct queue_wait {
     struct session *session; /* once it is the first in line */
     struct gpus_look look;
     struct lease_list list;
@@ -150,7 +150,7 @@ struct waiting {
     int watch; /* -errno: there are too many watches */
 };
 
-static void waiting_done(struct waiting *w)
+static void queue_wait_done(struct queue_wait *w)
 {
     session_close(w->session);
     look_done(&w->look);
@@ -158,7 +158,7 @@ static void waiting_done(struct waiting *w)
     if (w->watch >= 0)
         close(w->watch);
 }
-#define AUTO_WAITING __attribute__((cleanup(waiting_done)))
+#define AUTO_QUEUE_WAIT __attribute__((cleanup(queue_wait_done)))
 
 static int join_queue(struct lease_taker *t, struct error *err)
 {
@@ -199,7 +199,7 @@ static int wait_turn(struct lease_taker *t, struct error *err)
 }
 
 /* Sleeps until the next check; the end of a lease wakes it at once. */
-static void first_pause(struct waiting *w)
+static void first_pause(struct queue_wait *w)
 {
     struct pollfd watch = {.fd = w->watch, .events = POLLIN};
     struct mono begin = clock_mono(&clock_system);
@@ -219,7 +219,7 @@ static void first_pause(struct waiting *w)
     w->pause_ms = MIN_OF(w->pause_ms * 3 / 2, (int64_t)LOOK_MOST_MS);
 }
 
-static void say_waiting(struct waiting *w, const struct lease_taker *t)
+static void say_waiting(struct queue_wait *w, const struct lease_taker *t)
 {
     struct mono now = clock_mono(&clock_system);
     if (strcmp(w->said, t->answer.words) == 0 || (w->said[0] && mono_since_ms(now, w->said_at) < SAY_AGAIN_MS))
@@ -229,7 +229,7 @@ static void say_waiting(struct waiting *w, const struct lease_taker *t)
     snprintf(w->said, sizeof w->said, "%s", t->answer.words);
 }
 
-static int await(struct waiting *w, struct lease_taker *t, struct error *err)
+static int await(struct queue_wait *w, struct lease_taker *t, struct error *err)
 {
     lease_dir_unlock(&t->dir);
     say_waiting(w, t);
@@ -250,7 +250,7 @@ static int await(struct waiting *w, struct lease_taker *t, struct error *err)
 }
 
 /* A first attempt, which also finds requests that can never succeed. */
-static int decide_first(struct waiting *w, struct lease_taker *t, struct error *err)
+static int decide_first(struct queue_wait *w, struct lease_taker *t, struct error *err)
 {
     struct session *session = session_open(t->cli, err);
     int rc = session ? look_at_gpus(t, session, &w->look, err) : err->code;
@@ -265,7 +265,7 @@ static int decide_first(struct waiting *w, struct lease_taker *t, struct error *
 }
 
 /* Caches the list of leases: reads the files again only after a change. Takes the lock if there seems to be room. */
-static int decide_again(struct waiting *w, struct lease_taker *t, struct error *err)
+static int decide_again(struct queue_wait *w, struct lease_taker *t, struct error *err)
 {
     struct mono now = clock_mono(&clock_system);
     int rc = 0;
@@ -285,7 +285,8 @@ static int decide_again(struct waiting *w, struct lease_taker *t, struct error *
 }
 
 /* Performs it, and returns how it went; *ret_rc gets the first failure. */
-static enum lease_event perform(struct waiting *w, struct lease_taker *t, enum lease_action action, int *ret_rc, struct error *err)
+static enum lease_event perform(struct queue_wait *w, struct lease_taker *t, enum lease_action action, int *ret_rc,
+                                struct error *err)
 {
     struct error ignored;
     int rc = 0;
@@ -341,7 +342,7 @@ void lease_taker_done(struct lease_taker *t)
 
 int lease_take(struct lease_taker *t, struct error *err)
 {
-    AUTO_WAITING struct waiting w = {.pause_ms = LOOK_MS, .watch = -1};
+    AUTO_QUEUE_WAIT struct queue_wait w = {.pause_ms = LOOK_MS, .watch = -1};
     int rc = 0;
     lease_taker_set_timeout(t); /* covers every kind of wait: a driver, a daemon, a lock */
     enum lease_action action = lease_next(&t->stage, EVENT_ASK);

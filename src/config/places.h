@@ -49,7 +49,7 @@ bool place_to_act(const char *configured, char path[PLACE_SIZE]);
 bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE]);
 /* Directory for sockets of foreground guards; created if missing. */
 int place_runtime(char path[PLACE_SIZE], struct error *err);
-/* Where the settings of simulated GPUs are, and the journal of who changed them: this user's, gone after a reboot. */
+/* Where the settings of simulated GPUs are, and the journal of their changes: this user's, gone after a reboot. */
 int place_simulated(bool make, char path[PLACE_SIZE], struct error *err);
 /* In place of lease.dir: the journal of changed settings is that of simulated GPUs. */
 #define PLACE_OF_SIMULATED "simulated"

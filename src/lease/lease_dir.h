@@ -25,7 +25,7 @@ struct lease_dir {
     bool own;      /* only this user's: other users' leases aren't visible */
     bool settings; /* the directory of settings */
     int beside;    /* the directory of settings, whose leases the list includes; -1: none */
-    int simulated; /* the same of simulated GPUs */
+    int simulated; /* the same for simulated GPUs */
     int shown;     /* for settings: their public copies; -1: none */
     char path[4096], shown_path[4096];
 };

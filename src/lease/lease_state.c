@@ -28,7 +28,7 @@ const struct lease_rule lease_rules[] = {
     {STAGE_STARTING,  EVENT_FAILED, STAGE_LEAVING,   ACTION_LEAVE},
     {STAGE_HELD,      EVENT_END,    STAGE_LEAVING,   ACTION_LEAVE},
     {STAGE_LEAVING,   EVENT_DONE,   STAGE_OVER,      ACTION_REST},
-    {STAGE_LEAVING,   EVENT_FAILED, STAGE_OVER,      ACTION_REST}, /* whoever decides next removes it */
+    {STAGE_LEAVING,   EVENT_FAILED, STAGE_OVER,      ACTION_REST}, /* the next decision removes it */
     /* settings */
     {STAGE_NONE,      EVENT_CHANGE, STAGE_READING,   ACTION_READ},
     {STAGE_READING,   EVENT_DONE,   STAGE_WRITING,   ACTION_MARK_WRITTEN},

@@ -8,7 +8,7 @@
  *   settings   NONE -> READING -> WRITING -> SETTING -> KEEPING -> ACTIVE -> MARKING -> RESTORING -> REMOVING -> OVER
  *
  * In the journal, a setting is "written" from SETTING on, "active" from ACTIVE on, "restoring" from RESTORING on. The journal is
- * ahead of the GPU at the beginning, and behind it at the end: whoever finds a record knows what may have been changed.
+ * ahead of the GPU at the beginning, and behind it at the end: a process that finds a record knows what may have been changed.
  */
 #pragma once
 
