@@ -216,7 +216,7 @@ void engine_remove_annotate(struct engine *e, const void *user)
     pthread_mutex_unlock(&e->annotate_lock);
 }
 
-void engine_look(struct engine *e)
+void engine_keep_fresh(struct engine *e)
 {
     static const int64_t looks_for_ms = 15000;
     atomic_store(&e->looked_until, clock_mono(e->env->clock).ns + looks_for_ms * NS_PER_MS);

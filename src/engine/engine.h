@@ -30,7 +30,7 @@ struct engine_options {
     int64_t hung_after_ms; /* a source without an answer for this long counts as hung; 0: 5000 */
     int64_t start_ms;      /* the same for its start, as some drivers take seconds; 0: the same as hung_after_ms */
     bool show_secrets;     /* command lines unmasked */
-    bool may_rest;         /* query unread values less often: engine_look() */
+    bool may_rest;         /* query unread values less often: engine_keep_fresh() */
 };
 
 /* Unknown source names fail with -EINVAL and a sentence that names the nearest. Opens nothing yet. */
@@ -89,7 +89,7 @@ void engine_add_annotate(struct engine *e, engine_annotate_fn *annotate, void *u
 void engine_remove_annotate(struct engine *e, const void *user);
 
 /* Someone reads the values: keeps all of them as fresh as the interval allows for the next seconds. */
-void engine_look(struct engine *e);
+void engine_keep_fresh(struct engine *e);
 
 void engine_set_interval(struct engine *e, int64_t interval_ms);
 

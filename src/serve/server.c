@@ -12,7 +12,7 @@
 #include "serve/api/core.h"
 #include "store/service/service.h"
 
-enum { STOP_MS = 1000, STOP_LOOK_MS = 10 };
+enum { STOP_MS = 1000, STOP_POLL_MS = 10 };
 
 static void on_fresh(void *owner)
 {
@@ -37,7 +37,7 @@ static void add_series(struct buf *out, const char *name, const char *type, cons
 }
 
 /* A monitor reports its own cost. */
-static void own_cost(struct buf *out)
+static void write_own_cost(struct buf *out)
 {
     struct rusage used;
     if (getrusage(RUSAGE_SELF, &used))
@@ -63,12 +63,12 @@ static void on_prometheus(void *owner, struct buf *out)
     add_series(out, "whirr_live_samples_sent_total", "counter", "Samples sent to live clients", s->live.hub.samples_sent);
     add_series(out, "whirr_live_samples_missed_total", "counter", "Samples that slow clients skipped", s->live.hub.samples_missed);
     add_series(out, "whirr_sent_bytes_total", "counter", "Bytes sent to clients", s->site.loop.bytes_out);
-    own_cost(out);
+    write_own_cost(out);
 }
 
 /* ---- start ---- */
 
-/* Options that can change while running. */
+/* Applies the options that can change while running. */
 static void take_options(struct server *s, const struct server_options *o)
 {
     s->options = *o;
@@ -174,7 +174,7 @@ void server_stop(struct server *s)
         store_service_end_questions(s->parts.store);
     s->stop_at_ms = loop_now_ms() + STOP_MS;
     s->stop_timer = watch_ticker(s->site.loop.base, on_stop_timer, s);
-    if (!s->stop_timer || !watch_on(s->stop_timer, STOP_LOOK_MS))
+    if (!s->stop_timer || !watch_on(s->stop_timer, STOP_POLL_MS))
         watch_base_stop(s->site.loop.base);
 }
 

@@ -24,16 +24,15 @@ void server_free(struct server *s);
 void server_run(struct server *s);
 /* Notifies the clients and ends server_run() within a second. Call it in the loop's thread: from a callback. */
 void server_stop(struct server *s);
-/* Callbacks in the loop: on a signal, and periodically. At most 8 in total. */
+/* Callbacks in the loop: on a signal, whenever a descriptor is readable, periodically. At most 8 in total. */
 int server_on_signal(struct server *s, int signal, void (*callback)(void *user), void *user);
-/* Whenever the descriptor is readable. */
 int server_on_readable(struct server *s, int fd, void (*callback)(void *user), void *user);
 int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *user), void *user);
 
 /* Sends an event of this kind to all clients; `data` is JSON. In the loop's thread. */
 void server_announce(struct server *s, enum topic topic, struct str data);
 
-/* The data behind its answers: the newest sample and what is made from it (serve/data/data.h). In the loop's thread. */
+/* The newest sample and what is made from it (serve/data/data.h). In the loop's thread. */
 struct data;
 struct data *server_data(struct server *s);
 

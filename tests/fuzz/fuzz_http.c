@@ -8,7 +8,7 @@
 #include "http/access.h"
 #include "http/negotiate.h"
 #include "net/http_message.h"
-#include "serve/live/socketio.h"
+#include "serve/live/live.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

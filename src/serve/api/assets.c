@@ -12,8 +12,8 @@
 #include "serve/api/core.h"
 #include "serve/data/page.h"
 
-/* The API page loads its own scripts and styles, draws icons from data: URLs, and queries this server. Its library sets element
- * styles from scripts, which needs no exception. */
+/* The API page loads its own scripts and styles, draws icons from data: URLs, and queries this server. 'unsafe-inline': its library
+ * writes style attributes into the HTML of Markdown tables. */
 static const char docs_policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
@@ -29,7 +29,7 @@ const struct asset *asset_find(const char *path)
 /* Blobs over the program's own bytes, created on first use: pending responses refer to them. */
 static struct blob *stored_blob(const struct asset *a)
 {
-    static struct blob *blobs; /* two for each: plain and gzip */
+    static struct blob *blobs; /* two per asset: plain and gzip */
     if (!blobs && !(blobs = calloc(2 * asset_count, sizeof *blobs)))
         return NULL;
     struct blob *plain = &blobs[2 * (a - assets)], *packed = plain + 1;
@@ -74,7 +74,7 @@ void get_docs(struct exchange *x)
         reply_asset(x, a, docs_policy);
         return;
     }
-    /* Built without npm: at least the description is available. */
+    /* A build without npm has the description, but not the page. */
     static const char page[] =
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>whirr: API</title>"
         "<link rel=\"stylesheet\" href=\"/style.css\"></head><body><header><h1>whirr</h1></header><main><p>This program was "

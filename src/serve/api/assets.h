@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct buf;
 struct exchange;
+struct json_t;
 
 struct asset {
     const char *path; /* URL path; without a leading '/': only for the program itself */
@@ -26,3 +28,9 @@ const struct asset *asset_find(const char *path); /* NULL if not found */
 void get_asset(struct exchange *x);
 void get_docs(struct exchange *x);
 void get_openapi(struct exchange *x);
+
+/* ---- openapi.c: the description of the API, openapi.json with the schemas of answers and metrics filled in ---- */
+
+void openapi_write(struct buf *out); /* the buffer fails if out of memory */
+/* The parameter names of each path, as keys: {"/api/why": {"gpu": true, ...}, ...}. */
+struct json_t *openapi_parameters(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The audit log.
  */
-#include "serve/api/audit.h"
+#include "serve/api/core.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -9,10 +9,9 @@
 #include "base/json_writer.h"
 #include "base/log.h"
 #include "base/os/words.h"
-#include "serve/api/core.h"
 #include "store/service/service.h"
 
-static void place_of(const struct exchange *x, char text[INET6_ADDRSTRLEN])
+static void peer_text(const struct exchange *x, char text[INET6_ADDRSTRLEN])
 {
     const struct in6_addr *from = &x->conn->peer;
     if (x->conn->listener->is_unix)
@@ -40,10 +39,10 @@ void audit_acted(const struct exchange *x, int status)
     struct store_service *store = x->server->parts.store;
     if (!x->who[0])
         return;
-    place_of(x, from);
-    const char *place = from, *who = x->who, *what = x->request->path;
+    peer_text(x, from);
+    const char *peer = from, *who = x->who, *what = x->request->path;
     log_info(status < 400 ? "acted over the API" : "was refused over the API", LOG_TEXT("who", who), LOG_TEXT("what", what),
-             LOG_TEXT("from", place), LOG_INT("status", status));
+             LOG_TEXT("from", peer), LOG_INT("status", status));
     AUTO_BUF struct buf data = BUF(4096);
     struct json_writer j = JSON_WRITER(&data);
     jw_object(&j);

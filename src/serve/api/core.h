@@ -1,18 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The server's internals, for its handlers.
+ * The server's internals: its state, and the handlers of its routes, by file.
  */
 #pragma once
 
+#include <pthread.h>
+
 #include "base/clock.h"
+#include "base/env.h"
+#include "base/mailbox.h"
+#include "host/evidence/address_samples.h"
 #include "http/site.h"
-#include "serve/api/cpu_samples_api.h"
+#include "http/token.h"
+#include "lease/settings_plan.h"
 #include "serve/api/history_api.h"
 #include "serve/api/options.h"
-#include "serve/api/release.h"
-#include "serve/api/settings_api.h"
 #include "serve/data/data.h"
 #include "serve/data/part.h"
 #include "serve/live/live.h"
+
+/* ---- errand.c: work that would block the loop, for one request at a time. A thread does it while the request is parked. ---- */
+
+struct errand_ops {
+    void (*work)(void *owner);  /* in the thread */
+    void (*after)(void *owner); /* afterwards, in the loop; may be NULL */
+    const char *busy;           /* error message for a request while another one waits */
+};
+
+struct errand {
+    const struct errand_ops *ops;
+    void *owner;
+    struct mailbox *done;
+    struct watch *watch;
+    struct conn *conn; /* the waiting client; NULL once it has left */
+    pthread_t thread;
+    bool running;
+    bool finished; /* the result waits to be sent */
+};
+
+int errand_init(struct errand *e, const struct errand_ops *ops, void *owner, struct loop *loop); /* 0 or -ENOMEM */
+/* Joins the thread. */
+void errand_end(struct errand *e);
+void errand_done(struct errand *e);
+
+/* True if this request was parked for the errand, and the result is available. */
+bool errand_is_over(struct errand *e, struct exchange *x);
+/* False after refusing this request because of another one. */
+bool errand_is_free(const struct errand *e, struct exchange *x);
+/* Starts the work for this request; its handler runs again at the end. */
+void errand_begin(struct errand *e, struct exchange *x);
+
+/* ---- cpu_samples_api.c: GET /api/why/cpu, where a program on a GPU spends its CPU time. Sampling takes a second. ---- */
+
+struct cpu_samples {
+    struct errand errand;
+    struct env env;
+    int32_t pid;
+    struct address_samples result;
+};
+
+int cpu_samples_init(struct cpu_samples *s, struct loop *loop);
+void get_why_cpu(struct exchange *x);
+
+/* ---- release.c: POST /api/source/release. Closing a driver's library can take seconds. ---- */
+
+struct release {
+    struct errand errand; /* uses the engine: end it first */
+    struct data *data;
+    int result;
+    int64_t for_ms;
+};
+
+int release_init(struct release *r, struct loop *loop, struct data *data);
+void post_release(struct exchange *x);
+
+/* ---- settings_api.c: POST /api/leases/settings changes a GPU setting for a time, through the helper that has the permission.
+ * Takes as long as the driver does. ---- */
+
+struct setting_errand {
+    struct errand errand;
+    struct env env;
+    /* The request. */
+    struct gpu_id id;
+    int gpu_index;
+    struct reading draw_mw;
+    bool quiet;
+    enum control_kind kind;
+    char value[CONTROL_TEXT_SIZE];
+    struct wall until;
+    char who[TOKEN_NAME_SIZE];
+    /* The result. */
+    int rc;
+    struct lease lease;
+    struct error err;
+};
+
+int setting_errand_init(struct setting_errand *s, struct loop *loop);
+void post_setting(struct exchange *x);
+
+/* ---- the server ---- */
 
 enum { SERVER_WATCHES_MAX = 8 };
 
@@ -35,8 +120,49 @@ struct server {
     struct mono started;
 };
 
-/* The parts have their own tables. */
+/* The server's own routes; each part has its own table. */
 extern const struct route server_routes[];
 extern const size_t server_route_count;
-/* The routes of the server and its parts, and the embedded files. */
+/* Finds a request's route: the server's, those of its parts, and the embedded files. */
 extern const struct site_ops server_site_ops;
+
+/* ---- audit.c: who did what over the API, from where, with what result; added and removed tokens. A log line and a history event
+ * each. ---- */
+
+/* Logs requests that change something, from known clients: strangers are refused and would only fill the history. */
+void audit_acted(const struct exchange *x, int status);
+/* `how`: "added", "removed", "changed". */
+void audit_token(struct server *server, const struct access_token *t, const char *how);
+
+/* ---- health_api.c: the state of the service itself ---- */
+
+enum service_status { SERVICE_OK, SERVICE_DEGRADED, SERVICE_ERROR };
+
+/* Writes the body of /api/health, and returns the status that it reports. */
+void service_health_write(struct server *server, struct buf *out, enum service_status *ret);
+
+/* ---- history_query.c: GET /api/history and what is below it ---- */
+void get_history(struct exchange *x);
+void get_history_processes(struct exchange *x);
+void get_history_events(struct exchange *x);
+void get_history_limits(struct exchange *x);
+
+/* ---- login.c: the form that exchanges a token for a cookie, for browsers ---- */
+void get_login(struct exchange *x);
+void post_login(struct exchange *x);
+void post_logout(struct exchange *x);
+/* Whether the client may act, and whether because of a cookie: then the page offers to log out. */
+void get_session(struct exchange *x);
+/* Redirects a browser to the form, and from there back to the requested page. */
+void send_to_login(struct exchange *x);
+
+/* ---- mcp.c: POST /mcp, for assistants ---- */
+void post_mcp(struct exchange *x);
+
+/* ---- processes_api.c: GET /api/processes, filtered, sorted, and with whole command lines for the owner ---- */
+void get_processes(struct exchange *x);
+
+/* ---- widget.c: for people's own pages: flat JSON for widgets and sensors, a badge, and a tile to embed ---- */
+void get_widget(struct exchange *x);
+void get_badge(struct exchange *x);
+void get_tile(struct exchange *x);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Samples a process for a request: only processes on a GPU.
+ * Samples the stack of a process on a GPU for a request.
  */
-#include "serve/api/cpu_samples_api.h"
+#include "serve/api/core.h"
 
 #include "base/json_writer.h"
 #include "format/json/json.h"
-#include "serve/api/core.h"
 
 enum { SAMPLE_MS = 1000 };
 
@@ -33,7 +32,7 @@ static void cpu_samples_reply(struct exchange *x, const struct cpu_samples *s)
     exchange_json(x, 200, &out);
 }
 
-/* Only on this host: a simulated or recorded PID may belong to another process here. */
+/* Skips simulated and recorded GPUs: on this host, their PIDs may belong to other processes. */
 static bool has_gpu(const struct snapshot *s, int64_t pid)
 {
     for (size_t g = 0; s && g < s->gpu_count; g++) {

@@ -1,11 +1,12 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/api/errand.h"
+/* SPDX-License-Identifier: Apache-2.0
+ * The thread of an errand, and the request that waits for it.
+ */
+#include "serve/api/core.h"
 
 #include <errno.h>
 
 #include "base/cleanup.h"
 #include "http/http.h"
-#include "serve/api/core.h"
 
 static void *errand_run(void *errand)
 {
@@ -15,8 +16,8 @@ static void *errand_run(void *errand)
     return NULL;
 }
 
-/* The result was sent, or its client left before. */
-static void errand_forget(void *errand)
+/* The result was sent, or its client has left. */
+static void errand_reset(void *errand)
 {
     ((struct errand *)errand)->finished = false;
 }
@@ -35,7 +36,7 @@ static void errand_on_done(void *errand)
         return;
     e->finished = true;
     client->answer = e;
-    client->drop_answer = errand_forget;
+    client->drop_answer = errand_reset;
     http_unpark(c);
 }
 
@@ -73,7 +74,7 @@ bool errand_is_over(struct errand *e, struct exchange *x)
     struct http_client *h = x->conn->state;
     if (!TAKE(h->answer))
         return false;
-    errand_forget(e);
+    errand_reset(e);
     return true;
 }
 

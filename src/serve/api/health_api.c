@@ -2,7 +2,7 @@
  * Judges the service. A host without a GPU is fine; a driver that hangs or fails, or a history that can't be written, is
  * "degraded"; no samples for a long time is "error".
  */
-#include "serve/api/health_api.h"
+#include "serve/api/core.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ static enum service_status health_of(const struct snapshot *s, bool has_sample, 
                                      int64_t uptime_ms)
 {
     int64_t late = SAMPLES_LATE * interval_ms + 1000, dead = MAX_OF(SAMPLES_DEAD * interval_ms, (int64_t)START_MS);
-    if (!has_sample) /* just started, or badly broken */
+    if (!has_sample) /* either just started, or no source ever answered */
         return uptime_ms > START_MS ? SERVICE_ERROR : SERVICE_DEGRADED;
     if (age_ms > dead)
         return SERVICE_ERROR;
@@ -36,8 +36,8 @@ static enum service_status health_of(const struct snapshot *s, bool has_sample, 
     return SERVICE_OK;
 }
 
-/* The keys of docs/api.md are always present. */
-static void part(struct json_writer *j, const struct server_parts *parts, const char *key)
+/* A part that is off still has its key: docs/api.md promises all of them. */
+static void write_part(struct json_writer *j, const struct server_parts *parts, const char *key)
 {
     jw_key(j, key);
     for (size_t i = 0; i < parts->count; i++) {
@@ -55,7 +55,7 @@ void service_health_write(struct server *server, struct buf *out, enum service_s
 {
     static const char *const names[] = {"ok", "degraded", "error"};
     const struct data *d = &server->data;
-    /* The age of the newest sample, which grows if a driver hangs. */
+    /* The age grows while a driver hangs. */
     int64_t age = data_age_ms(d), uptime = mono_since_ms(clock_mono(&clock_system), server->started);
     *ret = health_of(d->latest, d->has_sample, age, server->options.interval_ms, uptime);
     for (size_t i = 0; i < server->parts.count && *ret == SERVICE_OK; i++)
@@ -81,10 +81,10 @@ void service_health_write(struct server *server, struct buf *out, enum service_s
         jw_null(&j);
     jw_key_int(&j, "samples_total", (int64_t)d->latest->sequence);
     jw_end(&j);
-    part(&j, &server->parts, "store");
-    part(&j, &server->parts, "guard");
-    part(&j, &server->parts, "push");
-    part(&j, &server->parts, "settings");
+    write_part(&j, &server->parts, "store");
+    write_part(&j, &server->parts, "guard");
+    write_part(&j, &server->parts, "push");
+    write_part(&j, &server->parts, "settings");
     jw_key_object(&j, "server");
     jw_key_int(&j, "connections", (int64_t)server->site.loop.conn_count);
     jw_key_int(&j, "requests_total", (int64_t)server->site.requests_total);

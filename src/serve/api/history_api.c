@@ -17,7 +17,7 @@
 #include "store/service/service.h"
 
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, BODY_MAX = 64 << 20, GPUS_MAX = 256 };
-#define LOOK_MAX_MS (365 * 86400000LL)
+#define WINDOW_MAX_MS (365 * 86400000LL)
 
 struct history_job {
     struct history_task task;
@@ -45,7 +45,7 @@ static void free_job(struct history_task *task)
 static int history_add_row(void *user, const struct store_row *row)
 {
     struct history_job *job = user;
-    /* Reads one row more than requested, to know whether there is a next page. */
+    /* The query asks for one row more than the page holds: it tells whether there is a next page. */
     if (job->count == job->limit) {
         job->count++;
         return 1;
@@ -68,7 +68,7 @@ static int write_rows(struct store *s, struct history_job *job, struct error *er
     return store_rows(s, &page, history_add_row, job, err);
 }
 
-/* Points of several GPUs, to be sorted by time. */
+/* A point of one GPU; those of all GPUs are merged by time. */
 struct point {
     int64_t key;
     const struct store_gpu *gpu;
@@ -129,7 +129,7 @@ static int gather_points(struct store *s, struct points *p, struct error *err)
     store_plan(s, &plot, &plot.step_ms, &level);
     int64_t from_ms = MAX_OF(plot.since_ms, cursor_ms(job->cursor)), width_ms = plot.step_ms * (int64_t)(job->limit + 1);
     /* Reads only as much as the page needs; widens the window over periods without data. */
-    for (; rc == 0 && from_ms < job->until_ms && p->count <= job->limit; width_ms = MIN_OF(4 * width_ms, (int64_t)LOOK_MAX_MS)) {
+    for (; rc == 0 && from_ms < job->until_ms && p->count <= job->limit; width_ms = MIN_OF(4 * width_ms, (int64_t)WINDOW_MAX_MS)) {
         plot.since_ms = from_ms;
         plot.until_ms = from_ms = MIN_OF(job->until_ms, (from_ms + width_ms) / plot.step_ms * plot.step_ms);
         for (p->gpu = 0; rc == 0 && p->gpu < p->gpu_count; p->gpu++) {
@@ -332,7 +332,8 @@ static bool read_question(struct exchange *x, struct history_job *job)
         return false;
     if (http_query(r, "gpu_index", text, sizeof text) || http_query(r, "gpu", text, sizeof text)) {
         int now = snapshot_find_gpu(x->server->data.latest, text);
-        bool known = str_to_i64(str_from(text), &number) && number >= 0 && number < GPU_MAX; /* it may be gone by now */
+        bool known =
+            str_to_i64(str_from(text), &number) && number >= 0 && number < GPU_MAX; /* a GPU of the past may be gone by now */
         if (!known && now < 0)
             return bad(x, "gpu_index must be the number of a GPU, from 0 on; gpu its number, UUID or PCI address.");
         job->gpu_index = known ? (int)number : x->server->data.latest->gpus[now].index;
@@ -349,7 +350,7 @@ static bool read_question(struct exchange *x, struct history_job *job)
     return true;
 }
 
-/* Answers like an empty store if there is none. */
+/* Without a store, the history is empty. */
 static void reply_empty(struct exchange *x)
 {
     AUTO_BUF struct buf out = BUF(256);
@@ -362,7 +363,7 @@ static void reply(struct exchange *x, struct history_job *job)
     if (job->task.rc == 0)
         exchange_json(x, 200, &job->out);
     else if (job->task.rc == -ENOENT)
-        reply_empty(x); /* an empty history is not a failure */
+        reply_empty(x); /* nothing has been stored yet: not a failure */
     else
         history_failed(x, &job->task);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Queries about the past. The store's reader answers in its own thread while the request is parked.
  *
- *   loop ──task──▶ reader: task->run(store) ──mailbox──▶ loop: task->arrived()
+ *   loop ──question──▶ reader: question.read(store) ──mailbox──▶ loop: task->arrived()
  */
 #pragma once
 
@@ -18,12 +18,12 @@ struct loop;
 struct server;
 struct watch;
 
-/* A task for the reader; must be the first member of the actual task. */
+/* A query for the reader; embedded as the first member of the actual task. */
 struct history_task {
     struct store_question question; /* history_ask() sets its client and `answered` */
     struct mailbox *done;
-    struct conn *conn;                          /* used by the loop: NULL once the client has left */
-    void (*arrived)(struct history_task *task); /* called in the loop, which owns it again */
+    struct conn *conn;                          /* owned by the loop; NULL once the client has left */
+    void (*arrived)(struct history_task *task); /* called in the loop, which owns the task again */
     void (*drop)(struct history_task *task);    /* frees it */
     int rc;                                     /* result of the query */
     struct error err;
@@ -35,7 +35,7 @@ struct history {
 };
 
 int history_init(struct history *h, struct loop *loop);
-/* Only after the store has ended, which may still put tasks into the mailbox. */
+/* Call after the store has ended: until then it may put tasks into the mailbox. */
 void history_done(struct history *h);
 
 /* Queues the task for the readers, on behalf of the connection's client. Requires task->conn, done and drop; calls `arrived`
@@ -50,10 +50,8 @@ void history_failed(struct exchange *x, const struct history_task *task);
 
 void get_stats_history(struct exchange *x);
 
-/* ---- Queries about the past that are answered in words: GET /api/why with `at` or `since`, and GET /api/report. The store's
- * reader answers. */
-
-struct exchange;
+/* ---- past_request.c: queries about the past that are answered in words: GET /api/why with `at`, `since` or `until`, and GET
+ * /api/report ---- */
 
 /* True if the request is about the past: it has been answered, or will be. */
 bool past_handles(struct exchange *x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Any past metric, who used the GPUs, and events.
+ * GET /api/history and what is below it: metrics, processes, events and limits of the past, as a document or a download.
  */
-#include "serve/api/history_query.h"
+#include "serve/api/core.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include "http/download.h"
 #include "http/http.h"
 #include "past/history_answer.h"
-#include "serve/api/core.h"
 #include "store/service/service.h"
 
 enum { DOCUMENT_MAX = 64 << 20, SLICE_MAX = 16 << 20 };
@@ -19,12 +18,12 @@ enum { DOCUMENT_MAX = 64 << 20, SLICE_MAX = 16 << 20 };
 /* A running query; a download repeats it for each slice. */
 struct history_query {
     struct history_task task;
-    struct download_source source; /* for a download: produces the next slice */
+    struct download_source source; /* of a download: asks for the next slice */
     struct history_question question;
     struct server *server;
     struct history_stream *stream; /* NULL: one document */
     struct buf out;
-    /* task.rc: 1: a download continues; 0: complete; -errno */
+    /* task.rc is 1 if a download continues, 0 if it is complete, or -errno. */
 };
 
 static void query_free(struct history_task *task)
@@ -71,7 +70,7 @@ static void download_gone(struct download_source *source, bool asked)
         query_free(&query->task);
 }
 
-/* In the loop. The header is already sent, so an error can only abort the response. */
+/* The header is already sent, so an error can only abort the response. */
 static void slice_arrived(struct history_task *task)
 {
     struct history_query *query = (struct history_query *)task;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Session cookies for the page: HttpOnly and SameSite=Strict, so that neither scripts nor other sites can use them.
  */
-#include "serve/api/login.h"
+#include "serve/api/core.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,17 +12,17 @@
 #include "http/site.h"
 #include "serve/data/page.h"
 
-enum { PLACE_SIZE = 2048 };
+enum { NEXT_SIZE = 2048 };
 
-/* Where to go after the form: the requested page, or home. Accepts only a path of this server: nothing that a browser takes for
- * another host ("//host", "/\\host"), and nothing that ends the header field. */
-static void place_after(const struct exchange *x, char place[PLACE_SIZE])
+/* The page after the form: the requested one, or home. Accepts only a path of this server: nothing that a browser takes
+ * for another host ("//host", "/\\host"), and nothing that ends the header field. */
+static void next_path(const struct exchange *x, char path[NEXT_SIZE])
 {
-    bool own = http_query(x->request, "next", place, PLACE_SIZE) && place[0] == '/' && place[1] != '/';
-    for (const char *c = place; own && *c; c++)
+    bool own = http_query(x->request, "next", path, NEXT_SIZE) && path[0] == '/' && path[1] != '/';
+    for (const char *c = path; own && *c; c++)
         own = *c > ' ' && *c <= '~' && *c != '\\';
     if (!own)
-        strcpy(place, "/");
+        strcpy(path, "/");
 }
 
 static void reply_form(struct exchange *x, int status, const char *message)
@@ -36,13 +36,13 @@ static void reply_form(struct exchange *x, int status, const char *message)
                    .status = status, .type = "text/html; charset=utf-8", .body = body, .cache = "no-store", .policy = page_policy});
 }
 
-static void go(struct exchange *x, const char *place, const char *session, int seconds)
+static void redirect(struct exchange *x, const char *path, const char *session, int seconds)
 {
-    char fields[PLACE_SIZE + 512];
+    char fields[NEXT_SIZE + 512];
     /* Behind a proxy the browser may use TLS although we don't; a forged header only hides the cookie from its sender. */
     bool is_secure = x->conn->tls || str_is_any_case(http_field(x->request, "x-forwarded-proto"), "https");
     snprintf(fields, sizeof fields,
-             "Location: %s\r\nSet-Cookie: " SESSION_COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%d%s\r\n", place,
+             "Location: %s\r\nSet-Cookie: " SESSION_COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%d%s\r\n", path,
              session, seconds, is_secure ? "; Secure" : "");
     exchange_reply(x, &(struct reply){.status = 303, .fields = fields, .cache = "no-store"});
 }
@@ -54,24 +54,24 @@ static bool is_signed_in(const struct exchange *x)
 
 void send_to_login(struct exchange *x)
 {
-    /* The browser keeps the part after '#': it survives the redirect to the form, which is posted to its own address, and back. */
-    char place[PLACE_SIZE];
-    str_copy(place, sizeof place, x->request->target.len < sizeof place ? x->request->target : STR("/"));
-    AUTO_BUF struct buf fields = BUF(3 * PLACE_SIZE + 64);
+    /* The part after '#' survives: browsers keep it across redirects, and the form posts to its own address. */
+    char path[NEXT_SIZE];
+    str_copy(path, sizeof path, x->request->target.len < sizeof path ? x->request->target : STR("/"));
+    AUTO_BUF struct buf fields = BUF(3 * NEXT_SIZE + 64);
     buf_text(&fields, "Location: /login?next=");
-    buf_percent(&fields, place);
+    buf_percent(&fields, path);
     buf_text(&fields, "\r\n");
     exchange_reply(x, &(struct reply){.status = 303, .fields = buf_view(&fields).at, .cache = "no-store"});
 }
 
 void get_login(struct exchange *x)
 {
-    char place[PLACE_SIZE];
+    char path[NEXT_SIZE];
     /* A link from another site arrives without the cookie and ends here; a reload sends the cookie and needs no form. */
-    if (x->rights && http_query(x->request, "next", place, sizeof place) && is_signed_in(x)) {
-        AUTO_BUF struct buf fields = BUF(PLACE_SIZE + 64);
-        place_after(x, place);
-        buf_printf(&fields, "Location: %s\r\n", place);
+    if (x->rights && http_query(x->request, "next", path, sizeof path) && is_signed_in(x)) {
+        AUTO_BUF struct buf fields = BUF(NEXT_SIZE + 64);
+        next_path(x, path);
+        buf_printf(&fields, "Location: %s\r\n", path);
         exchange_reply(x, &(struct reply){.status = 303, .fields = buf_view(&fields).at, .cache = "no-store"});
         return;
     }
@@ -88,10 +88,10 @@ void post_login(struct exchange *x)
     if (!http_query(&form, "token", token, sizeof token))
         token[0] = '\0';
     const struct access_token *known = token_file_check(&s->tokens, str_trim(str_from(token)));
-    char wait[64], session[SESSION_ID_SIZE], place[PLACE_SIZE];
-    place_after(x, place);
+    char wait[64], session[SESSION_ID_SIZE], path[NEXT_SIZE];
+    next_path(x, path);
     if (known && sessions_open(&s->sessions, known->digest, loop_now_ms(), session))
-        go(x, place, session, SESSION_SECONDS);
+        redirect(x, path, session, SESSION_SECONDS);
     else if (!known && access_note_failure(x, wait))
         reply_form(x, 429, "Too many wrong tokens from this address. Try again in a minute.");
     else if (!known)
@@ -102,7 +102,7 @@ void post_logout(struct exchange *x)
 {
     if (x->shown.has_session)
         sessions_close(&x->site->sessions, x->shown.session);
-    go(x, "/", "", 0);
+    redirect(x, "/", "", 0);
 }
 
 void get_session(struct exchange *x)

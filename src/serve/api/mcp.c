@@ -3,7 +3,7 @@
  * route of its path answers it with a reader's rights, and the reply comes back here. If that route parks its request, this one is
  * parked too, and resumes with the results so far.
  */
-#include "serve/api/mcp.h"
+#include "serve/api/core.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +14,13 @@
 #include "http/negotiate.h"
 #include "http/router.h"
 #include "mcp/mcp.h"
-#include "serve/api/core.h"
 
-enum { ASK_AGAIN_MS = 250, ASK_WITHIN_MS = 8000 };
+enum { RETRY_MS = 250, TIMEOUT_MS = 8000 };
 
 /* The state of a request that takes several steps. */
 struct mcp_work {
     struct mcp_messages messages;
-    int64_t asked_ms; /* since when it waits for an answer; 0: it does not */
+    int64_t asked_ms; /* when it began to wait for an answer; 0: not waiting */
 };
 
 static void drop_work(void *work)
@@ -33,15 +32,15 @@ static void drop_work(void *work)
 
 /* ---- headers ---- */
 
-/* The version of a session; an unknown one is refused. */
+/* The version in the header; false if it is unknown. */
 static bool read_version(struct exchange *x, enum mcp_version *ret)
 {
-    struct str said = http_field(x->request, "mcp-protocol-version");
-    *ret = said.at ? mcp_version_find(said) : MCP_UNSAID;
+    struct str named = http_field(x->request, "mcp-protocol-version");
+    *ret = named.at ? mcp_version_find(named) : MCP_UNSAID;
     return *ret < MCP_VERSION_COUNT;
 }
 
-/* The modern version repeats the message's subject in its headers; both must match. */
+/* Version 2026-07-28 repeats the message's method and tool in headers; both must match. */
 static void compare_head(const struct exchange *x, struct mcp_request *r)
 {
     const char *name = json_string_value(json_object_get(r->params, "name"));
@@ -90,7 +89,7 @@ static void take_reply(struct exchange *x, const struct reply *r)
     in->body = r->body ? blob_ref(r->body) : NULL;
 }
 
-/* False if it is parked, and so is the outer request. */
+/* False if the answer is pending: the inner route parked the connection, or it has to be asked again. */
 static bool ask(struct exchange *x, struct mcp_request *r, struct str target)
 {
     AUTO_FREE struct inner *in = calloc(1, sizeof *in);
@@ -120,8 +119,8 @@ static bool ask(struct exchange *x, struct mcp_request *r, struct str target)
     return answered;
 }
 
-/* Requests all missing answers; false: some are still pending. */
-static bool work_on(struct exchange *x, struct mcp_work *w)
+/* Fetches all missing answers; false: some are still pending. */
+static bool answer_messages(struct exchange *x, struct mcp_work *w)
 {
     for (size_t i = 0; i < w->messages.count; i++) {
         struct mcp_request *r = &w->messages.list[i];
@@ -132,8 +131,8 @@ static bool work_on(struct exchange *x, struct mcp_work *w)
             return false;
         int64_t now = loop_now_ms();
         w->asked_ms = w->asked_ms ? w->asked_ms : now;
-        if (now - w->asked_ms < ASK_WITHIN_MS) {
-            site_wait(x, ASK_AGAIN_MS);
+        if (now - w->asked_ms < TIMEOUT_MS) {
+            site_wait(x, RETRY_MS);
             return false;
         }
         mcp_fail(r, "the database of the fleet did not answer in time");
@@ -189,7 +188,7 @@ void post_mcp(struct exchange *x)
     struct mcp_work *w = client->work ? TAKE(client->work) : begin(x);
     if (!w)
         return; /* router_handle() answers 500 */
-    if (work_on(x, w)) {
+    if (answer_messages(x, w)) {
         reply_all(x, &w->messages, !json);
         drop_work(w);
     } else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Adds the schemas of answers and the metric table to the description, so that either is declared in only one place.
  */
-#include "serve/data/page.h"
+#include "serve/api/assets.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 #include "base/json_reader.h"
 #include "format/json/json.h"
 #include "model/metric.h"
-#include "serve/api/assets.h"
 
 static json_t *metric_schema(const struct metric_info *m)
 {
@@ -77,7 +76,7 @@ json_t *openapi_parameters(void)
     return found;
 }
 
-/* What the template says of it, like an example, comes on top. */
+/* The template adds to the generated schema, such as an example. */
 static void add_answer(const struct answer *a, void *schemas)
 {
     json_t *schema = answer_schema(a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Passes queries about the past to the store's reader, and its answers back.
  */
-#include "serve/api/history_api.h"
+#include "serve/api/core.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "http/http.h"
 #include "past/past_json.h"
-#include "serve/api/core.h"
 #include "store/service/service.h"
 
 enum { ANSWER_MAX = 64 << 20 };
@@ -61,7 +60,7 @@ static bool parameter(void *user, const char *key, char *value, size_t size)
     return http_query(x->request, key, value, size);
 }
 
-static void name_own_host(const struct server *s, struct past_question *q)
+static void set_own_host(const struct server *s, struct past_question *q)
 {
     const char *own = s->parts.store ? store_service_host(s->parts.store) : "";
     if (!own[0] && s->data.latest)
@@ -83,7 +82,7 @@ static void ask(struct exchange *x, const struct past_question *q)
     history_park(x, &p->task);
 }
 
-/* True if the answer has come back. */
+/* Replies if the answer has arrived; true if so. */
 static bool answered(struct exchange *x)
 {
     struct http_client *client = x->conn->state;
@@ -109,7 +108,7 @@ bool past_handles(struct exchange *x)
         exchange_error(x, 400, "bad_parameter", "%s.", err.text);
         return true;
     }
-    name_own_host(x->server, &q);
+    set_own_host(x->server, &q);
     ask(x, &q);
     return true;
 }
@@ -126,6 +125,6 @@ void get_report(struct exchange *x)
         exchange_error(x, 400, "bad_parameter", "%s.", err.text);
         return;
     }
-    name_own_host(x->server, &q);
+    set_own_host(x->server, &q);
     ask(x, &q);
 }

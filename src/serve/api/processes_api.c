@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The list of processes with its parameters. No snapshot, database or log contains whole command lines: they are read on request
- * for a client with the token.
+ * The list of processes with its parameters. Snapshots, the database and logs have masked command lines; whole ones are read
+ * on request, for a client with the role.
  */
-#include "serve/api/processes_api.h"
+#include "serve/api/core.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,6 @@
 #include "format/table/table.h"
 #include "host/identity.h"
 #include "http/exchange.h"
-#include "serve/api/core.h"
 #include "serve/api/ready.h"
 
 enum { NAME_SIZE = 128, CMDLINE_SIZE = 4096 };
@@ -90,7 +89,7 @@ void get_processes(struct exchange *x)
 {
     struct data *d = &x->server->data;
     struct process_query q = {0};
-    if (!ready_young_enough(x, x->server->options.max_age_ms) || !read_query(x, &q))
+    if (!ready_recent(x, x->server->options.max_age_ms) || !read_query(x, &q))
         return;
     if (q.secrets && !(x->rights & RIGHT_COMMANDS)) {
         if (x->who[0])

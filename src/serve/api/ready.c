@@ -5,8 +5,8 @@
 
 #include "serve/api/core.h"
 
-/* Any sample will do, but there is none yet: wait only if the daemon has just started. If its first sample takes longer, tell
- * every client at once that it is starting. */
+/* Waits only while the daemon is starting. If the first sample takes longer, every client learns at once that it has not
+ * arrived. */
 static bool wait_for_first(struct exchange *x)
 {
     struct server *s = x->server;
@@ -26,7 +26,7 @@ bool ready_fresh(struct exchange *x, unsigned groups, int64_t max_age_ms)
     return false;
 }
 
-bool ready_young_enough(struct exchange *x, int64_t default_ms)
+bool ready_recent(struct exchange *x, int64_t default_ms)
 {
     char text[24];
     int64_t max_age = default_ms;

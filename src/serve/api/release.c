@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Releases the driver on request.
  */
-#include "serve/api/release.h"
+#include "serve/api/core.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "format/json/json.h"
-#include "serve/api/core.h"
 
 enum { TIMEOUT_MS = 5000, DEFAULT_S = 300, CLAIM_MAX_S = 86400 };
 

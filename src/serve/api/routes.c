@@ -12,26 +12,18 @@
 #include "format/prometheus/prometheus.h"
 #include "http/negotiate.h"
 #include "serve/api/assets.h"
-#include "serve/api/audit.h"
 #include "serve/api/core.h"
-#include "serve/api/health_api.h"
-#include "serve/api/history_api.h"
-#include "serve/api/history_query.h"
-#include "serve/api/login.h"
-#include "serve/api/mcp.h"
-#include "serve/api/processes_api.h"
 #include "serve/api/ready.h"
-#include "serve/api/widget.h"
 #include "serve/data/page.h"
 
-enum { PART_ANSWER_MAX = 64 << 20 }; /* a thousand hosts with all their GPUs */
+enum { PART_ANSWER_MAX = 64 << 20 }; /* enough for a thousand hosts with all their GPUs */
 
 static void reply_kind(struct exchange *x, enum body_kind kind)
 {
     ready_reply(x, data_body(&x->server->data, kind), "application/json");
 }
 
-static void one_gpu(struct exchange *x, int gpu, void (*write)(struct json_writer *, const struct snapshot *, int))
+static void reply_gpu(struct exchange *x, int gpu, void (*write)(struct json_writer *, const struct snapshot *, int))
 {
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
     struct json_writer j = JSON_WRITER(&out);
@@ -48,18 +40,18 @@ static void reply_some(struct exchange *x, enum body_kind kind, void (*write)(st
     if (gpu == ALL_GPUS)
         reply_kind(x, kind);
     else if (gpu >= 0)
-        one_gpu(x, gpu, write);
+        reply_gpu(x, gpu, write);
 }
 
 static void get_devices(struct exchange *x)
 {
-    if (ready_young_enough(x, x->server->options.max_age_ms))
+    if (ready_recent(x, x->server->options.max_age_ms))
         reply_some(x, BODY_DEVICES, json_devices);
 }
 
 static void get_driver(struct exchange *x)
 {
-    if (ready_young_enough(x, -1))
+    if (ready_recent(x, -1))
         reply_kind(x, BODY_DRIVER);
 }
 
@@ -82,7 +74,7 @@ static void write_summary_of(struct exchange *x, int gpu)
 
 static void get_summary(struct exchange *x)
 {
-    if (!ready_young_enough(x, x->server->options.max_age_ms))
+    if (!ready_recent(x, x->server->options.max_age_ms))
         return;
     int gpu = ready_which_gpu(x);
     if (gpu == ALL_GPUS)
@@ -93,19 +85,19 @@ static void get_summary(struct exchange *x)
 
 static void get_metrics(struct exchange *x)
 {
-    if (ready_young_enough(x, x->server->options.max_age_ms))
+    if (ready_recent(x, x->server->options.max_age_ms))
         reply_some(x, BODY_METRICS, json_metrics);
 }
 
 static void get_stats(struct exchange *x)
 {
-    if (ready_young_enough(x, -1))
+    if (ready_recent(x, -1))
         reply_some(x, BODY_STATS, json_stats);
 }
 
 static void get_resources(struct exchange *x)
 {
-    if (ready_young_enough(x, -1))
+    if (ready_recent(x, -1))
         reply_kind(x, BODY_RESOURCES);
 }
 
@@ -167,7 +159,7 @@ static void write_why_of_process(struct exchange *x, const char *asked)
 static void get_why(struct exchange *x)
 {
     char job[PROCESS_CONTAINER_NAME_SIZE], process[PROCESS_WORDS];
-    if (past_handles(x) || !ready_young_enough(x, -1))
+    if (past_handles(x) || !ready_recent(x, -1))
         return;
     if (http_query(x->request, "job", job, sizeof job)) {
         write_why_of_job(x, job);
@@ -198,7 +190,7 @@ static void get_health(struct exchange *x)
 
 static void get_prometheus(struct exchange *x)
 {
-    if (!ready_young_enough(x, -1))
+    if (!ready_recent(x, -1))
         return;
     struct str accept = http_field(x->request, "accept");
     /* Only for clients that name it, like Prometheus; a browser or curl (anything) gets the older text. */
@@ -212,7 +204,7 @@ static void get_prometheus(struct exchange *x)
 
 static void reply_page(struct exchange *x, enum body_kind kind, const char *policy)
 {
-    if (!ready_young_enough(x, -1))
+    if (!ready_recent(x, -1))
         return;
     struct blob *body = data_body(&x->server->data, kind);
     if (body)
@@ -293,7 +285,7 @@ static void handle_socketio(struct exchange *x)
 
 static void answer_by_part(struct exchange *x)
 {
-    if (x->route->fresh && !ready_young_enough(x, x->server->options.max_age_ms))
+    if (x->route->fresh && !ready_recent(x, x->server->options.max_age_ms))
         return;
     AUTO_BUF struct buf out = BUF(PART_ANSWER_MAX);
     const struct part_request r = {
@@ -345,7 +337,7 @@ const struct route server_routes[] = {
 };
 const size_t server_route_count = ARRAY_LEN(server_routes);
 
-/* Embedded files, wherever they are. */
+/* Embedded files, whatever their path. */
 static const struct route file_route = {.methods = HTTP_GET, .needs = RIGHT_READ, .handle = get_asset};
 
 static bool table(const struct exchange *x, size_t i, struct route_table *ret)
@@ -367,15 +359,15 @@ static bool table(const struct exchange *x, size_t i, struct route_table *ret)
 
 /* Clients of other projects use these paths and may send anything. Elsewhere below /api/, only parameters of /openapi.json are
  * valid, so that a typo is not silently ignored. */
-static const char *const takes_anything[] = {
+static const char *const lenient_paths[] = {
     "/api/gpu/devices", "/api/gpu/driver", "/api/gpu/metrics",      "/api/gpu/summary",
     "/api/health",      "/api/resources",  "/api/system/gpu-stats", "/api/system/gpu-stats/history",
 };
 
 static bool is_strict(const char *path)
 {
-    for (size_t i = 0; i < ARRAY_LEN(takes_anything); i++)
-        if (strcmp(path, takes_anything[i]) == 0)
+    for (size_t i = 0; i < ARRAY_LEN(lenient_paths); i++)
+        if (strcmp(path, lenient_paths[i]) == 0)
             return false;
     return strncmp(path, "/api/", 5) == 0;
 }

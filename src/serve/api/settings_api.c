@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * GPU settings for clients of the API. The daemon itself can't change anything: the helper checks role and range again.
  */
-#include "serve/api/settings_api.h"
+#include "serve/api/core.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "base/json_writer.h"
-#include "serve/api/core.h"
 #include "serve/api/ready.h"
 
 /* ---- in the thread ---- */
@@ -90,8 +89,8 @@ static void bad_body(struct exchange *x)
                    "with a value like \"330W\".");
 }
 
-/* The GPU's index and the duration: only people at the host may set no end. */
-static bool read_wanted(const struct exchange *x, const json_t *body, struct setting_errand *s)
+/* Reads the GPU, the setting and its end. The end is required: only a user of the host itself may do without. */
+static bool read_request(const struct exchange *x, const json_t *body, struct setting_errand *s)
 {
     enum { DAYS_MAX = 7 };
     int64_t index = json_integer_value(json_object_get(body, "gpu")),
@@ -130,7 +129,7 @@ void post_setting(struct exchange *x)
     if (!errand_is_free(&s->errand, x))
         return;
     json_t *body = json_loadb(x->body.at ? x->body.at : "", x->body.len, JSON_REJECT_DUPLICATES, NULL);
-    bool fine = read_wanted(x, body, s);
+    bool fine = read_request(x, body, s);
     json_decref(body);
     if (!fine) {
         bad_body(x);

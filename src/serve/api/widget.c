@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Uses the newest sample, for one GPU (?gpu=) or for all: highest utilization and temperature, total memory and power.
+ * Summarizes the newest sample, for one GPU (?gpu=) or for all: highest utilization, temperature and fan speed, total memory and
+ * power.
  */
-#include "serve/api/widget.h"
+#include "serve/api/core.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 #include "base/units.h"
 #include "format/json/json.h"
 #include "model/metric.h"
-#include "serve/api/core.h"
 #include "serve/api/ready.h"
 #include "serve/data/page.h"
 
@@ -21,7 +21,7 @@ struct extract {
     size_t count;
 };
 
-static void most(struct reading *into, struct reading r)
+static void keep_max(struct reading *into, struct reading r)
 {
     if (r.state == READING_OK && (into->state != READING_OK || r.value > into->value))
         *into = r;
@@ -47,9 +47,9 @@ static struct extract extract(const struct snapshot *s, int only)
         const struct gpu *g = &s->gpus[i];
         if (only != ALL_GPUS && (size_t)only != i)
             continue;
-        most(&e.util, g->util_permille);
-        most(&e.temp, g->temp_mdegc);
-        most(&e.fan, g->fan_permille);
+        keep_max(&e.util, g->util_permille);
+        keep_max(&e.temp, g->temp_mdegc);
+        keep_max(&e.fan, g->fan_permille);
         if (only != ALL_GPUS || snapshot_counts_memory(s, g)) {
             sum(&e.used, g->mem_used_bytes);
             sum(&e.total, g->mem_total_bytes);
@@ -73,8 +73,8 @@ static void figure(struct buf *out, const char *before, struct reading r, double
         buf_printf(out, "%s%.*f%s", out->len ? before : "", decimals, (double)r.value * scale, unit);
 }
 
-/* "97%, 71 °C, 316 W": the known ones. */
-static void in_short(struct buf *out, const struct extract *e)
+/* "97%, 71 °C, 316 W", without what is unknown. */
+static void write_short(struct buf *out, const struct extract *e)
 {
     figure(out, ", ", e->util, 0.1, 0, "%");
     figure(out, ", ", e->temp, 1e-3, 0, " °C");
@@ -93,7 +93,7 @@ static struct reading memory_permille(const struct extract *e)
 static void figures(struct json_writer *j, const struct extract *e)
 {
     AUTO_BUF struct buf text = BUF(128);
-    in_short(&text, e);
+    write_short(&text, e);
     jw_key_text(j, "state", mood_name(e->mood));
     jw_key(j, "text");
     jw_str(j, buf_view(&text));
@@ -106,10 +106,10 @@ static void figures(struct json_writer *j, const struct extract *e)
     json_scaled(j, "fan_percent", e->fan, 0.1);
 }
 
-/* Finds the requested GPU. False: it waits, or was answered. */
-static bool asked_for(struct exchange *x, int *only)
+/* Finds the requested GPU. False: the request waits, or was answered. */
+static bool find_gpu(struct exchange *x, int *only)
 {
-    if (!ready_young_enough(x, -1))
+    if (!ready_recent(x, -1))
         return false;
     if (!x->server->data.has_sample) {
         ready_starting(x);
@@ -122,7 +122,7 @@ static bool asked_for(struct exchange *x, int *only)
 void get_widget(struct exchange *x)
 {
     int only;
-    if (!asked_for(x, &only))
+    if (!find_gpu(x, &only))
         return;
     const struct snapshot *s = x->server->data.latest;
     const struct why *why = data_why(&x->server->data);
@@ -157,11 +157,11 @@ void get_badge(struct exchange *x)
 {
     static const char *const colors[] = {"#6b7280", "#17713a", "#8a5300", "#b3231a"};
     int only;
-    if (!asked_for(x, &only))
+    if (!find_gpu(x, &only))
         return;
     struct extract e = extract(x->server->data.latest, only);
     AUTO_BUF struct buf text = BUF(128);
-    in_short(&text, &e);
+    write_short(&text, &e);
     const char *label = e.mood >= MOOD_WARNING ? mood_name(e.mood) : "GPU";
     int left = 12 + 7 * (int)strlen(label), right = 12 + 7 * (int)text.len, all = left + right;
     AUTO_BUF struct buf out = BUF(4096);
@@ -196,7 +196,7 @@ static void tile_policy(struct buf *out, const struct site_options *o)
 void get_tile(struct exchange *x)
 {
     int only;
-    if (!asked_for(x, &only))
+    if (!find_gpu(x, &only))
         return;
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX), policy = BUF(8192);
     page_write_tile(&out, x->server->data.latest, data_why(&x->server->data), only);

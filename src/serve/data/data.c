@@ -53,7 +53,7 @@ static void on_periodic(void *arg)
     d->periodic = s;
     set_latest(d, s);
     d->on_periodic(d->owner);
-    if (first) /* wakes requests that wait for any sample */
+    if (first) /* wake the requests that wait for any sample */
         d->on_fresh(d->owner);
 }
 
@@ -101,7 +101,7 @@ void data_done(struct data *d)
     watch_free(d->fresh_watch);
     snapshot_unref(d->latest);
     snapshot_unref(d->periodic);
-    /* The mailboxes outlive the engine, which may still use them: server_free() frees them afterwards. */
+    /* The engine may still use the mailboxes: server_free() frees them later. */
     d->latest = d->periodic = NULL;
     d->periodic_watch = d->fresh_watch = NULL;
 }
@@ -187,7 +187,7 @@ static void write_prometheus(struct data *d, struct buf *out)
     prometheus_add_labels(out, d->latest->host.name, d->metrics);
 }
 
-/* A part's response to a GET without parameters; empty if it does not exist. */
+/* A part's response to a GET without parameters; null if there is none. */
 static void part_body(const struct data *d, const char *path, struct buf *out)
 {
     const struct part_request r = {.latest = d->latest};
@@ -203,7 +203,7 @@ static void part_body(const struct data *d, const char *path, struct buf *out)
         buf_text(out, "null");
 }
 
-/* For times in sentences: the browser's time zone may differ. */
+/* The page shows times in the host's zone, as its sentences do: the browser's may differ. */
 static long utc_offset_minutes(struct wall at)
 {
     time_t seconds = (time_t)(at.ms / MS_PER_S);
@@ -272,10 +272,11 @@ static void write_body(struct data *d, enum body_kind kind, struct buf *out)
 
 struct blob *data_body(struct data *d, enum body_kind kind)
 {
-    if (kind != BODY_PROMETHEUS &&
-        kind != BODY_OPENMETRICS) /* a scrape uses existing data: it would keep GPUs from sleeping forever */
-        engine_look(d->engine);
-    else if (mono_since_ms(clock_mono(&clock_system), d->series_written) >= SERIES_MS) { /* the series contain the time */
+    /* A scrape doesn't count as a reader: it would keep GPUs from sleeping forever. */
+    if (kind != BODY_PROMETHEUS && kind != BODY_OPENMETRICS)
+        engine_keep_fresh(d->engine);
+    else if (mono_since_ms(clock_mono(&clock_system), d->series_written) >=
+             SERIES_MS) { /* the series contain the time: rewrite them */
         blob_unref(TAKE(d->bodies[BODY_PROMETHEUS]));
         blob_unref(TAKE(d->bodies[BODY_OPENMETRICS]));
     }

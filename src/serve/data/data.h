@@ -3,7 +3,7 @@
  * request, and shared by all requests.
  *
  *   engine ──periodic──▶ latest, on_periodic() ──▶ broadcast
- *          ──fresh─────▶ latest, on_fresh()            ──▶ waiting requests
+ *          ──fresh─────▶ latest, on_fresh()    ──▶ waiting requests
  */
 #pragma once
 
@@ -47,9 +47,9 @@ struct data {
     struct engine *engine;
     struct mailbox *periodic_box, *fresh_box;
     struct watch *periodic_watch, *fresh_watch;
-    const struct snapshot *latest;       /* newest of all, the basis of responses; an empty one before the first sample */
-    const struct snapshot *periodic;     /* newest of the sampler; NULL before the first */
-    const struct idle_facts *idle_facts; /* their surroundings; borrowed, NULL: not examined */
+    const struct snapshot *latest;       /* the newest of all, behind every response; empty before the first sample */
+    const struct snapshot *periodic;     /* the newest periodic one; NULL before the first */
+    const struct idle_facts *idle_facts; /* the GPUs' surroundings; borrowed; NULL: not examined */
     size_t idle_facts_count;
     struct why *why; /* about `latest`; created on first use */
     struct blob *bodies[BODY_COUNT];
@@ -75,7 +75,7 @@ bool data_is_fresh(struct data *d, unsigned groups, int64_t max_age_ms);
 void data_refresh(struct data *d);
 int64_t data_age_ms(const struct data *d);
 
-/* Discards the explanation: the judge has learned something new. */
+/* Discards the explanation, and all bodies with it: the judge has learned something new. */
 void data_forget_why(struct data *d);
 /* Surroundings of the GPUs, in the order of a snapshot of `count`; borrowed until the next call. */
 void data_set_idle_facts(struct data *d, const struct idle_facts *idle_facts, size_t count);

@@ -97,14 +97,14 @@ static const struct page as_text = {.utf8 = true};
 
 typedef void show(char text[NUMBER_SIZE], const struct page *page, struct reading reading);
 
-static void page_number(struct buf *out, show *in_words, struct reading r)
+static void page_number(struct buf *out, show *format, struct reading r)
 {
     char text[NUMBER_SIZE];
-    in_words(text, &as_text, r);
+    format(text, &as_text, r);
     buf_text(out, text);
 }
 
-static void whole(struct buf *out, struct reading r, int64_t unit, const char *after)
+static void whole_number(struct buf *out, struct reading r, int64_t unit, const char *after)
 {
     if (r.state == READING_OK)
         buf_printf(out, "%lld%s", words_whole(r.value, unit), after);
@@ -147,10 +147,10 @@ static void figures(struct buf *out, const struct gpu *g)
     bar(out, g->temp_mdegc, g->temp_limit_mdegc, 95);
     buf_text(out, end);
     term(out, "Power");
-    whole(out, g->power_mw, 1000, g->power_limit_mw.state == READING_OK ? "" : " W");
+    whole_number(out, g->power_mw, 1000, g->power_limit_mw.state == READING_OK ? "" : " W");
     if (g->power_limit_mw.state == READING_OK) {
         buf_char(out, '/');
-        whole(out, g->power_limit_mw, 1000, " W");
+        whole_number(out, g->power_limit_mw, 1000, " W");
     }
     bar(out, g->power_mw, g->power_limit_mw, NEVER); /* reaching it is normal */
     buf_text(out, end);
@@ -159,7 +159,7 @@ static void figures(struct buf *out, const struct gpu *g)
     bar(out, g->fan_permille, reading_ok(1000), NEVER);
     buf_text(out, end);
     term(out, "Clock");
-    whole(out, g->clock_graphics_khz, 1000, " MHz");
+    whole_number(out, g->clock_graphics_khz, 1000, " MHz");
     buf_text(out, end);
     buf_text(out, "</dl>\n");
 }
@@ -294,7 +294,7 @@ void page_write(struct buf *out, const struct snapshot *s, const struct why *why
     buf_text(out, "</body></html>\n");
 }
 
-/* Data in the page: browsers don't run it, and it must not contain the end tag. */
+/* A data block: browsers don't run it, and it must not contain the end tag. */
 static void data_block(struct buf *out, const char *id, struct str json)
 {
     buf_printf(out, "<script type=\"application/json\" id=\"%s\">", id);

@@ -25,7 +25,7 @@ struct part_ops {
     const char *name; /* also its key in /api/health */
     const struct route *routes;
     size_t route_count;
-    /* Called before the server exists. NULL and a message; without one: out of memory. */
+    /* Called before the server exists. Returns NULL with a message in `err`; without one, it is out of memory. */
     void *(*open)(const struct part_host *host, struct error *err);
     int (*start)(void *part, const struct part_host *host); /* the server exists, but no sample yet; 0 or -errno */
     /* Called for each periodic sample, in the order of the parts. */

@@ -23,7 +23,7 @@ enum { BATCH_CACHE = 12 };
 
 struct batch {
     unsigned refs;
-    uint64_t number; /* counts samples sent */
+    uint64_t number; /* sequence number */
     struct {
         enum topic topic;
         size_t at, len; /* in `text` */
@@ -46,5 +46,5 @@ void batch_end(struct batch *b);
 
 /* The bytes for a client; an empty blob if it wants none of the topics. NULL if out of memory. Borrowed. */
 struct blob *batch_bytes(struct batch *b, enum language language, unsigned topics);
-/* A single message. */
+/* Appends a single message. */
 void batch_write_message(struct buf *out, enum language language, enum topic topic, struct str data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Engine.IO sessions.
+ * Engine.IO sessions: polling, the WebSocket transport, and the heartbeat.
  */
 #include "serve/live/engineio.h"
 
@@ -77,8 +77,7 @@ static void unlink_session(struct eio_session *s)
 
 /* ---- output ---- */
 
-/* Handles the waiting poll again, so that it sees new packets or the end of the session. The session owns it only while it
- * waits. */
+/* Resumes the waiting poll, which then sees new packets or the end of the session. The session owns it only while it waits. */
 static void wake_poll(struct eio_session *s)
 {
     struct conn *poll = TAKE(s->poll);
@@ -222,7 +221,7 @@ static void finish_upgrade(struct eio_session *s, struct ws *w)
 {
     s->ws = w;
     s->probe = NULL;
-    stop_polling(s); /* from now on, its connection counts */
+    stop_polling(s); /* from now on, the limit on connections applies instead */
     tenure_end(&s->tenure);
     s->eio->ops->upgraded(s);
     struct str rest = buf_view(&s->queue), packet;
@@ -394,7 +393,7 @@ static void accept_websocket(struct eio *e, struct exchange *x, struct eio_sessi
     ws_send_text(w, str_from(text));
 }
 
-/* Clients take an aborted poll for the end, and open another session. */
+/* Clients treat an aborted poll as the end of the session, and open another one. */
 static void poll_gone(struct conn *c, void *owner)
 {
     struct eio_session *s = owner;

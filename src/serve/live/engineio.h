@@ -30,7 +30,7 @@ enum { EIO_POLLING_MAX = 4096, EIO_POLLING_PER_PEER = 256, EIO_JOIN_MS = 45000, 
 struct eio_ops {
     bool (*opened)(struct eio_session *s); /* may set `user`; false: out of memory */
     void (*message)(struct eio_session *s, struct str text);
-    void (*upgraded)(struct eio_session *s); /* switched from polling to its WebSocket */
+    void (*upgraded)(struct eio_session *s); /* it now has a WebSocket: after polling, or from the start */
     void (*drained)(struct eio_session *s);
     void (*revoked)(struct eio_session *s, const char *why); /* the client lost its permission; the session is closed next */
     void (*closed)(struct eio_session *s);                   /* the last call */
@@ -41,7 +41,7 @@ struct eio_session {
     struct eio_session *next;          /* in the hash bucket */
     struct eio_session *older, *newer; /* of polling sessions of the same peer */
     struct peer *peer;
-    struct tenure tenure; /* of its first request, while it polls; later its WebSocket's counts */
+    struct tenure tenure; /* permission of its first request, while it polls; afterwards its WebSocket has one */
     char sid[EIO_SID_SIZE];
     void *user;
     struct ws *ws;     /* its transport; NULL while it polls */
@@ -76,9 +76,9 @@ void eio_stop(struct eio *e);
 /* GET and POST /socket.io/ */
 void eio_handle(struct eio *e, struct exchange *x);
 
-/* A message packet (adds the prefix "4"). */
+/* Sends a message packet (adds the prefix "4"). */
 void eio_send(struct eio_session *s, struct str message);
-/* Complete packets in the session's language: WebSocket frames, or packets with separators. */
+/* Sends complete packets in the session's language: WebSocket frames, or packets with separators. */
 void eio_send_raw(struct eio_session *s, struct blob *bytes);
 size_t eio_queued(const struct eio_session *s);
 void eio_close(struct eio_session *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Broadcasts in slices, and handles slow clients.
  */
-#include "serve/live/hub.h"
+#include "serve/live/live.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ void hub_done(struct hub *h)
 void hub_join(struct hub *h, struct subscriber *s)
 {
     s->hub = h;
-    s->seen = h->batch ? h->batch->number : 0; /* it gets newer data on arrival */
+    s->seen = h->batch ? h->batch->number : 0; /* its first message has newer data */
     s->next = h->first;
     s->prev = NULL;
     if (h->first)
@@ -60,11 +60,11 @@ static void send_missed(struct subscriber *s)
 {
     char data[48];
     int len = snprintf(data, sizeof data, "{\"samples\":%llu}", (unsigned long long)s->missed);
-    hub_tell(s, TOPIC_MISSED, (struct str){data, (size_t)len});
+    hub_send(s, TOPIC_MISSED, (struct str){data, (size_t)len});
     s->missed = 0;
 }
 
-static void give_newest(struct subscriber *s)
+static void send_newest(struct subscriber *s)
 {
     struct batch *b = s->hub->batch;
     struct blob *bytes = batch_bytes(b, s->language, s->topics);
@@ -77,7 +77,7 @@ static void give_newest(struct subscriber *s)
     }
 }
 
-/* For a client with its own interval: whether this sample is the closest to the due time. */
+/* Whether this sample is the closest to the client's due time. A client without its own interval takes every sample. */
 static bool wants_now(struct subscriber *s, int64_t now)
 {
     if (s->interval_ms <= s->hub->sample_interval_ms)
@@ -90,7 +90,7 @@ static bool wants_now(struct subscriber *s, int64_t now)
     return true;
 }
 
-static void tell(struct subscriber *s, int64_t now)
+static void deliver_to(struct subscriber *s, int64_t now)
 {
     struct batch *b = s->hub->batch;
     if (s->seen >= b->number)
@@ -101,7 +101,7 @@ static void tell(struct subscriber *s, int64_t now)
         s->missed++;
         s->hub->samples_missed++;
     } else {
-        give_newest(s);
+        send_newest(s);
     }
 }
 
@@ -112,11 +112,11 @@ static void on_slice(void *arg)
     for (unsigned n = 1; h->cursor; n++) {
         struct subscriber *s = h->cursor;
         h->cursor = s->next;
-        tell(s, now_ms);
+        deliver_to(s, now_ms);
         if (n % SLICE_CHECK == 0 && clock_mono(&clock_system).ns - start > SLICE_US * 1000LL)
             break;
     }
-    if (h->cursor) /* a timer, so that sockets get their turn first */
+    if (h->cursor) /* with a timer, sockets get their turn first */
         watch_on(h->slice, 0);
 }
 
@@ -137,14 +137,14 @@ void hub_drained(struct subscriber *s)
 {
     if (!s->joined || !s->missed || s->ops->queued(s))
         return;
-    /* The newest sample no longer counts as missed. */
+    /* The newest sample is sent now, so it was not missed. */
     if (s->seen < s->hub->batch->number) {
         s->missed--;
-        give_newest(s);
+        send_newest(s);
     }
 }
 
-void hub_tell(struct subscriber *s, enum topic topic, struct str data)
+void hub_send(struct subscriber *s, enum topic topic, struct str data)
 {
     AUTO_BUF struct buf out = BUF(data.len + 256);
     batch_write_message(&out, s->language, topic, data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Arrival, requests and samples of live clients, and the plain WebSocket among them.
+ * Arrival, requests and samples of live clients of both kinds; and the plain WebSocket, one of the two.
  */
 #include "serve/live/live.h"
 
@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "http/exchange.h"
 #include "serve/data/data.h"
-#include "serve/live/compose.h"
-#include "serve/live/socketio.h"
 #include "serve/live/ws.h"
 
 enum { DATA_MAX = 64 << 20, QUEUE_MAX = 8 << 20, UNREAD_MAX = 256 * 1024 };
@@ -54,7 +52,7 @@ void live_publish(struct broadcast *l)
     struct hub *h = &l->hub;
     h->sample_interval_ms = l->interval_ms;
     if (h->count > 0)
-        engine_look(l->data->engine);
+        engine_keep_fresh(l->data->engine);
     struct batch *b = batch_new(h->batch ? h->batch->number + 1 : 1);
     if (!b)
         return;
@@ -75,10 +73,10 @@ void live_arrived(struct broadcast *l, struct subscriber *s)
         l->status_sequence = l->data->latest->sequence;
     }
     if (l->status)
-        hub_tell(s, TOPIC_STATUS, (struct str){l->status->at, l->status->len});
+        hub_send(s, TOPIC_STATUS, (struct str){l->status->at, l->status->len});
 }
 
-static void tell_error(struct subscriber *s, const char *code, const char *message)
+static void send_error(struct subscriber *s, const char *code, const char *message)
 {
     AUTO_BUF struct buf data = BUF(1024);
     struct json_writer j = JSON_WRITER(&data);
@@ -86,12 +84,12 @@ static void tell_error(struct subscriber *s, const char *code, const char *messa
     jw_key_text(&j, "code", code);
     jw_key_text(&j, "message", message);
     jw_end(&j);
-    hub_tell(s, TOPIC_ERROR, buf_view(&data));
+    hub_send(s, TOPIC_ERROR, buf_view(&data));
 }
 
 void live_revoked(struct subscriber *s, const char *why)
 {
-    tell_error(s, "unauthorized", why);
+    send_error(s, "unauthorized", why);
 }
 
 static void send_update(struct broadcast *l, struct subscriber *s)
@@ -100,7 +98,7 @@ static void send_update(struct broadcast *l, struct subscriber *s)
         return; /* it doesn't read its messages: another request won't help */
     struct blob *summary = data_body(l->data, BODY_SUMMARY);
     if (summary)
-        hub_tell(s, TOPIC_STATUS_UPDATE, str_trim((struct str){summary->at, summary->len}));
+        hub_send(s, TOPIC_STATUS_UPDATE, str_trim((struct str){summary->at, summary->len}));
 }
 
 void live_update(struct broadcast *l)
@@ -127,7 +125,7 @@ static bool has_share(struct subscriber *s)
     return s->asked++ < LIVE_FRESH_PER_S;
 }
 
-/* Samples on demand, once for all clients that ask at the same time. */
+/* One fresh sample serves all clients that ask at the same time. */
 static void request_update(struct broadcast *l, struct subscriber *s)
 {
     if (!has_share(s) || data_is_fresh(l->data, GROUP_QUICK, l->max_age_ms)) {
@@ -147,14 +145,14 @@ static void subscribe(struct subscriber *s, const json_t *json)
     if (events) {
         topics = TOPICS_ALWAYS;
         if (!json_is_array(events) || json_array_size(events) > 64) {
-            tell_error(s, "bad_message", "\"events\" must be a list of event names.");
+            send_error(s, "bad_message", "\"events\" must be a list of event names.");
             return;
         }
         for (size_t i = 0; i < json_array_size(events); i++) {
             const char *name = json_string_value(json_array_get(events, i));
             enum topic topic;
             if (!name || !topic_from_name(str_from(name), &topic)) {
-                tell_error(s, "unknown_event", "There is no event of that name; /openapi.json lists them.");
+                send_error(s, "unknown_event", "There is no event of that name; /openapi.json lists them.");
                 return;
             }
             topics |= 1u << topic;
@@ -163,7 +161,7 @@ static void subscribe(struct subscriber *s, const json_t *json)
     if (interval) {
         double seconds = json_number_value(interval);
         if (!json_is_number(interval) || !(seconds >= 0) || seconds > LIVE_INTERVAL_MAX_S) {
-            tell_error(s, "bad_message", "\"interval_seconds\" must be a number from 0 (every sample) to 86400.");
+            send_error(s, "bad_message", "\"interval_seconds\" must be a number from 0 (every sample) to 86400.");
             return;
         }
         s->interval_ms = (int64_t)(seconds * 1000);
@@ -179,7 +177,7 @@ void live_message(struct broadcast *l, struct subscriber *s, const char *type, c
     else if (strcmp(type, "subscribe") == 0)
         subscribe(s, json);
     else
-        tell_error(s, "unknown_type", "Clients may send \"request_gpu_update\" and \"subscribe\".");
+        send_error(s, "unknown_type", "Clients may send \"request_gpu_update\" and \"subscribe\".");
 }
 
 /* ---- the plain WebSocket ---- */
@@ -213,7 +211,7 @@ static void on_message(struct ws *w, struct str text)
     if (type)
         live_message(c->live, &c->subscriber, type, json);
     else
-        tell_error(&c->subscriber, "bad_message", "Messages are JSON objects with a \"type\".");
+        send_error(&c->subscriber, "bad_message", "Messages are JSON objects with a \"type\".");
     json_decref(json);
 }
 

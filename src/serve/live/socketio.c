@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Socket.IO packets. Clients get the same events and data as those of the plain WebSocket.
  */
-#include "serve/live/socketio.h"
+#include "serve/live/live.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "serve/live/live.h"
 
 enum { QUEUE_MAX = 8 << 20 };
 

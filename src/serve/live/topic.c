@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names of messages.
+ * The names of topics in the protocol.
  */
 #include "serve/live/topic.h"
 

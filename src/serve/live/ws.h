@@ -35,7 +35,7 @@ struct ws {
 struct ws *ws_accept(struct exchange *x, const struct ws_ops *ops, void *owner);
 
 void ws_send_text(struct ws *w, struct str text);
-/* Complete frames, made once and shared. */
+/* Sends complete frames, which are made once and shared by all clients. */
 void ws_send_frames(struct ws *w, struct blob *frames);
 void ws_close(struct ws *w, unsigned code, const char *reason);
 static inline void ws_revoke(struct ws *w, const char *why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/data/page.h"
+#include "serve/api/assets.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/live/hub.h"
+#include "serve/live/live.h"
 
 #include <stdio.h>
 
 #include "serve/live/compose.h"
-#include "serve/live/socketio.h"
 #include "test.h"
 
 struct listener_fake {
