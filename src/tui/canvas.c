@@ -75,17 +75,17 @@ static int put_text(struct canvas *c, int x, int y, enum tint tint, struct str t
     return x - start;
 }
 
-/* The text as it will be drawn. */
+/* Shortens the text to the width, in characters that the terminal has. */
 static int fit(const struct canvas *c, struct buf *out, const char *text, int width)
 {
-    /* Replaces our own signs by similar letters; the page handles others. */
+    /* Our own symbols have ASCII substitutes here; page_fit() replaces others. */
     static const struct {
-        const char *sign, *plain;
-    } signs[] = {{"▲", "!"}, {"●", "*"}, {"▼", "v"}};
+        const char *glyph, *plain;
+    } symbols[] = {{"▲", "!"}, {"●", "*"}, {"▼", "v"}};
     struct page page = {.utf8 = c->utf8};
-    for (size_t i = 0; !c->utf8 && i < ARRAY_LEN(signs); i++)
-        if (strcmp(text, signs[i].sign) == 0)
-            text = signs[i].plain;
+    for (size_t i = 0; !c->utf8 && i < ARRAY_LEN(symbols); i++)
+        if (strcmp(text, symbols[i].glyph) == 0)
+            text = symbols[i].plain;
     return page_fit(out, &page, str_from(text), width);
 }
 
@@ -186,7 +186,7 @@ void canvas_bar(struct canvas *c, int x, int y, int width, enum tint tint, struc
     }
 }
 
-/* How many of `steps` this value fills. A known value fills at least one. */
+/* The number of `steps` that a value fills; at least one if it is known. */
 static int plot_level(float value, int steps)
 {
     return isnan(value) ? 0 : MAX_OF(1, (int)lroundf(MIN_OF(MAX_OF(value, 0.0F), 1.0F) * (float)steps));

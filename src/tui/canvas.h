@@ -61,26 +61,26 @@ int canvas_text(struct canvas *c, int x, int y, int width, enum tint tint, const
 int canvas_right(struct canvas *c, int x, int y, int width, enum tint tint, const char *text);
 /* Wraps whole words into lines of `width`, at most `lines` of them (0: no limit); returns how many. */
 int canvas_wrap(struct canvas *c, int x, int y, int width, int lines, enum tint tint, const char *text);
-/* How many lines that would take. */
+/* The number of lines that canvas_wrap() would take. */
 int canvas_wrap_lines(int width, const char *text);
 
 void canvas_flag(struct canvas *c, int x, int y, int width, unsigned flag);
 /* Marks a whole line as selected, whatever its colors. */
 void canvas_select(struct canvas *c, int x, int y, int width);
 void canvas_bar(struct canvas *c, int x, int y, int width, enum tint tint, struct reading permille);
-/* Flows are areas, levels are lines; outgoing flows hang from the top. */
+/* Rates are areas, levels are lines; an outgoing rate hangs from the top. */
 enum plot_form { PLOT_AREA, PLOT_LINE, PLOT_DOWN };
-/* `values` from 0 to 1, NAN if unknown. There are canvas_plot_slots() of them. */
+/* Plots canvas_plot_slots() values from 0 to 1; NAN: unknown. */
 void canvas_plot(struct canvas *c, int x, int y, int width, int height, enum tint tint, enum plot_form form, const float *values);
 static inline int canvas_plot_slots(const struct canvas *c, int width)
 {
     return c->utf8 && !c->blocks ? 2 * width : width;
 }
 
-/* A frame for dialogs; clears its inside. */
+/* Draws the frame of a dialog and clears its inside. */
 void canvas_box(struct canvas *c, int x, int y, int width, int height, const char *title);
 
-/* One glyph in UTF-8. */
+/* Appends one glyph in UTF-8. */
 void canvas_glyph(struct buf *out, uint32_t glyph);
-/* Lines of text without trailing blanks. */
+/* Writes lines of text without trailing blanks. */
 void canvas_write(const struct canvas *c, struct buf *out);

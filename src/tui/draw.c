@@ -16,7 +16,7 @@
 #include "insight/view/why.h"
 #include "tui/fleet_rows.h"
 
-/* Omit the seconds of moments further back than this. */
+/* Moments further back than SECONDS_SHOWN_MS have no seconds; GPU names longer than NAME_SHOWN lose their brand. */
 enum { SECONDS_SHOWN_MS = 6 * 3600 * 1000, NAME_SHOWN = 14 };
 
 struct page draw_page(const struct top *t)
@@ -52,7 +52,7 @@ const char *draw_gpu_name(const struct gpu *gpu)
     size_t maker = strlen(gpu->id.vendor);
     if (maker && strncasecmp(name, gpu->id.vendor, maker) == 0 && strchr(name, ' '))
         name = strchr(name, ' ') + 1;
-    /* Also drop the vendor's brand name if a number follows. */
+    /* Of a long name, also drops the brand if a number follows. */
     const char *last = strrchr(name, ' ');
     const char *brand = strchr(name, ' ');
     return brand && last && brand != last && strlen(name) > NAME_SHOWN && strpbrk(brand, "0123456789") ? brand + 1 : name;
@@ -78,7 +78,7 @@ static void draw_header(struct top *t, struct canvas *c)
 {
     char clock[64];
     clock_text(t, clock);
-    /* Avoid the last column: the cursor's position after it is undefined, so the next second would need a move. */
+    /* Nothing in the last column: after it the cursor's position is undefined, so the clock would need a move each second. */
     int right = c->width - 1 - width_of(clock), x = 1;
     x += canvas_text(c, x, 0, 5, TINT_STRONG, "whirr");
     canvas_flag(c, 1, 0, 5, CELL_BOLD);
@@ -105,7 +105,7 @@ static void draw_header(struct top *t, struct canvas *c)
 
 /* ---- headline ---- */
 
-/* From a notice on, it needs attention. */
+/* The color of the worst finding; green up to information. */
 static enum tint urgency(const struct verdict *v, const struct snapshot *s, int only)
 {
     const struct finding *first = only == ALL_GPUS ? verdict_main(v) : verdict_first(v, s->gpus[only].index);
@@ -149,7 +149,7 @@ static int draw_headline(struct top *t, struct canvas *c, int y, int lines)
     return used;
 }
 
-/* Draws the advice uncut. Returns the lines it took. */
+/* Draws the first piece of advice in up to a fifth of the screen. Returns the lines it took. */
 static int draw_advice(struct top *t, struct canvas *c, int y)
 {
     const struct why_part *part = top_tab_has_past(t->tab) ? top_why_part(t) : NULL;
@@ -199,7 +199,7 @@ static void draw_fleet_keys(struct top *t, struct canvas *c, int x, int y)
     draw_fleet_place(t, c, y);
 }
 
-/* Keys that leave any view first, then those of the view. */
+/* Keys of all views first, then those of this one. */
 static void draw_keys(struct top *t, struct canvas *c, int y)
 {
     static const struct key_hint always[] = {{'q', "q", "quit"}, {'?', "?", "help"}};
@@ -271,8 +271,8 @@ static void draw_prompt(struct canvas *c, int y, const char *label, const char *
     canvas_text(c, x + 2, y, c->width - x - 3, TINT_DIM, hint);
 }
 
-/* The event at the cursor. */
-static const struct top_mark *mark_here(const struct top *t)
+/* The event nearest to the cursor, within a column or so. */
+static const struct top_mark *mark_at_cursor(const struct top *t)
 {
     const struct top_mark *found = NULL;
     int64_t within = MAX_OF(t->settings.window_ms / 120, t->interval_ms), nearest = INT64_MAX;
@@ -305,30 +305,30 @@ void draw_bottom(struct top *t, struct canvas *c, int y)
         draw_prompt(c, y, "Fit:", t->input, "24GiB or a model's path: where would it fit?");
     else if (t->note[0])
         canvas_text(c, 1, y, c->width - 2, t->note_bad ? TINT_BAD : TINT_STRONG, t->note);
-    else if (mark_here(t))
-        draw_mark(c, t, mark_here(t), y);
+    else if (mark_at_cursor(t))
+        draw_mark(c, t, mark_at_cursor(t), y);
     else if (t->trouble[0] && (t->live || (t->fleet && t->fleet->known)))
         canvas_text(c, 1, y, c->width - 2, TINT_BAD, t->trouble);
     else
         draw_keys(t, c, y);
 }
 
-/* If the GPUs' rows would no longer fit, they matter more than the line about the host. */
+/* The GPUs' rows matter more than the line about the host, unless they don't fit anyway. */
 static bool has_host_line(const struct top *t, const struct canvas *c, int lines)
 {
     const struct snapshot *s = top_shown(t);
     int rows = s ? (int)s->gpu_count + 1 : 0, room = c->height - 3 - lines;
-    return s && !t->fleet && c->width >= 50 && c->height >= 18 && (rows + PROCESSES_LEAST <= room || rows > room);
+    return s && !t->fleet && c->width >= 50 && c->height >= 18 && (rows + PROCESSES_MIN <= room || rows > room);
 }
 
 static void draw_overview(struct top *t, struct canvas *c, int y, int bottom)
 {
-    /* Processes keep a heading and three rows, or a third of a low screen. */
+    /* Processes get at least a heading and three rows, or a third of a low screen. */
     const struct snapshot *s = top_shown(t);
-    int rest = bottom - y, least = MIN_OF((int)PROCESSES_LEAST, MAX_OF(rest / 3, 2));
-    if (s && (int)s->gpu_count + 1 == rest - least + 1) /* one row less, but rows instead of a heat map */
-        least--;
-    y += draw_gpus(t, c, y, rest - least);
+    int rest = bottom - y, reserved = MIN_OF((int)PROCESSES_MIN, MAX_OF(rest / 3, 2));
+    if (s && (int)s->gpu_count + 1 == rest - reserved + 1) /* one process less, but rows of GPUs instead of a heat map */
+        reserved--;
+    y += draw_gpus(t, c, y, rest - reserved);
     if (c->height >= 36 && (int)t->row_count + 2 < bottom - y)
         y++;
     draw_processes(t, c, y, bottom - y);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The columns of a table: as many as fit, dropping the least important first, and a heading that shows the sort order.
+ * The columns of a table, as many as fit, and titles that show the sort order.
  */
 #include <stdio.h>
 #include <string.h>

@@ -11,13 +11,13 @@
 
 enum { LABEL = 13, LINES_MAX = CANVAS_HEIGHT_MAX, IDLE_SHOWN_MS = 60000, RUN_ROWS = 2 };
 
-/* Any number of lines, some of which the box shows. */
-struct leaf {
+/* All lines of the details; the box shows a part of them. */
+struct details_text {
     struct canvas canvas;
     int line;
 };
 
-static void draw_details_put(struct leaf *l, const char *label, const char *text)
+static void put_line(struct details_text *l, const char *label, const char *text)
 {
     if (!text[0])
         return;
@@ -25,45 +25,45 @@ static void draw_details_put(struct leaf *l, const char *label, const char *text
     l->line += canvas_wrap(&l->canvas, LABEL, l->line, l->canvas.width - LABEL, 0, TINT_PLAIN, text);
 }
 
-/* A model server's own figures. */
-static void put_serving(struct leaf *l, const struct process *p)
+/* Figures that a model server reports itself. */
+static void put_serving(struct details_text *l, const struct process *p)
 {
     char text[SERVING_WORDS], tokens[96];
     int64_t rate, power;
-    draw_details_put(l, "Requests", show_requests(text, p));
+    put_line(l, "Requests", show_requests(text, p));
     if (reading_get(p->tokens_milli, &rate)) {
         size_t len = (size_t)snprintf(tokens, sizeof tokens, "%.1f tokens/s", (double)rate / 1000);
         if (reading_get(p->power_mw, &power) && power > 0)
             snprintf(tokens + len, sizeof tokens - len, ", %.2g per joule of this process", (double)rate / (double)power);
-        draw_details_put(l, "Tokens", tokens);
+        put_line(l, "Tokens", tokens);
     }
-    draw_details_put(l, "Answers", show_answering(text, p));
+    put_line(l, "Answers", show_answering(text, p));
 }
 
-static void put_numbers(struct leaf *l, const struct page *page, const struct process *p)
+static void put_numbers(struct details_text *l, const struct page *page, const struct process *p)
 {
     char text[256], a[NUMBER_SIZE], b[NUMBER_SIZE], c[NUMBER_SIZE];
     show_bytes(a, page, p->mem_bytes);
     show_bytes(b, page, p->host_mem_bytes);
     snprintf(text, sizeof text, "%s VRAM, %s host memory", a, b);
-    draw_details_put(l, "Memory", text);
+    put_line(l, "Memory", text);
     show_percent(a, page, p->util_permille);
     show_percent(b, page, p->cpu_permille);
     snprintf(text, sizeof text, "%s of the GPU, %s of a CPU core", a, b);
-    draw_details_put(l, "Utilization", text);
+    put_line(l, "Utilization", text);
     if (reading_or(p->encoder_permille, 0) || reading_or(p->decoder_permille, 0)) {
         show_percent(a, page, p->encoder_permille);
         show_percent(b, page, p->decoder_permille);
         snprintf(text, sizeof text, "encoder %s, decoder %s", a, b);
-        draw_details_put(l, "Video", text);
+        put_line(l, "Video", text);
     }
     show_watts(c, page, p->power_mw);
-    draw_details_put(l, "Power", c);
+    put_line(l, "Power", c);
     put_serving(l, p);
 }
 
-/* From the daemon's history, or since it was first seen here. */
-static void put_energy(struct leaf *l, const struct top *t, const struct page *page, const struct top_row *row)
+/* The energy from the daemon's history, or since top first saw the process. */
+static void put_energy(struct details_text *l, const struct top *t, const struct page *page, const struct top_row *row)
 {
     const struct top_busy *seen = t->cursor_ms ? NULL : top_seen(t, row->gpu, row->process);
     bool stored = t->details.text && t->details.energy_mj >= 0;
@@ -79,10 +79,10 @@ static void put_energy(struct leaf *l, const struct top *t, const struct page *p
     else if (t->price_per_kwh > 0)
         snprintf(cost, sizeof cost, ", %.2f %s,", money, t->currency);
     snprintf(text, sizeof text, "%s%s since %s", words_energy(mj, energy), cost, at);
-    draw_details_put(l, "Energy", text);
+    put_line(l, "Energy", text);
 }
 
-static void put_plot(struct leaf *l, const char *label, enum tint tint, const float *values, size_t count)
+static void put_plot(struct details_text *l, const char *label, enum tint tint, const float *values, size_t count)
 {
     float shown[2 * CANVAS_WIDTH_MAX];
     int width = l->canvas.width - LABEL, slots = canvas_plot_slots(&l->canvas, width);
@@ -95,7 +95,7 @@ static void put_plot(struct leaf *l, const char *label, enum tint tint, const fl
     l->line += RUN_ROWS;
 }
 
-static void put_lifeline(struct leaf *l, const struct top *t, const struct page *page)
+static void put_lifeline(struct details_text *l, const struct top *t, const struct page *page)
 {
     const struct top_details *d = &t->details;
     char from[MOMENT_TEXT_SIZE], to[MOMENT_TEXT_SIZE], peak[NUMBER_SIZE], text[128];
@@ -106,10 +106,10 @@ static void put_lifeline(struct leaf *l, const struct top *t, const struct page 
     moment_format_span((struct wall){d->since_ms}, (struct wall){d->until_ms}, page->now, from, to);
     show_bytes(peak, page, reading_ok(d->peak_bytes));
     snprintf(text, sizeof text, "%s to %s, at most %s of VRAM", from, to, peak);
-    draw_details_put(l, " ", text);
+    put_line(l, " ", text);
 }
 
-/* Without a daemon: its course in the samples that top has kept. */
+/* The same process in a kept sample; NULL: it was not there. */
 static const struct process *process_in(const struct snapshot *s, const struct gpu *gpu, const struct process *p)
 {
     for (size_t g = 0; g < s->gpu_count; g++)
@@ -119,7 +119,7 @@ static const struct process *process_in(const struct snapshot *s, const struct g
     return NULL;
 }
 
-static void put_course(struct leaf *l, const struct top *t, const struct top_row *row, const char *label, enum tint tint,
+static void put_metric(struct details_text *l, const struct top *t, const struct top_row *row, const char *label, enum tint tint,
                        enum process_metric metric, double full)
 {
     float values[TOP_KEPT];
@@ -131,8 +131,8 @@ static void put_course(struct leaf *l, const struct top *t, const struct top_row
     put_plot(l, label, tint, values, t->kept_count);
 }
 
-/* "at the power limit 3m 10s, waits for disk 12s": the duration of each limit in these samples. */
-static void put_limits(struct leaf *l, const struct top *t, const struct top_row *row)
+/* "at the power limit 3m 10s, waits for disk 12s": how long each limit held in the kept samples. */
+static void put_limits(struct details_text *l, const struct top *t, const struct top_row *row)
 {
     size_t count[LIMIT_COUNT] = {0};
     AUTO_BUF struct buf out = BUF(512);
@@ -147,25 +147,26 @@ static void put_limits(struct leaf *l, const struct top *t, const struct top_row
                        words_duration((int64_t)count[k] * t->interval_ms, span));
     }
     if (out.len)
-        draw_details_put(l, "Limit", out.at);
+        put_line(l, "Limit", out.at);
 }
 
-static void put_kept(struct leaf *l, const struct top *t, const struct page *page, const struct top_row *row)
+/* Without a daemon: plots of the samples that top has kept. */
+static void put_kept(struct details_text *l, const struct top *t, const struct page *page, const struct top_row *row)
 {
     char text[96], at[MOMENT_TEXT_SIZE];
     if (t->details.slots || t->kept_count < 2 || t->cursor_ms)
         return;
-    put_course(l, t, row, "Util", TINT_UTIL, PROCESS_METRIC_util_permille, 1000);
-    put_course(l, t, row, "VRAM", TINT_MEMORY, PROCESS_METRIC_mem_bytes, (double)reading_or(row->gpu->mem_total_bytes, 0));
-    put_course(l, t, row, "Power", TINT_POWER, PROCESS_METRIC_power_mw, (double)reading_or(row->gpu->power_limit_mw, 0));
+    put_metric(l, t, row, "Util", TINT_UTIL, PROCESS_METRIC_util_permille, 1000);
+    put_metric(l, t, row, "VRAM", TINT_MEMORY, PROCESS_METRIC_mem_bytes, (double)reading_or(row->gpu->mem_total_bytes, 0));
+    put_metric(l, t, row, "Power", TINT_POWER, PROCESS_METRIC_power_mw, (double)reading_or(row->gpu->power_limit_mw, 0));
     put_limits(l, t, row);
     moment_format(t->kept[0]->taken_at, page->now, at);
     snprintf(text, sizeof text, "since %s, when top was started or as far back as it keeps", at);
-    draw_details_put(l, " ", text);
+    put_line(l, " ", text);
 }
 
-/* Lines of "LABEL\tTEXT". */
-static void put_lines(struct leaf *l, const char *text)
+/* Splits lines of "LABEL\tTEXT". */
+static void put_lines(struct details_text *l, const char *text)
 {
     struct str rest = str_from(text), line, label;
     while (str_cut(&rest, '\n', &line) && l->line < LINES_MAX) {
@@ -174,41 +175,41 @@ static void put_lines(struct leaf *l, const char *text)
             continue;
         str_copy(name, sizeof name, label);
         str_copy(value, sizeof value, line);
-        draw_details_put(l, name, value);
+        put_line(l, name, value);
     }
 }
 
-static void put_all(struct leaf *l, const struct top *t, const struct top_row *row)
+static void put_all(struct details_text *l, const struct top *t, const struct top_row *row)
 {
     const struct process *p = row->process;
     struct page page = draw_page(t);
     char text[256], age[NUMBER_SIZE], at[MOMENT_TEXT_SIZE] = "", container[PROCESS_CONTAINER_NAME_SIZE];
-    draw_details_put(l, "User", p->user);
+    put_line(l, "User", p->user);
     process_container_words(container, sizeof container, p);
-    draw_details_put(l, "Container", container);
-    draw_details_put(l, "Model", p->model);
+    put_line(l, "Container", container);
+    put_line(l, "Model", p->model);
     if (p->started_at.ms) {
         show_age(age, &page, MAX_OF(page.now.ms - p->started_at.ms, (int64_t)0));
         moment_format(p->started_at, page.now, at);
         snprintf(text, sizeof text, "%s (%s ago)", at, age);
-        draw_details_put(l, "Started", text);
+        put_line(l, "Started", text);
     }
     if (p->parent > 0) {
         snprintf(text, sizeof text, "%s (PID %d)", p->parent_name[0] ? p->parent_name : "?", p->parent);
-        draw_details_put(l, "Started by", text);
+        put_line(l, "Started by", text);
     }
     put_numbers(l, &page, p);
     int64_t idle = top_idle_ms(t, row->gpu, p);
     if (idle >= IDLE_SHOWN_MS) {
         show_age(age, &page, idle);
         snprintf(text, sizeof text, "for %s: holds VRAM without computing", age);
-        draw_details_put(l, "Idle", text);
+        put_line(l, "Idle", text);
     }
     put_energy(l, t, &page, row);
     put_lifeline(l, t, &page);
     put_kept(l, t, &page, row);
     if (!t->details.text || !str_starts(str_from(t->details.text), "Command\t"))
-        draw_details_put(l, "Command", p->command);
+        put_line(l, "Command", p->command);
     if (t->details.text)
         put_lines(l, t->details.text);
 }
@@ -216,7 +217,7 @@ static void put_all(struct leaf *l, const struct top *t, const struct top_row *r
 void draw_details(struct top *t, struct canvas *c)
 {
     const struct top_row *row = top_selected(t);
-    struct leaf l = {.canvas.utf8 = c->utf8};
+    struct details_text l = {.canvas.utf8 = c->utf8};
     char title[PROCESS_WORDS + 32], words[PROCESS_WORDS];
     int width = MIN_OF(c->width, MAX_OF(90, c->width * 3 / 4));
     if (!row || !row->process || canvas_resize(&l.canvas, MAX_OF(width - 4, 1), LINES_MAX) < 0)

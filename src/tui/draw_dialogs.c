@@ -10,7 +10,7 @@
 #include "tui/draw.h"
 #include "tui/keys/signals.h"
 
-/* Also used in the man page. */
+/* The man page has the same text. */
 const char *const top_help[] = {
     "Move     up/down k/j, PgUp/PgDn, Home, End/G     [ ] GPU     ! worst finding",
     "Views    1 to 8, Tab, Shift-Tab; < > host        Enter open, Esc back",
@@ -126,7 +126,7 @@ static void draw_nice(const struct top *t, struct canvas *c)
     canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "F7 F8 change it, y does it, any other key does nothing");
 }
 
-static const struct top_worker *worker_meant(const struct top *t)
+static const struct top_worker *selected_worker(const struct top *t)
 {
     for (size_t i = 0; i < t->worker_count; i++)
         if (strcmp(t->workers[i].name, t->worker_name) == 0)
@@ -144,7 +144,7 @@ static void draw_guard(const struct top *t, struct canvas *c)
         {"release", "It comes back when no other process needs the GPU."},
         {"resume", "It comes back now, even while another process needs the GPU."},
     };
-    const struct top_worker *w = worker_meant(t);
+    const struct top_worker *w = selected_worker(t);
     struct page page = draw_page(t);
     char text[256], vram[NUMBER_SIZE];
     int width = MIN_OF(c->width, 76), height = MIN_OF(c->height, 7), x = (c->width - width) / 2, y = (c->height - height) / 2;

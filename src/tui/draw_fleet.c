@@ -108,27 +108,27 @@ struct fleet_table {
 
 static int host_width(const struct top_fleet *f, int width)
 {
-    int most = 4;
+    int longest = 4;
     for (size_t i = 0; i < f->host_count; i++)
-        most = MAX_OF(most, width_of(f->hosts[i].name));
-    return MIN_OF(most, MAX_OF(width / 4, 8));
+        longest = MAX_OF(longest, width_of(f->hosts[i].name));
+    return MIN_OF(longest, MAX_OF(width / 4, 8));
 }
 
 static struct fleet_table table_of(const struct top_fleet *f, enum fleet_rows_of kind, int width)
 {
-    int least = MIN_OF(MAX_OF(width / 3, 12), 32); /* of the last column, which shows the problem */
+    int last = MIN_OF(MAX_OF(width / 3, 12), 32); /* minimum of the last column, which shows the problem */
     struct fleet_table table = {.count = columns_of[kind].count};
     for (int i = 0; i < table.count; i++)
         table.columns[i] = columns_of[kind].columns[i];
     table.columns[0].width = host_width(f, width);
-    table.shown = draw_columns_that_fit(table.columns, table.count, (1U << table.count) - 1, width - least - 1);
+    table.shown = draw_columns_that_fit(table.columns, table.count, (1U << table.count) - 1, width - last - 1);
     return table;
 }
 
 static void put_heading(struct top *t, struct canvas *c, const struct fleet_table *table, int y, bool sorted)
 {
     const struct top_fleet *f = t->fleet;
-    /* Of the default orders, only that of the free GPUs has a column. */
+    /* Among the default orders, only that of free GPUs is the order of a column. */
     enum fleet_sort sort = f->sort == FLEET_SORT_FIRST && f->part == FLEET_PART_FREE ? FLEET_SORT_FREE : f->sort;
     struct column_titles titles = {.columns = table->columns, .count = table->count, .shown = table->shown, .reverse = f->reverse};
     titles.sort = sorted ? fleet_sort_names[sort] : NULL;
@@ -177,7 +177,7 @@ static void put_row(struct top *t, struct canvas *c, const struct fleet_row *row
     put_cells(c, &table, y, tint, cells);
 }
 
-/* Shows the selected list and the other ones. */
+/* Draws the names of the lists, the selected one in bold. */
 static void draw_parts(struct top *t, struct canvas *c, int y)
 {
     int x = 1;

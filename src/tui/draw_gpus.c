@@ -6,9 +6,9 @@
 #include "base/cleanup.h"
 #include "insight/area/part.h"
 
-enum { PLOTTED_GPUS = 2, PANEL_LEAST = 6, PROCESSES_WANTED = 7 };
+enum { PLOTTED_GPUS = 2, PANEL_MIN = 6, PROCESSES_WANTED = 7 };
 
-/* A few panels below each other; processes need room, too. */
+/* Stacks a few panels and leaves room for processes. */
 static int draw_panels(struct top *t, struct canvas *c, int y, int height)
 {
     const struct snapshot *s = top_shown(t);
@@ -18,7 +18,7 @@ static int draw_panels(struct top *t, struct canvas *c, int y, int height)
     return y - start;
 }
 
-/* The panel below the rows: the selected GPU, or the one that the verdict is about. */
+/* The GPU of the panel below the rows: the selected one, or the one that the headline is about. */
 static size_t panel_of(const struct top *t, const struct snapshot *s)
 {
     const struct why_part *part = top_why_part(t);
@@ -35,10 +35,10 @@ static int draw_rows_and_panel(struct top *t, struct canvas *c, int y, int heigh
     const struct snapshot *s = top_shown(t);
     int rows = (int)s->gpu_count + 1, processes = MIN_OF((int)t->row_count + 1, MAX_OF(c->height / 3, (int)PROCESSES_WANTED));
     /* The caller has already reserved a few lines for processes. */
-    int room = height + MIN_OF((int)PROCESSES_LEAST, c->height / 3) - rows - processes;
-    bool panel = room >= PANEL_LEAST && c->width >= 60;
+    int room = height + MIN_OF((int)PROCESSES_MIN, c->height / 3) - rows - processes;
+    bool panel = room >= PANEL_MIN && c->width >= 60;
     int used = draw_gpu_rows(t, c, y, panel ? rows : height, panel);
-    bool blank = panel && room > PANEL_LEAST + 2;
+    bool blank = panel && room > PANEL_MIN + 2;
     return panel ? used + blank + draw_panel(t, c, panel_of(t, s), y + used + blank, room - blank) : used;
 }
 

@@ -11,31 +11,30 @@ struct gpu_metric {
 };
 extern const struct gpu_metric gpu_metrics[TRAIL_COUNT];
 
-/* The value that fills a plot or bar, in the unit of the trail; 0: unknown. */
+/* The value that fills a plot or bar, in the unit of the trail; 0: unknown. The present share of it, in permille. */
 float gpu_full_scale(const struct gpu *gpu, enum trail_of of);
-/* The present share of it. */
 struct reading gpu_share(const struct gpu *gpu, enum trail_of of);
 
 void gpu_fan_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu);
 void gpu_power_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, bool limit);
 void gpu_value_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, enum trail_of of);
-/* Why there are no readings; "": there are. */
+/* Why the GPU has no readings; "": it has some. */
 void gpu_trouble_text(const struct gpu *gpu, char *text, size_t size, enum tint *tint);
-/* The daemon's verdict; "": fine. */
+/* The worst finding, or the daemon's verdict or forecast; "": fine. */
 void gpu_badge_text(const struct top *t, size_t position, char *text, size_t size, enum tint *tint);
 /* "leased to alice until 18:00, power limit 330 W"; "" without a lease. */
 void gpu_lease_text(const struct top *t, size_t position, char *text, size_t size);
 void gpu_process_text(const struct gpu *gpu, char *text, size_t size);
 
-/* The usual range at this power, from the history; false: unknown. */
+/* The usual temperature at this power, from the history; false: unknown, or another metric. */
 bool gpu_usual_band(const struct top *t, size_t gpu, enum trail_of of, float *low, float *high);
 void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int x, int y, int width, int height);
-/* Two related readings: the first upward, the next one in enum trail_of downward. */
+/* Plots two related readings: `up` upward, the next one in enum trail_of downward. */
 void draw_plot_pair(struct top *t, struct canvas *c, size_t gpu, enum trail_of up, int x, int y, int width, int height);
 /* "5m ago ... now", with marks for events. */
 void draw_axis(struct top *t, struct canvas *c, int x, int y, int width);
 
-/* These return the lines they took. `panel`: a panel below has the plots. */
+/* These return the lines they took. `panel`: there is a panel below, so the column of plots yields to others. */
 int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height, bool panel);
 /* One GPU in detail: its properties, and plots of all its readings. */
 int draw_panel(struct top *t, struct canvas *c, size_t position, int y, int height);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The line about the host: its name, its GPUs combined, CPU and memory, drivers. Most useful first; omits what does not fit.
+ * The line about the host: its name, its GPUs combined, CPU and memory, drivers. The most useful comes first; the rest is omitted
+ * where it does not fit.
  */
 #include <stdio.h>
 
@@ -46,13 +47,13 @@ static void put_power(struct host_words *h, const struct snapshot *s)
 }
 
 static void put_share(struct host_words *h, const struct page *page, enum host_field field, const char *label,
-                      struct reading permille, const char *behind)
+                      struct reading permille, const char *suffix)
 {
     char text[PIECE], number[NUMBER_SIZE];
     if (permille.state != READING_OK || !wants(h, field))
         return;
     show_percent(number, page, permille);
-    snprintf(text, sizeof text, "%s %s%s", label, number, behind);
+    snprintf(text, sizeof text, "%s %s%s", label, number, suffix);
     put_piece(h, TINT_PLAIN, text);
 }
 
@@ -99,7 +100,7 @@ static void put_rates(struct host_words *h, const struct page *page, const struc
     }
 }
 
-/* The host's own readings are current, so omit them for a past moment. */
+/* The host's own readings are those of now: a past moment has none. */
 void draw_host_line(const struct top *t, struct canvas *c, int y)
 {
     const struct snapshot *s = top_shown(t);

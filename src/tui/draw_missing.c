@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A moment that is not stored: shows only that, and where the nearest stored moments are.
+ * The screen for a moment that is not stored: says so, and offers the nearest stored moments.
  */
 #include <stdio.h>
 
@@ -32,7 +32,7 @@ static int draw_key(struct top *t, struct canvas *c, int y, int key, const char 
     return y + 1;
 }
 
-static int draw_way_out(struct top *t, struct canvas *c, int y, int key, int64_t to_ms, const char *which)
+static int draw_jump(struct top *t, struct canvas *c, int y, int key, int64_t to_ms, const char *which)
 {
     char at[MOMENT_TEXT_SIZE + 4], text[128];
     if (!to_ms)
@@ -57,8 +57,8 @@ void draw_missing(struct top *t, struct canvas *c)
     center(c, y, TINT_STRONG, text);
     center(c, y + 2, TINT_PLAIN, m->text);
     y += 4 + (width_of(m->text) > c->width - 2);
-    y = draw_way_out(t, c, y, '(', m->since_ms, "last moment before");
-    y = draw_way_out(t, c, y, ')', m->until_ms, "first moment after");
+    y = draw_jump(t, c, y, '(', m->since_ms, "last moment before");
+    y = draw_jump(t, c, y, ')', m->until_ms, "first moment after");
     y = draw_key(t, c, y, 'n', "now");
     draw_key(t, c, y, 'g', "go to a time");
     draw_bottom(t, c, bottom);

@@ -12,9 +12,9 @@
 #include "tui/draw_gpus.h"
 #include "tui/setup.h"
 
-enum { LABEL = 6, TWO_COLUMNS_FROM = 110, ROWS_LEAST = 2, ROWS_MOST = 4, LINE = 96 };
+enum { LABEL = 6, TWO_COLUMNS_FROM = 110, ROWS_MIN = 2, ROWS_MAX = 4, LINE = 96 };
 
-/* Plots related to the finding come first. */
+/* The order of plots. With a finding about heat, those that explain it come first. */
 static const enum trail_of usual_order[] = {TRAIL_UTIL,  TRAIL_POWER, TRAIL_VRAM, TRAIL_TEMP,
                                             TRAIL_CLOCK, TRAIL_FAN,   TRAIL_RX,   TRAIL_ENCODER};
 static const enum trail_of hot_order[] = {TRAIL_TEMP, TRAIL_POWER, TRAIL_FAN, TRAIL_CLOCK,
@@ -32,11 +32,11 @@ static bool is_measured(const struct gpu *gpu, enum trail_of of)
            (of == TRAIL_FAN && gpu->fan_rpm.state == READING_OK);
 }
 
-static size_t choose_plots(const struct top *t, const struct gpu *gpu, enum trail_of shown[TRAIL_COUNT], size_t most)
+static size_t choose_plots(const struct top *t, const struct gpu *gpu, enum trail_of shown[TRAIL_COUNT], size_t max)
 {
     const enum trail_of *order = draw_heat_tint(t, gpu) != TINT_PLAIN ? hot_order : usual_order;
     size_t count = 0;
-    for (size_t i = 0; i < ARRAY_LEN(usual_order) && count < most; i++)
+    for (size_t i = 0; i < ARRAY_LEN(usual_order) && count < max; i++)
         if (is_measured(gpu, order[i]) && setup_shows(&t->settings, SETUP_PLOTS, (int)order[i]))
             shown[count++] = order[i];
     return count;
@@ -52,7 +52,7 @@ static void add(struct buf *out, const char *label, struct reading r, double sca
 }
 
 /* "PCIe 4.0 x16   memory 10501 MHz   P2" */
-static void card_words(const struct gpu *gpu, struct buf *out, const char *degrees)
+static void hardware_words(const struct gpu *gpu, struct buf *out, const char *degrees)
 {
     if (gpu->pcie_generation.state == READING_OK && gpu->pcie_width.state == READING_OK)
         buf_printf(out, "PCIe %lld.0 x%lld", (long long)gpu->pcie_generation.value, (long long)gpu->pcie_width.value);
@@ -66,7 +66,7 @@ static void draw_title(struct top *t, struct canvas *c, size_t position, int y)
 {
     const struct gpu *gpu = &top_shown(t)->gpus[position];
     char text[GPU_NAME_SIZE + 64], words[GPU_ERROR_SIZE];
-    AUTO_BUF struct buf card = BUF(256);
+    AUTO_BUF struct buf hardware = BUF(256);
     enum tint tint;
     snprintf(text, sizeof text, "GPU %d  %s", gpu->index, draw_gpu_name(gpu));
     int x = 1 + canvas_text(c, 1, y, c->width - 2, TINT_STRONG, text) + 2;
@@ -83,9 +83,9 @@ static void draw_title(struct top *t, struct canvas *c, size_t position, int y)
     gpu_lease_text(t, position, words, sizeof words);
     if (words[0])
         x += canvas_text(c, x, y, c->width - x - 1, TINT_LABEL, words) + 3;
-    card_words(gpu, &card, t->utf8 ? " °C" : " C");
-    if (card.len && width_of(card.at) < c->width - x)
-        x += canvas_text(c, x, y, c->width - x - 1, TINT_DIM, card.at) + 3;
+    hardware_words(gpu, &hardware, t->utf8 ? " °C" : " C");
+    if (hardware.len && width_of(hardware.at) < c->width - x)
+        x += canvas_text(c, x, y, c->width - x - 1, TINT_DIM, hardware.at) + 3;
     gpu_process_text(gpu, words, sizeof words);
     canvas_text(c, x, y, c->width - x - 1, TINT_DIM, words);
     top_zone(t, ZONE_GPU, 0, y, c->width, 1, (int64_t)position);
@@ -117,19 +117,19 @@ static void value_text(const struct top *t, char text[LINE], const struct gpu *g
 {
     struct page page = draw_page(t);
     char number[NUMBER_SIZE];
-    int64_t most;
+    int64_t max_khz;
     if (is_pair(of)) {
         pair_text(text, gpu, of, t->utf8);
         return;
     }
     gpu_value_text(number, &page, gpu, of);
-    if (of == TRAIL_CLOCK && gpu->clock_graphics_khz.state == READING_OK && reading_get(gpu->clock_graphics_max_khz, &most))
-        snprintf(text, LINE, "%lld/%lld MHz", (long long)(gpu->clock_graphics_khz.value / 1000), (long long)(most / 1000));
+    if (of == TRAIL_CLOCK && gpu->clock_graphics_khz.state == READING_OK && reading_get(gpu->clock_graphics_max_khz, &max_khz))
+        snprintf(text, LINE, "%lld/%lld MHz", (long long)(gpu->clock_graphics_khz.value / 1000), (long long)(max_khz / 1000));
     else
         str_copy(text, LINE, str_from(number));
 }
 
-/* A remark below the number, which puts it into perspective. */
+/* The line below the number, which puts it into perspective. */
 static void remark_text(const struct top *t, char text[LINE], size_t position, enum trail_of of)
 {
     const struct gpu *gpu = &top_shown(t)->gpus[position];
@@ -160,7 +160,7 @@ static void remark_text(const struct top *t, char text[LINE], size_t position, e
 
 /* ---- plots ---- */
 
-/* Beside the plot: its number and a remark. */
+/* The width of the column beside the plot: its number and a remark. */
 static int values_width(int width)
 {
     return width < 50 ? 14 : width < 70 ? 20 : 24;
@@ -172,7 +172,7 @@ static void draw_one(struct top *t, struct canvas *c, size_t position, enum trai
     char text[LINE];
     int values = values_width(width), plot = width - LABEL - values - 1;
     canvas_text(c, x, y, LABEL, TINT_DIM, gpu_metrics[of].label);
-    if (plot < 4) { /* no room for a plot: draw a bar */
+    if (plot < 4) { /* no room for a plot: a bar, if that fits */
         plot = MAX_OF(width - LABEL - values - 1, 0);
         canvas_bar(c, x + LABEL, y, plot, gpu_metrics[of].tint, gpu_share(gpu, of));
     } else if (is_pair(of)) {
@@ -187,7 +187,7 @@ static void draw_one(struct top *t, struct canvas *c, size_t position, enum trai
         canvas_text(c, x + LABEL + plot + 1, y + 1, values, TINT_DIM, text);
 }
 
-/* Lists numbers without a plot in one line. */
+/* Lists the readings without a plot in one line. */
 static void draw_rest(struct top *t, struct canvas *c, const struct gpu *gpu, const enum trail_of *shown, size_t count, int y)
 {
     struct page page = draw_page(t);
@@ -224,8 +224,8 @@ int draw_panel(struct top *t, struct canvas *c, size_t position, int y, int heig
     bool axis = height >= 6, rest = height >= 5 && columns == 1;
     int room = MAX_OF(height - 1 - axis - rest, 0);
     draw_title(t, c, position, y++);
-    size_t count = choose_plots(t, gpu, shown, (size_t)(columns * MAX_OF(room / ROWS_LEAST, room > 0)));
-    int lines = ((int)count + columns - 1) / columns, rows = lines ? MIN_OF(room / lines, (int)ROWS_MOST) : 0;
+    size_t count = choose_plots(t, gpu, shown, (size_t)(columns * MAX_OF(room / ROWS_MIN, room > 0)));
+    int lines = ((int)count + columns - 1) / columns, rows = lines ? MIN_OF(room / lines, (int)ROWS_MAX) : 0;
     for (size_t i = 0; i < count; i++)
         draw_one(t, c, position, shown[i], 1 + (int)(i % (size_t)columns) * width, y + (int)i / columns * rows,
                  width - (columns > 1), rows);

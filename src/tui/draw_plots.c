@@ -23,7 +23,7 @@ bool gpu_usual_band(const struct top *t, size_t gpu, enum trail_of of, float *lo
     return true;
 }
 
-/* The usual range behind a plot: dots in empty cells, and another color above it. */
+/* Draws the usual range behind a plot: dots in empty cells, and a warning color for what is above the range. */
 static void draw_band(struct canvas *c, int x, int y, int width, int height, float low, float high, const float *values, int each)
 {
     for (int row = 0; row < height; row++) {
@@ -41,7 +41,7 @@ static void draw_band(struct canvas *c, int x, int y, int width, int height, flo
     }
 }
 
-/* At the upper end of the plot: a mark, and the time until the memory is full if there is room. */
+/* Marks the top right corner of a plot, and writes the time until the memory is full if there is room. */
 static void draw_forecast(const struct top *t, struct canvas *c, size_t gpu, int x, int y, int width)
 {
     char text[WORDS_SIZE + 16], span[WORDS_SIZE];
@@ -58,7 +58,7 @@ static void draw_forecast(const struct top *t, struct canvas *c, size_t gpu, int
     canvas_put(c, x + width - 1, y, TINT_WARN, c->utf8 ? 0x25b8 : '>');
 }
 
-/* The course of a reading, as shares of `full`; 0: of its maximum. Returns the full value. */
+/* Resamples a reading to shares of `full`; 0: of its maximum. Returns the value that fills the plot. */
 static float plot_values(const struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int width, float full, float *values)
 {
     const struct trail *trail = t->far_until_ms ? &t->far[gpu] : &t->trails[gpu];
@@ -67,13 +67,13 @@ static float plot_values(const struct top *t, struct canvas *c, size_t gpu, enum
     int64_t slot = window / (int64_t)slots;
     int64_t hold = MAX_OF(3 * t->interval_ms, MAX_OF(2 * slot, t->daemon ? 16000 : 3000));
     trail_sample(trail, of, until - window, until, hold, slots, values);
-    float most = full;
+    float scale = full;
     for (size_t i = 0; i < slots; i++)
         if (!isnan(values[i]) && full <= 0)
-            most = MAX_OF(most, values[i]);
+            scale = MAX_OF(scale, values[i]);
     for (size_t i = 0; i < slots; i++)
-        values[i] = isnan(values[i]) ? NAN : most > 0 ? values[i] / most : 0;
-    return most;
+        values[i] = isnan(values[i]) ? NAN : scale > 0 ? values[i] / scale : 0;
+    return scale;
 }
 
 static void draw_cursor(struct top *t, struct canvas *c, int x, int y, int width, int height)
@@ -94,16 +94,16 @@ void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, in
         return;
     const struct gpu *g = &top_shown(t)->gpus[gpu];
     bool worked = of == TRAIL_UTIL && height > 1 && g->sm_active_permille.state == READING_OK;
-    bool stands = of == TRAIL_VRAM || of == TRAIL_TEMP || of == TRAIL_FAN || of == TRAIL_CLOCK || worked;
-    if (worked) { /* the units' work fills the plot, and the line above shows running kernels: the gap is waiting */
+    bool is_level = of == TRAIL_VRAM || of == TRAIL_TEMP || of == TRAIL_FAN || of == TRAIL_CLOCK || worked;
+    if (worked) { /* the area is the units' work, the line above it running kernels: the gap between them is waiting */
         plot_values(t, c, gpu, TRAIL_WORK, width, 100, values);
         canvas_plot(c, x, y, width, height, gpu_metrics[of].tint, PLOT_AREA, values);
     }
-    float most = plot_values(t, c, gpu, of, width, gpu_full_scale(g, of), values);
-    canvas_plot(c, x, y, width, height, gpu_metrics[of].tint, stands && height > 1 ? PLOT_LINE : PLOT_AREA, values);
+    float scale = plot_values(t, c, gpu, of, width, gpu_full_scale(g, of), values);
+    canvas_plot(c, x, y, width, height, gpu_metrics[of].tint, is_level && height > 1 ? PLOT_LINE : PLOT_AREA, values);
     float low, high;
-    if (most > 0 && gpu_usual_band(t, gpu, of, &low, &high))
-        draw_band(c, x, y, width, height, low / most, high / most, values, canvas_plot_slots(c, width) / width);
+    if (scale > 0 && gpu_usual_band(t, gpu, of, &low, &high))
+        draw_band(c, x, y, width, height, low / scale, high / scale, values, canvas_plot_slots(c, width) / width);
     if (of == TRAIL_VRAM)
         draw_forecast(t, c, gpu, x, y, width);
     draw_cursor(t, c, x, y, width, height);
@@ -117,10 +117,10 @@ void draw_plot_pair(struct top *t, struct canvas *c, size_t gpu, enum trail_of u
     enum trail_of down = up + 1;
     int above = (height + 1) / 2;
     float full = up == TRAIL_RX ? 0 : 100;
-    float most = plot_values(t, c, gpu, up, width, full, in), other = plot_values(t, c, gpu, down, width, full, out);
+    float in_scale = plot_values(t, c, gpu, up, width, full, in), out_scale = plot_values(t, c, gpu, down, width, full, out);
     for (int i = 0; i < canvas_plot_slots(c, width); i++) { /* both on the same scale */
-        in[i] *= most < other && other > 0 ? most / other : 1;
-        out[i] *= other < most && most > 0 ? other / most : 1;
+        in[i] *= in_scale < out_scale && out_scale > 0 ? in_scale / out_scale : 1;
+        out[i] *= out_scale < in_scale && in_scale > 0 ? out_scale / in_scale : 1;
     }
     canvas_plot(c, x, y, width, above, gpu_metrics[up].tint, PLOT_AREA, in);
     canvas_plot(c, x, y + above, width, height - above, gpu_metrics[down].tint, PLOT_DOWN, out);

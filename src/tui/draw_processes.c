@@ -8,9 +8,9 @@
 #include "insight/facts/levels.h"
 #include "tui/draw.h"
 
-enum { COMMAND_LEAST = 16, COMMAND_LEAST_WIDE = 30, WIDE_FROM = 110, IDLE_SHOWN_MS = 60000 };
+enum { COMMAND_MIN = 16, COMMAND_MIN_WIDE = 30, WIDE_FROM = 110, IDLE_SHOWN_MS = 60000 };
 
-/* The units' activity belongs to the only busy process; with several, it is unknown whose it is. */
+/* The units' activity is that of the only busy process; with several, it is unknown whose it is. */
 static struct reading work_of(const struct gpu *gpu, const struct process *p)
 {
     for (size_t i = 0; i < gpu->process_count; i++)
@@ -56,11 +56,11 @@ struct process_table {
 /* A wide screen shows limits uncut. */
 static int limit_width(const struct top *t)
 {
-    int most = top_columns[COL_LIMIT].width;
+    int width = top_columns[COL_LIMIT].width;
     for (size_t i = 0; i < t->row_count; i++)
         if (t->rows[i].process && t->rows[i].process->limit.code != LIMIT_UNJUDGED)
-            most = MAX_OF(most, width_of(limit_doing(t->rows[i].process->limit.code)));
-    return most;
+            width = MAX_OF(width, width_of(limit_doing(t->rows[i].process->limit.code)));
+    return width;
 }
 
 /* Chooses the columns that fit. */
@@ -78,11 +78,11 @@ static struct process_table choose_columns(const struct top *t, int width)
         if (!any_filled(t, rare[i]))
             chosen &= ~(1U << rare[i]);
     table.shown =
-        draw_columns_that_fit(table.columns, COL_COUNT, chosen, width - (width < WIDE_FROM ? COMMAND_LEAST : COMMAND_LEAST_WIDE));
+        draw_columns_that_fit(table.columns, COL_COUNT, chosen, width - (width < WIDE_FROM ? COMMAND_MIN : COMMAND_MIN_WIDE));
     return table;
 }
 
-/* A program's directory says little, and takes room from its arguments. */
+/* The command without the program's directory, which would take room from the arguments. */
 static const char *command_of(const struct process *p)
 {
     const char *command = p->command[0] ? p->command
@@ -96,7 +96,7 @@ static const char *command_of(const struct process *p)
     return command;
 }
 
-/* The usual name, then the command line if that adds something. */
+/* The short name, then the command line if it does not begin with that. */
 static void name_text(char *text, size_t size, const struct process *p)
 {
     char words[PROCESS_WORDS];
@@ -242,13 +242,13 @@ static int draw_branch(struct canvas *c, const struct top_row *row, int x, int y
 {
     int used = 0;
     for (int depth = 1; depth <= row->depth; depth++) {
-        bool goes_on = row->open & 1U << depth, own = depth == row->depth;
-        const char *line = c->utf8   ? (own       ? (goes_on ? "├─" : "└─")
-                                        : goes_on ? "│ "
-                                                  : "  ")
-                           : own     ? (goes_on ? "|-" : "`-")
-                           : goes_on ? "| "
-                                     : "  ";
+        bool continues = row->open & 1U << depth, own = depth == row->depth;
+        const char *line = c->utf8     ? (own         ? (continues ? "├─" : "└─")
+                                          : continues ? "│ "
+                                                      : "  ")
+                           : own       ? (continues ? "|-" : "`-")
+                           : continues ? "| "
+                                       : "  ";
         canvas_text(c, x + used, y, 2, TINT_DIM, line);
         used += 3;
     }
@@ -257,7 +257,7 @@ static int draw_branch(struct canvas *c, const struct top_row *row, int x, int y
 
 static void draw_row(struct top *t, struct canvas *c, const struct top_row *row, const struct process_table *table, int y)
 {
-    /* Holding memory idle is judged at once; for how long is known only after a while, or from the history. */
+    /* The judge recognizes idle holders at once; for how long is known only later, or from the history. */
     bool idle = row->process->activity == PROCESS_HOLDING || top_idle_ms(t, row->gpu, row->process) >= IDLE_SHOWN_MS;
     int x = 1;
     for (int i = 0; i < COL_COUNT; i++) {

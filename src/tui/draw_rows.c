@@ -20,7 +20,7 @@ struct row_layout {
 static const struct {
     const char *title, *plain; /* plain: in ASCII; NULL: the same */
     int width;
-    int metric; /* that some GPU must have; -1: none */
+    int metric; /* shown only if some GPU has it; -1: always */
 } row_parts[ROW_COUNT] = {
     [ROW_NAME] = {"", NULL, 0, -1},
     [ROW_BAR] = {"", NULL, 6, METRIC_util_permille},
@@ -56,10 +56,10 @@ static int name_width(const struct gpu *gpu, bool whole)
 
 static int longest_name(const struct snapshot *s, bool whole)
 {
-    int most = 4;
+    int longest = 4;
     for (size_t i = 0; i < s->gpu_count; i++)
-        most = MAX_OF(most, name_width(&s->gpus[i], whole));
-    return MIN_OF(most, whole ? 26 : 14);
+        longest = MAX_OF(longest, name_width(&s->gpus[i], whole));
+    return MIN_OF(longest, whole ? 26 : 14);
 }
 
 static bool any_has(const struct snapshot *s, enum row_part part)
@@ -72,7 +72,7 @@ static bool any_has(const struct snapshot *s, enum row_part part)
     return found;
 }
 
-/* The finding, or the limit of the main process, or the load. True: it is a finding. */
+/* The finding, else the limit of the main process, else what the GPU does. True if it is a finding. */
 static bool reason_text(const struct top *t, size_t position, char *words, size_t size, enum tint *tint)
 {
     const struct gpu *gpu = &top_shown(t)->gpus[position];
@@ -91,17 +91,17 @@ static bool reason_text(const struct top *t, size_t position, char *words, size_
     return false;
 }
 
-/* A wide screen shows reasons uncut, as far as the readings leave room. */
+/* The width for reasons: a wide screen shows them uncut, in up to two fifths of it. */
 static int why_width(const struct top *t, int width)
 {
-    int most = row_parts[ROW_WHY].width;
+    int longest = row_parts[ROW_WHY].width;
     char words[GPU_ERROR_SIZE + 64];
     enum tint tint;
     for (size_t i = 0; width >= NAMES_WHOLE_FROM && i < top_shown(t)->gpu_count; i++) {
         reason_text(t, i, words, sizeof words, &tint);
-        most = MAX_OF(most, MIN_OF(width_of(words) + 2, width * 2 / 5));
+        longest = MAX_OF(longest, MIN_OF(width_of(words) + 2, width * 2 / 5));
     }
-    return most;
+    return longest;
 }
 
 /* Takes the most useful columns that fit; the plot and the reason share the rest. */

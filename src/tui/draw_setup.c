@@ -7,7 +7,7 @@
 #include "tui/draw_gpus.h"
 #include "tui/setup.h"
 
-enum { PARTS_WIDTH = 20, ITEM_WIDTH = 29, PREVIEW_LEAST = 5, PREVIEW_MOST = 14, LOW = 18 };
+enum { PARTS_WIDTH = 20, ITEM_WIDTH = 29, PREVIEW_MIN = 5, PREVIEW_MAX = 14, LOW = 18 };
 
 static void draw_parts(struct top *t, struct canvas *c, int y)
 {
@@ -30,7 +30,7 @@ static void item_text(const struct top *t, int item, char *text, size_t size)
         snprintf(text, size, "[%c] %s", setup_shows(&t->settings, part, item) ? 'x' : ' ', title);
 }
 
-/* Fills columns from top to bottom, then scrolls. Returns the lines they took. */
+/* Fills columns from top to bottom, and scrolls if that is not enough. Returns the lines they took. */
 static int draw_items(struct top *t, struct canvas *c, int y, int room)
 {
     enum setup_part part = (enum setup_part)t->setup;
@@ -40,12 +40,12 @@ static int draw_items(struct top *t, struct canvas *c, int y, int room)
         chosen = i == (int)t->choice ? count : chosen;
         count += list->items[i].name != NULL;
     }
-    int beside = MAX_OF((c->width - PARTS_WIDTH) / width, 1), lines = MAX_OF(MIN_OF((count + beside - 1) / beside, room), 1);
-    int first = MAX_OF(chosen - lines * beside + 1, 0);
+    int columns = MAX_OF((c->width - PARTS_WIDTH) / width, 1), lines = MAX_OF(MIN_OF((count + columns - 1) / columns, room), 1);
+    int first = MAX_OF(chosen - lines * columns + 1, 0);
     for (int i = 0; i < list->count; i++) {
         char text[96];
         int place = list->items[i].name ? at++ - first : -1;
-        if (place < 0 || place >= lines * beside)
+        if (place < 0 || place >= lines * columns)
             continue;
         int x = PARTS_WIDTH + place / lines * width, line = y + place % lines, wide = MIN_OF(width - 1, c->width - x - 1);
         item_text(t, i, text, sizeof text);
@@ -58,7 +58,7 @@ static int draw_items(struct top *t, struct canvas *c, int y, int room)
     return MAX_OF(lines, (int)SETUP_PARTS);
 }
 
-/* A preview with the present sample; ignores clicks. */
+/* Previews the setting with the present sample; its zones are dropped, so clicks do nothing. */
 static void draw_preview(struct top *t, struct canvas *c, int y, int height)
 {
     const struct snapshot *s = top_shown(t);
@@ -68,9 +68,9 @@ static void draw_preview(struct top *t, struct canvas *c, int y, int height)
     if (t->setup == SETUP_HOST)
         draw_host_line(t, c, y);
     else if (t->setup == SETUP_PLOTS)
-        draw_panel(t, c, t->only == ALL_GPUS ? 0 : (size_t)t->only, y, MIN_OF(height, (int)PREVIEW_MOST));
+        draw_panel(t, c, t->only == ALL_GPUS ? 0 : (size_t)t->only, y, MIN_OF(height, (int)PREVIEW_MAX));
     else if (t->setup == SETUP_PROCESSES)
-        draw_processes(t, c, y, MIN_OF(height, (int)PREVIEW_MOST));
+        draw_processes(t, c, y, MIN_OF(height, (int)PREVIEW_MAX));
     else if ((int)s->gpu_count < height)
         draw_gpu_rows(t, c, y, height, false);
     else
@@ -85,7 +85,7 @@ void draw_setup(struct top *t, struct canvas *c, int y, int height)
     canvas_text(c, 9, y, c->width - 10, TINT_DIM, "saved at once in top.toml");
     bool low = height < LOW;
     draw_parts(t, c, y + 2);
-    int used = 2 + draw_items(t, c, y + 2, low ? height - 2 : height - 4 - PREVIEW_LEAST);
+    int used = 2 + draw_items(t, c, y + 2, low ? height - 2 : height - 4 - PREVIEW_MIN);
     if (low)
         return;
     canvas_text(c, PARTS_WIDTH, y + used, c->width - PARTS_WIDTH - 1, TINT_DIM, setup_lists[t->setup].note);

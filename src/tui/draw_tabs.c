@@ -13,14 +13,14 @@
 #include "model/finding.h"
 #include "tui/draw.h"
 
-/* Counts all lines, and draws those in view. */
+/* A scrolled text: counts all lines, draws those in view. */
 struct sheet {
     struct top *t;
     struct canvas *c;
     int y, height, line; /* line: the next one, counted from the start of the text */
 };
 
-static void draw_tabs_put(struct sheet *s, int indent, enum tint tint, const char *text)
+static void put_paragraph(struct sheet *s, int indent, enum tint tint, const char *text)
 {
     int width = s->c->width - indent - 2, lines = MAX_OF(canvas_wrap_lines(width, text), 1);
     int row = s->line - (int)s->t->scroll;
@@ -47,17 +47,17 @@ static void put_part(struct sheet *s, const struct why_part *part)
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
         snprintf(text, sizeof text, "%s  (%s)", cause->text, likelihood_words(cause->confidence));
-        draw_tabs_put(s, 3, i ? TINT_DIM : TINT_PLAIN, text);
+        put_paragraph(s, 3, i ? TINT_DIM : TINT_PLAIN, text);
         for (size_t e = 0; e < cause->evidence_count; e++) {
             snprintf(text, sizeof text, "%s %s", s->t->utf8 ? "·" : "-", cause->evidence[e]);
-            draw_tabs_put(s, 5, TINT_DIM, text);
+            put_paragraph(s, 5, TINT_DIM, text);
         }
     }
     if (part->suggestion_count)
-        draw_tabs_put(s, 3, TINT_LABEL, "What you can do");
+        put_paragraph(s, 3, TINT_LABEL, "What you can do");
     for (size_t i = 0; i < part->suggestion_count; i++) {
         snprintf(text, sizeof text, "%s %s", s->t->utf8 ? "•" : "-", part->suggestions[i]);
-        draw_tabs_put(s, 5, TINT_PLAIN, text);
+        put_paragraph(s, 5, TINT_PLAIN, text);
     }
 }
 
@@ -67,18 +67,18 @@ static void draw_why(struct sheet *s)
     const struct why *why = top_shown_why(t);
     char command[WHY_LINE_SIZE];
     if (!why) {
-        draw_tabs_put(s, 1, TINT_DIM, t->cursor_ms ? "No explanation is known for that moment." : "Watching...");
+        put_paragraph(s, 1, TINT_DIM, t->cursor_ms ? "No explanation is known for that moment." : "Watching...");
         return;
     }
     if (top_advice_command(t, command, sizeof command))
-        draw_tabs_put(s, 1, TINT_LABEL, "c copies the first command.");
+        put_paragraph(s, 1, TINT_LABEL, "c copies the first command.");
     put_part(s, &why->machine);
     for (size_t i = 0; i < why->gpu_count; i++) {
         if (t->only != ALL_GPUS && t->only != (int)i)
             continue;
         if (why->gpu_count > 1 && t->only == ALL_GPUS) {
-            draw_tabs_put(s, 1, TINT_PLAIN, "");
-            draw_tabs_put(s, 1, TINT_STRONG, why->gpus[i].answer);
+            put_paragraph(s, 1, TINT_PLAIN, "");
+            put_paragraph(s, 1, TINT_STRONG, why->gpus[i].answer);
         }
         put_part(s, &why->gpus[i]);
     }
@@ -109,7 +109,7 @@ static void put_now(struct sheet *s)
     char text[128], at[MOMENT_TEXT_SIZE];
     moment_format((struct wall){s->t->cursor_ms}, s->t->now, at);
     snprintf(text, sizeof text, "This is now. Overview and Why show %s.", at);
-    draw_tabs_put(s, 1, TINT_WARN, text);
+    put_paragraph(s, 1, TINT_WARN, text);
 }
 
 /* Details about a worker after its state, the most important first. */
@@ -158,19 +158,19 @@ static void draw_workers(struct sheet *s)
         return;
     const struct top_worker *w = &t->workers[MIN_OF(t->worker, t->worker_count - 1)];
     char text[256];
-    draw_tabs_put(s, 1, TINT_PLAIN, "");
-    draw_tabs_put(s, 1, TINT_LABEL, "e evict  H hold  x release the hold  R resume");
-    draw_tabs_put(s, 1, TINT_PLAIN, "");
+    put_paragraph(s, 1, TINT_PLAIN, "");
+    put_paragraph(s, 1, TINT_LABEL, "e evict  H hold  x release the hold  R resume");
+    put_paragraph(s, 1, TINT_PLAIN, "");
     if (w->reason[0] && w->resumes_ms) /* otherwise its row says so */
-        draw_tabs_put(s, 1, TINT_PLAIN, w->reason);
+        put_paragraph(s, 1, TINT_PLAIN, w->reason);
     if (w->problem[0])
-        draw_tabs_put(s, 1, TINT_BAD, w->problem);
+        put_paragraph(s, 1, TINT_BAD, w->problem);
     char often[48] = "Not evicted yet.";
     if (w->evictions > 0)
         snprintf(often, sizeof often, w->evictions == 1 ? "Evicted once." : "Evicted %lld times.", (long long)w->evictions);
     snprintf(text, sizeof text, "%s%s%s", often, w->method[0] ? " Off the GPU through " : "", w->method);
-    draw_tabs_put(s, 1, TINT_DIM, text);
-    draw_tabs_put(s, 1, TINT_PLAIN, "");
+    put_paragraph(s, 1, TINT_DIM, text);
+    put_paragraph(s, 1, TINT_PLAIN, "");
 }
 
 /* ---- hosts ---- */
@@ -182,7 +182,7 @@ struct host_line {
     struct reading hottest;
 };
 
-static void draw_tabs_add_up(struct reading *sum, struct reading one)
+static void add_reading(struct reading *sum, struct reading one)
 {
     if (one.state == READING_OK)
         *sum = reading_ok(reading_or(*sum, 0) + one.value);
@@ -196,10 +196,10 @@ static struct host_line add_up_host(const struct snapshot *s)
         line.gpus++;
         line.known += gpu->util_permille.state == READING_OK;
         line.busy += load_is_work(gpu->util_permille);
-        draw_tabs_add_up(&line.power_mw, gpu->power_mw);
+        add_reading(&line.power_mw, gpu->power_mw);
         if (snapshot_counts_memory(s, gpu)) {
-            draw_tabs_add_up(&line.used_bytes, gpu->mem_used_bytes);
-            draw_tabs_add_up(&line.total_bytes, gpu->mem_total_bytes);
+            add_reading(&line.used_bytes, gpu->mem_used_bytes);
+            add_reading(&line.total_bytes, gpu->mem_total_bytes);
         }
         if (reading_or(gpu->temp_mdegc, -1) > reading_or(line.hottest, -1))
             line.hottest = gpu->temp_mdegc;
@@ -263,7 +263,7 @@ void draw_tab(struct top *t, struct canvas *c, int y, int height)
         if (t->panes[t->tab])
             draw_text(&s, t->panes[t->tab]);
         else
-            draw_tabs_put(&s, 1, TINT_DIM, "Asking...");
+            put_paragraph(&s, 1, TINT_DIM, "Asking...");
     }
     t->pane_lines = (size_t)s.line;
     t->page = (size_t)MAX_OF(height, 1);

@@ -48,7 +48,7 @@ struct holder {
     int64_t bytes;
 };
 
-static int most_first(const void *a, const void *b)
+static int largest_first(const void *a, const void *b)
 {
     const struct holder *x = a, *y = b;
     return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : strcmp(x->name, y->name);
@@ -75,7 +75,7 @@ void fleet_holders(const struct fleet *f, const char *host, const char *gpu, cha
         all[at].bytes += reading_or(p->mem_bytes, 0);
     }
     if (count)
-        qsort(all, count, sizeof *all, most_first);
+        qsort(all, count, sizeof *all, largest_first);
     AUTO_BUF struct buf out = BUF(1024);
     for (size_t i = 0; i < MIN_OF(count, (size_t)NAMED); i++)
         buf_printf(&out, "%s%s", i ? ", " : "", all[i].name);
@@ -189,7 +189,7 @@ static void add_gpus(struct top *t)
     sort_rows(t, 0);
 }
 
-/* A heading separates them from the GPUs of a host. */
+/* Adds the processes; below the GPUs of an open host, a heading separates them. */
 static void add_processes(struct top *t)
 {
     struct top_fleet *f = t->fleet;
@@ -208,8 +208,8 @@ static void add_processes(struct top *t)
 void top_fleet_rows(struct top *t)
 {
     struct top_fleet *f = t->fleet;
-    size_t most = f->host_count + f->fleet.gpu_count + f->fleet.process_count + 2;
-    struct fleet_row *rows = realloc(f->rows, most * sizeof *rows);
+    size_t max = f->host_count + f->fleet.gpu_count + f->fleet.process_count + 2;
+    struct fleet_row *rows = realloc(f->rows, max * sizeof *rows);
     t->row_count = 0;
     if (!rows)
         return;

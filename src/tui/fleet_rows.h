@@ -7,9 +7,9 @@
 #include "fleet/fleet.h"
 #include "tui/top.h"
 
-/* FLEET_SORT_FIRST is the default of the view: worst, most held, most free, most memory. */
+/* FLEET_SORT_FIRST is the default order of each list: worst first, or most memory held, free, or used. */
 enum fleet_sort { FLEET_SORT_FIRST, FLEET_SORT_UTIL, FLEET_SORT_FREE, FLEET_SORT_POWER, FLEET_SORT_HOST, FLEET_SORT_COUNT };
-extern const char *const fleet_sort_names[FLEET_SORT_COUNT]; /* titles of the columns */
+extern const char *const fleet_sort_names[FLEET_SORT_COUNT]; /* sort keys of the columns */
 
 /* One of the three is set; none: a heading. */
 struct fleet_row {
@@ -32,7 +32,7 @@ struct top_fleet {
     enum fleet_sort sort;
     bool reverse;
     char open[HOST_NAME_SIZE]; /* the open host; "": all */
-    size_t back;               /* the previous selection */
+    size_t back;               /* the selection to return to */
     struct fleet_row *rows;    /* row_count of struct top */
 };
 
@@ -42,7 +42,7 @@ void top_fleet_free(struct top_fleet *f);
 void top_fleet_take(struct top *t, struct fleet *answer, struct wall at);
 void top_fleet_rows(struct top *t);
 
-/* Texts of a row, for drawing and filtering. */
+/* The host of a row, for drawing and filtering. */
 const char *fleet_row_host(const struct fleet_row *row);
 /* Who holds memory on a host, or on one of its GPUs: "alice, bob +2"; "": no process. */
 void fleet_holders(const struct fleet *f, const char *host, const char *gpu, char *text, size_t size);

@@ -54,11 +54,11 @@ void gpu_fan_text(char text[NUMBER_SIZE], const struct page *page, const struct 
 
 void gpu_power_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, bool limit)
 {
-    int64_t mw, most;
+    int64_t mw, limit_mw;
     if (!reading_get(gpu->power_mw, &mw))
         snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
-    else if (limit && reading_get(gpu->power_limit_mw, &most))
-        snprintf(text, NUMBER_SIZE, "%lld/%lld W", (long long)((mw + 500) / 1000), (long long)((most + 500) / 1000));
+    else if (limit && reading_get(gpu->power_limit_mw, &limit_mw))
+        snprintf(text, NUMBER_SIZE, "%lld/%lld W", (long long)((mw + 500) / 1000), (long long)((limit_mw + 500) / 1000));
     else
         snprintf(text, NUMBER_SIZE, "%lld W", (long long)((mw + 500) / 1000));
 }

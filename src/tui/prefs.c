@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * top.toml: theme, order, window, columns.
+ * top.toml: reads, checks and writes the settings of the live view.
  */
 #include "tui/prefs.h"
 
@@ -140,13 +140,13 @@ void prefs_load(const char *path, struct top_settings *settings)
 int prefs_save(const char *path, const struct top_settings *settings, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(65536);
-    char folder[4096];
-    str_copy(folder, sizeof folder, str_from(path));
-    char *slash = strrchr(folder, '/');
+    char dir[4096];
+    str_copy(dir, sizeof dir, str_from(path));
+    char *slash = strrchr(dir, '/');
     if (!path[0] || !slash)
         return 0;
     *slash = '\0';
-    (void)shared_dir_make(folder, 0700, NULL); /* ~/.config may be missing, too; writing reports any error */
+    (void)shared_dir_make(dir, 0700, NULL); /* ~/.config may be missing, too; writing reports any error */
     prefs_write(settings, &text);
     return text.failed ? error_set(err, -ENOMEM, "out of memory") : keep_write(path, buf_view(&text), err);
 }

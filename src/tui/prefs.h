@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the live view remembers between runs: a small TOML file.
+ * The settings that the live view keeps between runs, in a small TOML file.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "tui/top.h"
 
-/* Applies the text to the settings; ignores what it does not understand. */
+/* Applies the text to the settings; ignores unknown keys and values. */
 void prefs_read(struct str text, struct top_settings *settings);
 void prefs_write(const struct top_settings *settings, struct buf *out);
 

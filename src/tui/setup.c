@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See setup.h. Stores what is hidden instead of what is shown, so that additions of later versions appear.
+ * The lists of the setup screen. All but the process columns store what is hidden, so that additions of later versions appear.
  */
 #include "tui/setup.h"
 
@@ -98,7 +98,7 @@ bool setup_shows(const struct top_settings *s, enum setup_part part, int item)
     return part == SETUP_PROCESSES ? s->columns & 1U << item : !(s->off[part] & 1U << item);
 }
 
-void setup_switch(struct top_settings *s, enum setup_part part, int item)
+void setup_toggle(struct top_settings *s, enum setup_part part, int item)
 {
     *(part == SETUP_PROCESSES ? &s->columns : &s->off[part]) ^= 1U << item;
 }

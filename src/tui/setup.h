@@ -57,10 +57,10 @@ struct setup_list {
 };
 extern const struct setup_list setup_lists[SETUP_PARTS];
 
-/* Whether it is shown; not for SETUP_LOOK. */
+/* Whether the item is shown; not for SETUP_LOOK. */
 bool setup_shows(const struct top_settings *settings, enum setup_part part, int item);
-void setup_switch(struct top_settings *settings, enum setup_part part, int item);
-/* The previous or next item; itself if there is none. */
+void setup_toggle(struct top_settings *settings, enum setup_part part, int item);
+/* The next item in that direction; the same if there is none. */
 int setup_next(enum setup_part part, int item, int by);
 /* The value of an item of SETUP_LOOK. */
 const char *setup_value(const struct top_settings *settings, int item, char *text, size_t size);

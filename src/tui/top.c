@@ -107,7 +107,7 @@ void top_note(struct top *t, bool bad, const char *text)
 
 struct top_request *top_want(struct top *t, enum request_kind kind)
 {
-    if (t->request_count == TOP_REQUESTS) /* requests are not being performed: drop the oldest */
+    if (t->request_count == TOP_REQUESTS) /* full, because no caller takes them: drop the oldest */
         memmove(t->requests, t->requests + 1, --t->request_count * sizeof *t->requests);
     struct top_request *w = &t->requests[t->request_count++];
     *w = (struct top_request){.kind = kind, .window_ms = t->settings.window_ms, .width = t->width - 2};
@@ -133,7 +133,7 @@ const struct why *top_shown_why(const struct top *t)
     return t->missing.at_ms ? NULL : t->cursor_ms && t->past ? t->past_why : t->why;
 }
 
-/* The headline is about the GPU whose own answer it begins with. */
+/* Recognizes the GPU of the headline by its answer, with which the headline begins. */
 const struct why_part *top_why_part(const struct top *t)
 {
     const struct why *why = top_shown_why(t);
@@ -198,7 +198,7 @@ static bool make_trails(struct top *t, size_t count)
     return true;
 }
 
-/* While paused, keeps the point on screen instead of replacing it by a later one. */
+/* Thins the trails to the window. While paused, the points on screen must stay: later ones never replace them. */
 static void add_to_trails(struct top *t, const struct snapshot *s)
 {
     for (size_t i = 0; i < s->gpu_count; i++) {
@@ -209,17 +209,17 @@ static void add_to_trails(struct top *t, const struct snapshot *s)
     }
 }
 
-/* Without a daemon, the past consists of samples since the start. */
+/* Keeps the sample: without a daemon, kept samples are the past. */
 static void keep(struct top *t, const struct snapshot *s)
 {
-    size_t most = s->gpu_count ? MIN_OF(TOP_KEPT_GPUS / s->gpu_count, (size_t)TOP_KEPT) : 0;
+    size_t max = s->gpu_count ? MIN_OF(TOP_KEPT_GPUS / s->gpu_count, (size_t)TOP_KEPT) : 0;
     if (t->daemon)
-        most = 0;
-    while (t->kept_count && t->kept_count >= most) {
+        max = 0;
+    while (t->kept_count && t->kept_count >= max) {
         snapshot_unref(t->kept[0]);
         memmove(t->kept, t->kept + 1, --t->kept_count * sizeof t->kept[0]);
     }
-    if (most)
+    if (max)
         t->kept[t->kept_count++] = snapshot_ref(s);
 }
 

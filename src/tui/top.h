@@ -37,7 +37,7 @@ enum top_mouse { TOP_CLICK, TOP_DRAG, TOP_WHEEL_UP, TOP_WHEEL_DOWN };
 
 enum top_tab { TAB_OVERVIEW, TAB_WHY, TAB_ALERTS, TAB_HEALTH, TAB_FORECAST, TAB_ENERGY, TAB_GUARD, TAB_HOSTS, TAB_COUNT };
 
-/* What receives the keys. */
+/* What the keys apply to. */
 enum top_mode {
     MODE_MAIN,
     MODE_SETUP, /* fills the screen */
@@ -111,7 +111,7 @@ struct top_request {
 };
 
 enum {
-    TOP_REQUESTS = 96,    /* more than there are tags, each of which needs a signal */
+    TOP_REQUESTS = 96,    /* more than TOP_TAGS, as each tag may need a signal */
     TOP_INPUT_SIZE = 240, /* long enough for the path of a model */
     TOP_NOTE_SIZE = 200,
     TOP_KEPT = 240,      /* past samples to keep without a daemon */
@@ -136,7 +136,7 @@ struct top_row {
     unsigned open;      /* a bit for each depth at which the tree continues below */
 };
 
-/* When a process was last busy: finds those that only hold memory. */
+/* When a process was last busy, to find those that only hold memory. */
 struct top_busy {
     int32_t pid;
     int gpu_index;
@@ -210,7 +210,7 @@ struct top_missing {
     char text[TOP_NOTE_SIZE];   /* what is known about it */
 };
 
-/* What is saved between runs. */
+/* Saved between runs. */
 struct top_settings {
     char theme[16];
     char sort[16];
@@ -218,12 +218,12 @@ struct top_settings {
     int64_t window_ms;
     enum top_group group;
     unsigned columns;     /* bits of enum top_column */
-    unsigned off[5];      /* hidden items, by enum setup_part */
+    unsigned off[5];      /* hidden items, by enum setup_part; unused for SETUP_PROCESSES and SETUP_LOOK */
     enum trail_of metric; /* of the heat map and the short plots */
     bool compute_only;
     bool hide_idle; /* processes that only hold memory */
     bool blocks;    /* draw plots in blocks instead of dots */
-    bool act;       /* the person has agreed that processes may be signaled */
+    bool act;       /* the user agreed that processes may be signaled */
 };
 
 struct top_fleet;
@@ -269,7 +269,7 @@ struct top {
     char filter[TOP_INPUT_SIZE], input[TOP_INPUT_SIZE];
     size_t choice;   /* in a dialog */
     int setup;       /* category of the setup screen */
-    int nice;        /* requested change of the niceness */
+    int nice;        /* requested change of the nice value */
     int32_t subject; /* the process of a dialog; 0: none */
     struct top_details details;
     int64_t details_at_ms; /* when they were requested */
@@ -317,11 +317,11 @@ void top_done(struct top *t);
 
 /* Shows another host with the view, order and size of `from`. */
 void top_switch(struct top *t, const struct top *from);
-/* The number of views: that of hosts exists only if there are several. */
+/* The number of tabs: the one of hosts exists only if there are several. */
 size_t top_tab_count(const struct top *t);
 const char *top_tab_name(size_t tab);
 
-/* Opens that view; a request if another host or the fleet has it. */
+/* Opens that tab; requests it if the fleet, or the host behind it, has it. */
 void top_open_tab(struct top *t, enum top_tab tab);
 void top_key(struct top *t, int key);
 void top_mouse(struct top *t, enum top_mouse what, int x, int y);
@@ -346,7 +346,7 @@ void top_pane(struct top *t, enum top_tab tab, char *text, int64_t at_ms);
 void top_answer(struct top *t, char *text);
 /* Takes ownership of what it points to; drops details of another process than the selected one. */
 void top_details(struct top *t, struct top_details *details);
-/* Requests them again from time to time while they are open. */
+/* Requests the details again every few seconds while they are open. */
 void top_details_again(struct top *t);
 void top_details_done(struct top_details *details);
 void top_note(struct top *t, bool bad, const char *text);

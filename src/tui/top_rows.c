@@ -76,7 +76,7 @@ void top_watch_busy(struct top *t, const struct snapshot *s)
             busy->energy_mj +=
                 (double)reading_or(p->power_mw, 0) * (double)MAX_OF(s->taken_at.ms - busy->last_ms, (int64_t)0) / MS_PER_S;
             busy->last_ms = s->taken_at.ms;
-            /* An unknown share is no proof of idleness. */
+            /* process_is_idle() is false if the share is unknown: that proves nothing. */
             if (!process_is_idle(p))
                 busy->since_ms = s->taken_at.ms;
         }
@@ -102,7 +102,7 @@ void top_idle_since(struct top *t, int32_t pid, int gpu_index, int64_t since_ms)
 {
     for (size_t i = 0; i < t->busy_count; i++) {
         struct top_busy *busy = &t->busy[i];
-        /* Only for one that has been idle ever since it was seen here. */
+        /* Only if it has been idle ever since it was first seen here. */
         if (busy->pid == pid && busy->gpu_index == gpu_index && busy->since_ms == busy->first_ms && since_ms < busy->since_ms)
             busy->since_ms = since_ms;
     }
@@ -137,14 +137,14 @@ static bool matches(const struct process *p, const char *filter)
            strcasestr(p->model, filter);
 }
 
-static void top_rows_add_up(struct process *sum, const struct process *p)
+static void add_metrics(struct process *sum, const struct process *p)
 {
     for (size_t m = 0; m < PROCESS_METRIC_COUNT; m++)
         if (p->metric[m].state == READING_OK)
             sum->metric[m] = reading_ok(reading_or(sum->metric[m], 0) + p->metric[m].value);
 }
 
-static void top_rows_add_row(struct top *t, const struct process_row *row)
+static void add_row(struct top *t, const struct process_row *row)
 {
     t->rows[t->row_count++] = (struct top_row){.gpu = row->gpu, .process = row->process};
 }
@@ -164,15 +164,15 @@ static void add_groups(struct top *t, const struct process_rows *all, bool *done
                 continue;
             done[k] = true;
             head->members++;
-            top_rows_add_up(&head->sum, all->rows[k].process);
-            top_rows_add_row(t, &all->rows[k]);
+            add_metrics(&head->sum, all->rows[k].process);
+            add_row(t, &all->rows[k]);
         }
     }
 }
 
 /* ---- the tree ---- */
 
-static bool top_rows_is_there(const struct process_rows *all, int32_t pid)
+static bool has_pid(const struct process_rows *all, int32_t pid)
 {
     for (size_t i = 0; i < all->count; i++)
         if (all->rows[i].process->pid == pid)
@@ -187,7 +187,7 @@ static void add_branch(struct top *t, const struct process_rows *all, bool *done
     for (size_t k = i; k < all->count; k++)
         if (!done[k] && all->rows[k].process->pid == pid) {
             done[k] = true;
-            top_rows_add_row(t, &all->rows[k]);
+            add_row(t, &all->rows[k]);
             t->rows[t->row_count - 1].depth = depth;
         }
     for (size_t k = 0; depth < TOP_TREE_DEPTH && k < all->count; k++)
@@ -195,7 +195,7 @@ static void add_branch(struct top *t, const struct process_rows *all, bool *done
             add_branch(t, all, done, k, depth + 1);
 }
 
-/* Children of a process that is on no GPU itself, like the ranks of torchrun. */
+/* Adds siblings below their parent, which is on no GPU itself, like the ranks of torchrun. */
 static bool add_family(struct top *t, const struct process_rows *all, bool *done, size_t i)
 {
     const struct process *first = all->rows[i].process;
@@ -213,12 +213,12 @@ static bool add_family(struct top *t, const struct process_rows *all, bool *done
     for (size_t k = at + 1; k < t->row_count; k++) {
         const struct process *before = t->rows[k - 1].process; /* a heading has none */
         t->rows[at].members += !before || before->pid != t->rows[k].process->pid;
-        top_rows_add_up(&t->rows[at].sum, t->rows[k].process);
+        add_metrics(&t->rows[at].sum, t->rows[k].process);
     }
     return true;
 }
 
-/* Finds which lines continue below, from the bottom up. */
+/* Finds which lines of the tree continue below a row, from the bottom up. */
 static void connect(struct top *t)
 {
     unsigned open = 0;
@@ -233,19 +233,19 @@ static void add_tree(struct top *t, const struct process_rows *all, bool *done)
 {
     for (size_t i = 0; i < all->count; i++) {
         const struct process *p = all->rows[i].process;
-        if (done[i] || (p->parent && p->parent != p->pid && top_rows_is_there(all, p->parent)))
+        if (done[i] || (p->parent && p->parent != p->pid && has_pid(all, p->parent)))
             continue;
         if (!add_family(t, all, done, i))
             add_branch(t, all, done, i, 0);
     }
-    for (size_t i = 0; i < all->count; i++) /* a sample taken between two states: parents of each other */
+    for (size_t i = 0; i < all->count; i++) /* a race in /proc may show processes as parents of each other */
         if (!done[i])
             add_branch(t, all, done, i, 0);
     connect(t);
 }
 
 /* Finds the row of the same process, so that the selection follows it. */
-static void find_again(struct top *t, int32_t pid)
+static void select_process(struct top *t, int32_t pid)
 {
     for (size_t i = 0; pid && i < t->row_count; i++)
         if (t->rows[i].process && t->rows[i].process->pid == pid) {
@@ -293,11 +293,12 @@ void top_make_rows(struct top *t)
         add_groups(t, &all, done);
     else
         for (size_t i = 0; i < all.count; i++)
-            top_rows_add_row(t, &all.rows[i]);
+            add_row(t, &all.rows[i]);
     bool about = (t->mode == MODE_DETAILS || t->mode == MODE_SIGNAL || t->mode == MODE_NICE) && t->subject;
-    find_again(t, about ? t->subject : t->followed);
+    select_process(t, about ? t->subject : t->followed);
     const struct top_row *row = top_selected(t);
-    if (about && !(row && row->process && row->process->pid == t->subject)) { /* never about another process that took its row */
+    if (about &&
+        !(row && row->process && row->process->pid == t->subject)) { /* never let a dialog act on another process in that row */
         t->mode = MODE_MAIN;
         top_note(t, false, "That process has ended.");
     }

@@ -20,18 +20,18 @@ static bool trail_make_room(struct trail *t)
 {
     if (t->count < TRAIL_POINTS)
         return ROOM_FOR_ONE(t->points, t->count, t->capacity, 64);
-    /* Drop an eighth at once, so that moving the rest is rare. */
+    /* Drops an eighth at once, so that moving the rest is rare. */
     size_t gone = TRAIL_POINTS / 8;
     memmove(t->points, t->points + gone, (t->count - gone) * sizeof *t->points);
     t->count -= gone;
     return true;
 }
 
-void trail_add(struct trail *t, const struct trail_point *point, int64_t least_ms)
+void trail_add(struct trail *t, const struct trail_point *point, int64_t min_ms)
 {
     if (t->count && point->at_ms <= t->points[t->count - 1].at_ms)
         return;
-    if (t->count > 1 && point->at_ms - t->points[t->count - 2].at_ms < least_ms)
+    if (t->count > 1 && point->at_ms - t->points[t->count - 2].at_ms < min_ms)
         t->points[t->count - 1] = *point;
     else if (trail_make_room(t))
         t->points[t->count++] = *point;
@@ -83,7 +83,7 @@ struct trail_point trail_point_of(const struct gpu *gpu, int64_t at_ms)
 }
 
 /* The first point after that time. */
-static size_t behind(const struct trail *t, int64_t at_ms)
+static size_t first_after(const struct trail *t, int64_t at_ms)
 {
     size_t low = 0, high = t->count;
     while (low < high) {
@@ -99,7 +99,7 @@ static size_t behind(const struct trail *t, int64_t at_ms)
 void trail_sample(const struct trail *t, enum trail_of of, int64_t since_ms, int64_t until_ms, int64_t hold_ms, size_t slots,
                   float *values)
 {
-    size_t next = behind(t, since_ms);
+    size_t next = first_after(t, since_ms);
     for (size_t i = 0; i < slots; i++) {
         int64_t end = since_ms + (until_ms - since_ms) * (int64_t)(i + 1) / (int64_t)slots;
         float sum = 0;

@@ -14,7 +14,7 @@ enum trail_of {
     TRAIL_TEMP,
     TRAIL_FAN,
     TRAIL_CLOCK,
-    TRAIL_CHOICES, /* rows and the heat map show one of those before */
+    TRAIL_CHOICES, /* rows and the heat map show one of the above */
     TRAIL_WORK = TRAIL_CHOICES,
     TRAIL_RX,
     TRAIL_TX,
@@ -34,8 +34,8 @@ struct trail {
 };
 
 void trail_done(struct trail *t);
-/* Points must be in order of time: ignores older ones. Within `least_ms` of the last but one, replaces the last. */
-void trail_add(struct trail *t, const struct trail_point *point, int64_t least_ms);
+/* Appends a point, unless it is older than the last one. If it is within `min_ms` of the second to last, it replaces the last. */
+void trail_add(struct trail *t, const struct trail_point *point, int64_t min_ms);
 /* Inserts older points at the front; as many of the newest as fit. */
 void trail_prepend(struct trail *t, const struct trail_point *points, size_t count);
 struct trail_point trail_point_of(const struct gpu *gpu, int64_t at_ms);

@@ -19,7 +19,7 @@
 #include "tui/prefs.h"
 #include "tui/terminal/screen.h"
 
-enum { TICK_MS = 1000, ONCE_WITHIN_MS = 10000, ONCE_SAMPLES = 2 };
+enum { TICK_MS = 1000, ONCE_TIMEOUT_MS = 10000, ONCE_SAMPLES = 2 };
 
 /* One host: this one, the one of --host, or one of several. */
 struct live_host {
@@ -83,7 +83,7 @@ static int open_host(struct live *l, size_t i, const struct cli *cli, const stru
         h->top.tab = TAB_HOSTS;
     if (fleet && !(h->top.fleet = top_fleet_new()))
         return cli_fail("out of memory");
-    /* Behind the fleet view, this host may have nothing to show. */
+    /* Start-up must not fail for a host behind the fleet view: it may have nothing to show. */
     h->feeds = (struct feed_options){h->top.interval_ms, l->options->record, fleet ? l->options->fleet : NULL,
                                      several || (l->has_fleet && l->options->fleet_first)};
     return i == l->at || several ? start_feed(h) : EXIT_FINE;
@@ -214,7 +214,7 @@ static void serve_requests(struct live *l)
         serve_requests_of(l, &l->hosts[i]);
 }
 
-/* --gpu: the initial selection. One of several hosts may lack it; otherwise there is nothing to show. */
+/* Applies --gpu to the first sample. One of several hosts may lack that GPU; a single host ends the program. */
 static void choose_gpu(struct live *l, struct live_host *h)
 {
     struct error err = {0};
@@ -231,7 +231,7 @@ static void choose_gpu(struct live *l, struct live_host *h)
     }
 }
 
-/* Whether the screen needs an update. */
+/* Applies the news of all hosts; true if the screen needs an update. */
 static bool take_news(struct live *l)
 {
     bool any = false;
@@ -326,11 +326,11 @@ int live_run(struct cli *cli, const struct top_settings *settings, const struct 
     return status;
 }
 
-/* Rates need two samples; a daemon has them, and its history. A fleet is complete in its first answer. */
+/* Waits for two samples, which rates need, or one and the daemon's history. A fleet is complete in its first answer. */
 static void wait_once(struct live *l, struct live_host *h)
 {
     struct mono begun = clock_mono(&clock_system);
-    int64_t within_ms = h->top.fleet ? FEED_FLEET_WITHIN_MS + MS_PER_S : ONCE_WITHIN_MS;
+    int64_t within_ms = h->top.fleet ? FEED_FLEET_TIMEOUT_MS + MS_PER_S : ONCE_TIMEOUT_MS;
     int samples = 0;
     top_resize(&h->top, l->canvas.width, l->canvas.height);
     while (samples < ONCE_SAMPLES && mono_since_ms(clock_mono(&clock_system), begun) < within_ms && !h->top.trouble[0]) {

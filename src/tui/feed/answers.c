@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Parses the daemon's answers, and tolerates missing or malformed values.
+ * Parses the daemon's answers. Missing and malformed values become unknown ones.
  */
 #include "tui/feed/answers.h"
 
@@ -119,13 +119,13 @@ static struct reading reading_of(const json_t *object, const char *key, double s
     return json_is_number(value) ? reading_ok((int64_t)llround(json_number_value(value) * scale)) : reading_absent(READING_UNREAD);
 }
 
-static struct reading scaled_back(float value, double scale)
+static struct reading reading_from(float value, double scale)
 {
     return isnan(value) ? reading_absent(READING_UNREAD) : reading_ok((int64_t)llround((double)value * scale));
 }
 
 /* Clears what changes from moment to moment, keeps what identifies a GPU. */
-static void answers_forget(struct gpu *gpu)
+static void clear_readings(struct gpu *gpu)
 {
     for (size_t m = 0; m < METRIC_COUNT; m++)
         if (metric_table[m].group != GROUP_STATIC && m != METRIC_mem_total_bytes && m != METRIC_power_limit_mw)
@@ -146,23 +146,23 @@ static bool any_known(const struct trail_point *point)
     return false;
 }
 
-static void remember(struct gpu *gpu, const struct trail_point *point)
+static void set_readings(struct gpu *gpu, const struct trail_point *point)
 {
-    gpu->util_permille = scaled_back(point->value[TRAIL_UTIL], 10);
-    gpu->mem_used_bytes = scaled_back(point->value[TRAIL_VRAM], 1 << 30);
-    gpu->power_mw = scaled_back(point->value[TRAIL_POWER], 1000);
-    gpu->temp_mdegc = scaled_back(point->value[TRAIL_TEMP], 1000);
-    gpu->fan_permille = scaled_back(point->value[TRAIL_FAN], 10);
-    gpu->clock_graphics_khz = scaled_back(point->value[TRAIL_CLOCK], 1000);
-    gpu->sm_active_permille = scaled_back(point->value[TRAIL_WORK], 10);
-    gpu->pcie_rx_bytes_per_s = scaled_back(point->value[TRAIL_RX], 1e9);
-    gpu->pcie_tx_bytes_per_s = scaled_back(point->value[TRAIL_TX], 1e9);
-    gpu->encoder_permille = scaled_back(point->value[TRAIL_ENCODER], 10);
-    gpu->decoder_permille = scaled_back(point->value[TRAIL_DECODER], 10);
+    gpu->util_permille = reading_from(point->value[TRAIL_UTIL], 10);
+    gpu->mem_used_bytes = reading_from(point->value[TRAIL_VRAM], 1 << 30);
+    gpu->power_mw = reading_from(point->value[TRAIL_POWER], 1000);
+    gpu->temp_mdegc = reading_from(point->value[TRAIL_TEMP], 1000);
+    gpu->fan_permille = reading_from(point->value[TRAIL_FAN], 10);
+    gpu->clock_graphics_khz = reading_from(point->value[TRAIL_CLOCK], 1000);
+    gpu->sm_active_permille = reading_from(point->value[TRAIL_WORK], 10);
+    gpu->pcie_rx_bytes_per_s = reading_from(point->value[TRAIL_RX], 1e9);
+    gpu->pcie_tx_bytes_per_s = reading_from(point->value[TRAIL_TX], 1e9);
+    gpu->encoder_permille = reading_from(point->value[TRAIL_ENCODER], 10);
+    gpu->decoder_permille = reading_from(point->value[TRAIL_DECODER], 10);
 }
 
-/* The daemon answers in minutes; drop processes that started later or had ended. */
-static bool was_there(const json_t *run, struct wall at)
+/* The daemon's answer covers whole minutes: drop processes that started later or had ended. */
+static bool was_running(const json_t *run, struct wall at)
 {
     int64_t first = json_moment(run, "first_seen").ms, last = json_moment(run, "last_seen").ms;
     return (!first || first <= at.ms) && (!last || last >= at.ms - SEEN_WITHIN_MS);
@@ -201,10 +201,10 @@ struct snapshot *answer_moment(const struct snapshot *live, const json_t *histor
     s->event_count = 0;
     for (size_t g = 0; g < s->gpu_count; g++) {
         const struct news_series *series = &found.series[g];
-        answers_forget(&s->gpus[g]);
-        for (size_t i = 0; i < series->count; i++) /* the last one with a value */
+        clear_readings(&s->gpus[g]);
+        for (size_t i = 0; i < series->count; i++) /* the last one with a value wins */
             if (series->points[i].at_ms <= at.ms && any_known(&series->points[i])) {
-                remember(&s->gpus[g], &series->points[i]);
+                set_readings(&s->gpus[g], &series->points[i]);
                 known = true;
             }
         free(series->points);
@@ -213,7 +213,7 @@ struct snapshot *answer_moment(const struct snapshot *live, const json_t *histor
     const json_t *runs = json_object_get(processes, "processes");
     for (size_t i = 0; i < json_array_size(runs); i++)
         for (size_t g = 0; g < s->gpu_count; g++)
-            if (was_there(json_array_get(runs, i), at) && is_gpu(json_array_get(runs, i), &s->gpus[g]))
+            if (was_running(json_array_get(runs, i), at) && is_gpu(json_array_get(runs, i), &s->gpus[g]))
                 answers_add_process(&s->gpus[g], json_array_get(runs, i));
     if (!known)
         snapshot_unref(TAKE(s));
@@ -254,12 +254,12 @@ int64_t answer_idle_since(const json_t *history, int64_t started_ms)
     const json_t *times = json_object_get(series, "times");
     int64_t since = 0;
     for (size_t m = 0; m < json_array_size(metrics); m++) {
-        const json_t *metric = json_array_get(metrics, m), *most = json_object_get(metric, "max");
+        const json_t *metric = json_array_get(metrics, m), *max = json_object_get(metric, "max");
         if (strcmp(json_text(metric, "name"), "utilization_percent") != 0)
             continue;
         for (size_t i = json_array_size(times); i-- > 0;) { /* backwards, to its last activity */
             int64_t at = (int64_t)(json_number_value(json_array_get(times, i)) * MS_PER_S);
-            if (!json_is_number(json_array_get(most, i)) || number_at(most, i, 10) >= PROCESS_IDLE_MAX)
+            if (!json_is_number(json_array_get(max, i)) || number_at(max, i, 10) >= PROCESS_IDLE_MAX)
                 break;
             since = at;
         }
@@ -267,7 +267,7 @@ int64_t answer_idle_since(const json_t *history, int64_t started_ms)
     return since ? MAX_OF(since, started_ms) : 0;
 }
 
-static void take_course(const json_t *times, const json_t *mean, const struct top_details *d, double full, float *values)
+static void fill_slots(const json_t *times, const json_t *mean, const struct top_details *d, double full, float *values)
 {
     for (size_t i = 0; i < d->slots; i++)
         values[i] = NAN;
@@ -292,14 +292,14 @@ void answer_lifeline(const json_t *history, size_t slots, struct top_details *d)
         return;
     d->slots = slots;
     d->util = d->vram + slots;
-    take_course(NULL, NULL, d, 0, d->vram);
-    take_course(NULL, NULL, d, 0, d->util);
+    fill_slots(NULL, NULL, d, 0, d->vram);
+    fill_slots(NULL, NULL, d, 0, d->util);
     for (size_t m = 0; m < json_array_size(metrics); m++) {
         const json_t *metric = json_array_get(metrics, m), *mean = json_object_get(metric, "mean");
         if (strcmp(json_text(metric, "name"), "memory_mb") == 0)
-            take_course(times, mean, d, (double)d->peak_bytes / MIB_BYTES, d->vram);
+            fill_slots(times, mean, d, (double)d->peak_bytes / MIB_BYTES, d->vram);
         else if (strcmp(json_text(metric, "name"), "utilization_percent") == 0)
-            take_course(times, mean, d, 100, d->util);
+            fill_slots(times, mean, d, 100, d->util);
     }
 }
 

@@ -27,9 +27,9 @@ void answer_badges(const json_t *health, const json_t *forecast, const struct sn
 
 /* The body of /api/history/processes about one PID: the run on that GPU of the process started then (0: unknown). */
 void answer_process_run(const json_t *runs, int gpu_index, int64_t started_ms, struct top_details *d);
-/* The body of /api/history about a process that is idle now: since when; 0: unknown. Ignores the time before its start. */
+/* The body of /api/history about a process that is idle now: the time since when, not before its start; 0: unknown. */
 int64_t answer_idle_since(const json_t *history, int64_t started_ms);
-/* The body of /api/history about that process: its course from d->since_ms on, in that many slots. */
+/* The body of /api/history about that process: its plots from d->since_ms to d->until_ms, in that many slots. */
 void answer_lifeline(const json_t *history, size_t slots, struct top_details *d);
 
 void answer_alerts(const json_t *alerts, struct buf *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread that samples and queries: its start and end, and dispatching requests.
+ * The thread that samples and queries: its lifecycle, and the dispatch of requests.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum {
     SLOW_EVERY_MS = 10000,
-    AGAIN_MS = 5000, /* retry interval for an unreachable host or daemon */
+    RETRY_MS = 5000, /* for an unreachable host or daemon */
 };
 
 static void drop_news(void *item)
@@ -18,7 +18,7 @@ static void drop_news(void *item)
     news_free(item);
 }
 
-void feed_tell(struct feed *f, enum news_kind kind, bool bad, const char *text)
+void feed_report(struct feed *f, enum news_kind kind, bool bad, const char *text)
 {
     struct news *n = news_new(kind);
     if (!n)
@@ -47,7 +47,7 @@ static void answer(struct feed *f, const struct top_request *w)
         answers[w->kind](f, w);
 }
 
-/* Only the last of several requests of a kind matters, but all actions are performed. */
+/* Of several requests of a kind, only the last matters; but every action is performed. */
 static void answer_all(struct feed *f, struct top_request *first)
 {
     struct top_request last[REQUEST_SAVE + 1] = {0};
@@ -62,25 +62,25 @@ static void answer_all(struct feed *f, struct top_request *first)
         answer(f, &last[i]);
 }
 
-/* For one of several hosts: a dead one must not keep the others off the screen. */
-static bool try_to_open(struct feed *f)
+/* Opens one of several hosts, and reports a failure: a dead host must not keep the others off the screen. */
+static bool open_session(struct feed *f)
 {
     struct error err = {0};
     f->session = session_open(f->cli, &err);
     if (f->session)
         session_set_max_age(f->session, f->interval_ms / 2);
     else
-        feed_tell(f, NEWS_TROUBLE, true, err.text);
+        feed_report(f, NEWS_TROUBLE, true, err.text);
     return f->session != NULL;
 }
 
-/* Reconnects to a restarted daemon, which knows the past, unlike our own samples. */
-static void return_to_daemon(struct feed *f)
+/* Returns to a restarted daemon: unlike our own samples, it knows the past. */
+static void reconnect_daemon(struct feed *f)
 {
     struct error err = {0};
     struct mono now = clock_mono(&clock_system);
     f->had_daemon = f->had_daemon || session_asks_daemon(f->session);
-    if (!f->had_daemon || session_asks_daemon(f->session) || mono_since_ms(now, f->tried_at) < AGAIN_MS)
+    if (!f->had_daemon || session_asks_daemon(f->session) || mono_since_ms(now, f->tried_at) < RETRY_MS)
         return;
     f->tried_at = now;
     struct session *again = session_open(f->cli, &err);
@@ -93,13 +93,13 @@ static void return_to_daemon(struct feed *f)
     }
 }
 
-static void take_next(struct feed *f)
+static void refresh(struct feed *f)
 {
     if (f->fleet) {
         feed_ask_fleet(f);
         return;
     }
-    return_to_daemon(f);
+    reconnect_daemon(f);
     feed_sample(f);
     if (f->last && (!f->judged_at.ns || mono_since_ms(clock_mono(&clock_system), f->judged_at) >= SLOW_EVERY_MS)) {
         f->judged_at = clock_mono(&clock_system);
@@ -112,15 +112,15 @@ static void *run(void *user)
     struct feed *f = user;
     struct mono next = clock_mono(&clock_system);
     while (!mailbox_closed(f->questions)) {
-        if (!f->fleet && !f->session && !try_to_open(f)) {
-            free(mailbox_take(f->questions, AGAIN_MS));
+        if (!f->fleet && !f->session && !open_session(f)) {
+            free(mailbox_take(f->questions, RETRY_MS));
             next = clock_mono(&clock_system);
             continue;
         }
         int64_t left = mono_since_ms(next, clock_mono(&clock_system));
         if (left <= 0) {
             bool first = !f->last && !f->fleet;
-            take_next(f);
+            refresh(f);
             next.ns += (first ? MIN_OF(f->interval_ms, (int64_t)300) : f->interval_ms) * NS_PER_MS;
             if (next.ns < clock_mono(&clock_system).ns)
                 next = clock_mono(&clock_system); /* too slow for this interval: don't try to catch up */
@@ -193,7 +193,7 @@ void feed_stop(struct feed *f)
         mailbox_close(f->questions);
     for (int i = 0; i < TRIES && !f->ended; i++)
         pause_ms(PAUSE_MS);
-    if (!f->ended) { /* hangs in a driver: leave it to the end of the process */
+    if (!f->ended) { /* hangs in a driver: the end of the process ends it */
         pthread_detach(f->thread);
         return;
     }

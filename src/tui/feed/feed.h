@@ -10,18 +10,18 @@
 
 struct feed;
 
-enum { FEED_FLEET_WITHIN_MS = 30000 };
+enum { FEED_FLEET_TIMEOUT_MS = 30000 };
 
 struct feed_options {
     int64_t interval_ms;
     const char *record; /* a file to record every sample; NULL: none */
     const char *fleet;  /* a database whose hosts to query instead of sampling; NULL: none */
-    bool patient;       /* one of several hosts, which may be down now and come up later */
+    bool patient;       /* don't fail if the host is down: it may come up later */
 };
 /* Starts sampling. */
 struct feed *feed_start(const struct cli *cli, const struct feed_options *options, struct error *err);
-/* Takes a request: REQUEST_AT, REQUEST_SERIES, REQUEST_PANE, REQUEST_GUARD, REQUEST_DETAILS, REQUEST_FIT. */
+/* Queues a request: REQUEST_AT, REQUEST_SERIES, REQUEST_PANE, REQUEST_GUARD, REQUEST_DETAILS, REQUEST_FIT. */
 void feed_ask(struct feed *f, const struct top_request *request);
 struct mailbox *feed_news(struct feed *f);
-/* Ends the thread if that takes only a moment; leaves a hanging one behind. */
+/* Ends the thread within half a second; abandons one that hangs. */
 void feed_stop(struct feed *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a size or a model would fit: from the daemon's figures, or from the last sample.
+ * Finds where a size or a model would fit, from the daemon's figures or the last sample.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static void show_fit(struct feed *f, const struct top_request *w, struct buf *ou
     if (is_model)
         subject = (struct fit_subject){
             .path = w->text, .facts = facts, .need = need, .cache_type = fit_defaults.cache_type, .context_wanted = -1};
-    /* "24": a small number hardly means bytes. */
+    /* A number without a unit, like "24", hardly means bytes. */
     else if (str_to_double(str_from(w->text), &number) || !bytes_parse(str_from(w->text), &request.bytes) || request.bytes <= 0) {
         buf_printf(out, "'%s' is not a size with its unit, like 24GiB, nor the path\nof a model, like ~/models/m.gguf.\n", w->text);
         return;

@@ -17,8 +17,8 @@ enum {
     SERIES_POINTS_MANY = 160, /* per GPU, for more than 8 of them */
     IDLE_ASKED = 32,
     RUN_POINTS = 240,
-    BEFORE_MS = 60000,  /* how far back the last sample before a moment may be */
-    SELDOM_MS = 600000, /* if samples are rare */
+    BEFORE_MS = 60000,       /* maximum distance of the last sample before a moment */
+    BEFORE_RARE_MS = 600000, /* the same if samples are rare */
 };
 
 #define PROCESS_SPAN_MAX_MS (30 * 86400 * (int64_t)MS_PER_S)
@@ -87,7 +87,7 @@ void feed_ask_series(struct feed *f, const struct top_request *w)
     }
 }
 
-/* NULL: unknown. */
+/* The sample at that moment, from the history; NULL: unknown. */
 static struct snapshot *snapshot_at(struct feed *f, int64_t at_ms, int64_t before_ms, const json_t *processes)
 {
     json_t *history = get_history(f, at_ms - before_ms, at_ms + 1);
@@ -113,7 +113,7 @@ void feed_ask_moment(struct feed *f, const struct top_request *w)
     if (why && !json_is_object(json_object_get(why, "gap"))) {
         n->snapshot = snapshot_at(f, w->number, BEFORE_MS, processes);
         if (!n->snapshot)
-            n->snapshot = snapshot_at(f, w->number, SELDOM_MS, processes);
+            n->snapshot = snapshot_at(f, w->number, BEFORE_RARE_MS, processes);
     }
     if (n->snapshot)
         n->why = why_from_json(why, n->snapshot);
@@ -124,7 +124,7 @@ void feed_ask_moment(struct feed *f, const struct top_request *w)
     mailbox_put(f->news, n);
 }
 
-/* What the daemon remembers about its run. */
+/* Adds what the daemon has stored about the run of this process. */
 static void ask_process_run(struct feed *f, const struct top_request *w, struct top_details *d)
 {
     char target[256], since[WALL_TEXT_SIZE];

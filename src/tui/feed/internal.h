@@ -16,7 +16,7 @@
 enum { ANSWER_MAX = 64 << 20 };
 
 struct feed {
-    struct cli own, *cli; /* its own copy: a thread that hangs in a driver uses it until the process ends */
+    struct cli own, *cli; /* a copy: a thread that hangs in a driver uses it until the process ends */
     struct session *session;
     struct recorder *recorder;
     char *fleet; /* URL of the database; NULL: take samples */
@@ -34,7 +34,7 @@ struct feed {
     bool idle_asked, had_daemon;
 };
 
-void feed_tell(struct feed *f, enum news_kind kind, bool bad, const char *text);
+void feed_report(struct feed *f, enum news_kind kind, bool bad, const char *text);
 /* The daemon's answer, or NULL. */
 json_t *feed_get(struct feed *f, const char *target);
 
@@ -50,10 +50,10 @@ void feed_ask_details(struct feed *f, const struct top_request *w);
 /* Health and forecast of each GPU, if a daemon watches them. */
 void feed_ask_badges(struct feed *f);
 void feed_ask_pane(struct feed *f, const struct top_request *w);
-/* Acts on the one daemon that may be changed, whatever is on screen. */
+/* Sends the request to the daemon that this user may change, even if another host is on screen. */
 void feed_act_on_guard(struct feed *f, const struct top_request *w);
 
-/* ---- fit.c ---- */
-/* Free memory now, and if workers gave way; NULL: unknown. */
+/* ---- feed_fit.c ---- */
+/* Memory that is free now, or would be if workers gave way; NULL: unknown. */
 struct capacity *feed_capacity(struct feed *f);
 void feed_ask_fit(struct feed *f, const struct top_request *w);

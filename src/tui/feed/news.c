@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * The lifetime of news, and what each kind does to the state.
+ */
 #include "tui/feed/news.h"
 
 #include <stdlib.h>

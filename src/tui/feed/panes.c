@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The texts of the tabs from the daemon, its badges for GPUs, and requests to its guard.
+ * The texts of tabs, the daemon's badges for GPUs, and requests to its guard.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "tui/feed/answers.h"
 #include "tui/feed/internal.h"
 
-enum { ACT_WITHIN_MS = 5000 };
+enum { ACT_TIMEOUT_MS = 5000 };
 
 void feed_ask_badges(struct feed *f)
 {
@@ -32,7 +32,7 @@ void feed_ask_badges(struct feed *f)
     mailbox_put(f->news, n);
 }
 
-/* Without a daemon: based on what top has seen since its start. */
+/* Without a daemon, the health is what top has seen since its start. */
 static void show_health(struct feed *f, struct buf *out, const struct page *page)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX), texts = BUF(65536);
@@ -91,7 +91,7 @@ static void show_json(struct feed *f, struct buf *out, const struct page *page, 
     json_decref(json);
 }
 
-/* Shows what is known without a daemon; says what needs its history. */
+/* Without a daemon: shows what top knows itself, and says what needs a history. */
 static void show_alone(struct feed *f, struct buf *out, const struct page *page, enum top_tab tab)
 {
     const struct verdict *v = f->last ? f->last->verdict : NULL;
@@ -149,7 +149,7 @@ void feed_act_on_guard(struct feed *f, const struct top_request *w)
     if (!str_cut(&rest, ' ', &verb))
         return;
     if (act_open(f->cli, &client, &err) < 0) {
-        feed_tell(f, NEWS_NOTE, true, err.text);
+        feed_report(f, NEWS_NOTE, true, err.text);
         return;
     }
     char target[64], text[TOP_NOTE_SIZE], problem[128] = "";
@@ -158,7 +158,7 @@ void feed_act_on_guard(struct feed *f, const struct top_request *w)
     AUTO_FREE char *json = body ? json_dumps(body, 0) : NULL;
     json_decref(body);
     snprintf(target, sizeof target, "/api/guard/" STR_FMT, STR_ARG(verb));
-    int status = json ? client_request(client, "POST", target, json, &answer, ACT_WITHIN_MS, &err) : -ENOMEM;
+    int status = json ? client_request(client, "POST", target, json, &answer, ACT_TIMEOUT_MS, &err) : -ENOMEM;
     if (status < 0)
         str_copy(problem, sizeof problem, str_from(err.text));
     else if (status >= 300)
@@ -168,6 +168,6 @@ void feed_act_on_guard(struct feed *f, const struct top_request *w)
         snprintf(text, sizeof text, "Cannot " STR_FMT " " STR_FMT ": %s", STR_ARG(verb), STR_ARG(rest), problem);
     else
         snprintf(text, sizeof text, "Asked the guard to " STR_FMT " " STR_FMT ".", STR_ARG(verb), STR_ARG(rest));
-    feed_tell(f, NEWS_NOTE, problem[0] != '\0', text);
+    feed_report(f, NEWS_NOTE, problem[0] != '\0', text);
     feed_ask_pane(f, &(struct top_request){.kind = REQUEST_PANE, .number = TAB_GUARD, .width = w->width});
 }

@@ -8,10 +8,10 @@
 
 enum {
     EXPLAINED_MS = 5000, /* maximum age of an explanation */
-    NUMBERS_MS = 1900,   /* ... if its numbers have changed */
+    NUMBERS_MS = 1900,   /* the same if its numbers have changed */
 };
 
-/* Nothing new is going on: the sentence stays, although its numbers may change. */
+/* Whether the explanation still holds, although its numbers may have changed. */
 static bool same_story(const struct gpu *a, const struct gpu *b)
 {
     if (a->state != b->state || a->process_count != b->process_count || a->throttle_bits.state != b->throttle_bits.state ||
@@ -23,19 +23,20 @@ static bool same_story(const struct gpu *a, const struct gpu *b)
     return true;
 }
 
-static bool near(struct reading a, struct reading b, int64_t within)
+static bool is_near(struct reading a, struct reading b, int64_t within)
 {
     return a.state == b.state && llabs(a.value - b.value) <= within;
 }
 
 static bool same_numbers(const struct gpu *a, const struct gpu *b)
 {
-    return near(a->util_permille, b->util_permille, 20) && near(a->temp_mdegc, b->temp_mdegc, 1000) &&
-           near(a->fan_permille, b->fan_permille, 20) && near(a->power_mw, b->power_mw, reading_or(a->power_mw, 0) / 50 + 1000) &&
-           near(a->mem_used_bytes, b->mem_used_bytes, reading_or(a->mem_total_bytes, 0) / 100);
+    return is_near(a->util_permille, b->util_permille, 20) && is_near(a->temp_mdegc, b->temp_mdegc, 1000) &&
+           is_near(a->fan_permille, b->fan_permille, 20) &&
+           is_near(a->power_mw, b->power_mw, reading_or(a->power_mw, 0) / 50 + 1000) &&
+           is_near(a->mem_used_bytes, b->mem_used_bytes, reading_or(a->mem_total_bytes, 0) / 100);
 }
 
-/* Keeps a daemon's explanation until something relevant changes: reading it again costs more than the sample. */
+/* A daemon's explanation is kept until something relevant changes: asking again costs more than the sample. */
 static bool still_explained(const struct feed *f, const struct snapshot *s)
 {
     const struct snapshot *before = f->explained;
@@ -48,7 +49,7 @@ static bool still_explained(const struct feed *f, const struct snapshot *s)
     return same;
 }
 
-/* NULL: keep the previous one. */
+/* A new explanation; NULL: keep the previous one. */
 static struct why *explain(struct feed *f, const struct snapshot *s)
 {
     if (session_asks_daemon(f->session) && still_explained(f, s))
@@ -74,11 +75,11 @@ void feed_sample(struct feed *f)
         groups |= GROUP_GLANCE;
     const struct snapshot *s = session_sample(f->session, groups, &err);
     if (!s) {
-        feed_tell(f, NEWS_TROUBLE, true, err.text);
+        feed_report(f, NEWS_TROUBLE, true, err.text);
         return;
     }
     if (f->recorder && recorder_add(f->recorder, s, &err) < 0) {
-        feed_tell(f, NEWS_TROUBLE, true, err.text);
+        feed_report(f, NEWS_TROUBLE, true, err.text);
         recorder_close(TAKE(f->recorder), &err);
     }
     if (!f->forecast && !session_asks_daemon(f->session)) {

@@ -25,14 +25,14 @@ void top_follow(struct top *t);
 void top_next_group(struct top *t);
 void top_key_filter(struct top *t, int key);
 
-/* ---- setup.c ---- */
+/* ---- keys_setup.c ---- */
 void top_open_setup(struct top *t);
 void top_setup_part(struct top *t, int part);
 /* Toggles the selected item, or switches to its next value. */
 void top_setup_change(struct top *t);
 void top_key_setup(struct top *t, int key);
 
-/* ---- process.c ---- */
+/* ---- keys_process.c ---- */
 void top_open_details(struct top *t);
 void top_key_details(struct top *t, int key);
 void top_open_signals(struct top *t);
@@ -41,13 +41,13 @@ void top_key_consent(struct top *t, int key);
 void top_open_nice(struct top *t, int by);
 void top_key_nice(struct top *t, int key);
 
-/* ---- guard.c ---- */
+/* ---- keys_guard.c ---- */
 /* False: not a key of that tab. */
 bool top_key_of_guard(struct top *t, int key);
 void top_key_guard(struct top *t, int key);
 void top_key_fit(struct top *t, int key);
 
-/* ---- fleet.c ---- */
+/* ---- keys_fleet.c ---- */
 /* False: not a key of the fleet view. */
 bool top_key_of_fleet(struct top *t, int key);
 /* Shows that list of all hosts from the top, in its default order. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What each key does in the main view, and dispatching it in others.
+ * What each key does in the main view, and the dispatch of keys to other modes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 
 void top_open_tab(struct top *t, enum top_tab tab)
 {
-    if ((t->fleet || t->has_fleet) && (tab == TAB_HOSTS) != (t->fleet != NULL)) { /* switch between this host and the fleet */
+    if ((t->fleet || t->has_fleet) &&
+        (tab == TAB_HOSTS) != (t->fleet != NULL)) { /* the tab belongs to the other of the two, this host or the fleet */
         top_want(t, REQUEST_VIEW)->number = tab;
         return;
     }
@@ -81,7 +82,7 @@ static void escape(struct top *t)
     top_make_rows(t);
 }
 
-static void pause_or_go_on(struct top *t)
+static void toggle_pause(struct top *t)
 {
     t->paused = !t->paused;
     top_note(t, false, "");
@@ -168,7 +169,7 @@ static void filter_user(struct top *t)
     top_make_rows(t);
 }
 
-static void change_and_save(struct top *t, bool *setting)
+static void toggle_setting(struct top *t, bool *setting)
 {
     *setting = !*setting;
     top_want(t, REQUEST_SAVE);
@@ -184,8 +185,8 @@ static void open_selected(struct top *t)
         top_open_tab(t, t->tab == TAB_WHY ? TAB_OVERVIEW : TAB_WHY);
 }
 
-/* Keys of htop and nvtop. */
-static int known_as(int key)
+/* Maps the keys of htop and nvtop to ours. */
+static int key_alias(int key)
 {
     static const int functions[] = {'?', 'o', 0, '/', 't', 's', 0, 0, 'x', 'q'};
     if (key >= TOP_KEY_F1 && key <= TOP_KEY_F10 && functions[key - TOP_KEY_F1])
@@ -195,7 +196,7 @@ static int known_as(int key)
 
 void top_key_main(struct top *t, int key)
 {
-    key = known_as(key);
+    key = key_alias(key);
     if (top_key_of_fleet(t, key) || top_key_of_guard(t, key))
         return;
     int tabs = (int)top_tab_count(t);
@@ -222,7 +223,7 @@ void top_key_main(struct top *t, int key)
         t->input[0] = '\0';
         break;
     case '/': t->mode = MODE_FILTER; break;
-    case 'p': pause_or_go_on(t); break;
+    case 'p': toggle_pause(t); break;
     case 's': top_sort_next(t, 1); break;
     case 'S': top_sort_next(t, -1); break;
     case 'r': top_sort_by(t, t->settings.sort); break;
@@ -234,9 +235,9 @@ void top_key_main(struct top *t, int key)
         t->settings.metric = (t->settings.metric + 1) % TRAIL_CHOICES;
         top_want(t, REQUEST_SAVE);
         break;
-    case 'C': change_and_save(t, &t->settings.compute_only); break;
-    case 'i': change_and_save(t, &t->settings.hide_idle); break;
-    case 'D': change_and_save(t, &t->settings.blocks); break;
+    case 'C': toggle_setting(t, &t->settings.compute_only); break;
+    case 'i': toggle_setting(t, &t->settings.hide_idle); break;
+    case 'D': toggle_setting(t, &t->settings.blocks); break;
     case 'u': filter_user(t); break;
     case 'U': t->tag_count = 0; break;
     case 'y': copy_environment(t); break;

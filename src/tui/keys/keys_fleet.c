@@ -47,10 +47,10 @@ static void close_fleet_host(struct top *t)
 static void sort_next(struct top *t, int step)
 {
     struct top_fleet *f = t->fleet;
-    bool own_is_free = f->part == FLEET_PART_FREE || f->part == FLEET_PART_PROCESSES;
+    bool skips_free = f->part == FLEET_PART_FREE || f->part == FLEET_PART_PROCESSES;
     do
         f->sort = (enum fleet_sort)(((int)f->sort + step + FLEET_SORT_COUNT) % FLEET_SORT_COUNT);
-    while (own_is_free && f->sort == FLEET_SORT_FREE);
+    while (skips_free && f->sort == FLEET_SORT_FREE);
     show_first_row(t);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys about the selected or tagged processes: details, signals.
+ * Keys about the selected or tagged processes: details, signals, nice values.
  */
 #include <signal.h>
 
@@ -7,7 +7,7 @@
 #include "tui/keys/internal.h"
 #include "tui/keys/signals.h"
 
-enum { DETAILS_MS = 5000, NICE_MOST = 20 };
+enum { DETAILS_MS = 5000, NICE_CHANGE_MAX = 20 };
 
 const struct top_signal top_signals[] = {
     {SIGTERM, "TERM", "ask it to end"},
@@ -70,7 +70,7 @@ void top_key_details(struct top *t, int key)
     t->choice = (size_t)MAX_OF(MIN_OF((int64_t)t->choice + by, last), (int64_t)0);
 }
 
-/* Says why processes can't be changed now, if so. */
+/* Whether processes may be changed now; if not, notes why. */
 static bool may_act(struct top *t)
 {
     const struct top_row *row = top_selected(t);
@@ -94,7 +94,7 @@ void top_open_signals(struct top *t)
     t->input[0] = '\0';
 }
 
-/* Asks once: a wrong key must not end a day's work. */
+/* The first signal needs consent: a wrong key must not end a day's work. */
 void top_key_consent(struct top *t, int key)
 {
     t->mode = MODE_MAIN;
@@ -120,9 +120,9 @@ void top_key_nice(struct top *t, int key)
 {
     const struct top_row *row = top_selected(t);
     if (key == TOP_KEY_RIGHT || key == TOP_KEY_UP || key == '+' || key == TOP_KEY_F1 + 7)
-        t->nice = MIN_OF(t->nice + 1, (int)NICE_MOST);
+        t->nice = MIN_OF(t->nice + 1, (int)NICE_CHANGE_MAX);
     else if (key == TOP_KEY_LEFT || key == TOP_KEY_DOWN || key == '-' || key == TOP_KEY_F1 + 6)
-        t->nice = MAX_OF(t->nice - 1, -(int)NICE_MOST);
+        t->nice = MAX_OF(t->nice - 1, -(int)NICE_CHANGE_MAX);
     else
         t->mode = MODE_MAIN;
     if (key != 'y' || !row || !row->process)
@@ -139,11 +139,11 @@ static void send_signal(struct top *t)
     const struct top_row *selected = top_selected(t);
     for (size_t i = 0; i < t->row_count; i++) {
         const struct top_row *row = &t->rows[i];
-        bool meant = row->process && (t->tag_count ? top_tagged(t, row->process->pid) : row == selected);
+        bool targeted = row->process && (t->tag_count ? top_tagged(t, row->process->pid) : row == selected);
         bool again = false; /* a process may be on several GPUs */
-        for (size_t w = 0; meant && w < t->request_count; w++)
+        for (size_t w = 0; targeted && w < t->request_count; w++)
             again = again || (t->requests[w].kind == REQUEST_SIGNAL && t->requests[w].pid == row->process->pid);
-        if (!meant || again)
+        if (!targeted || again)
             continue;
         struct top_request *w = top_want(t, REQUEST_SIGNAL);
         w->pid = row->process->pid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys of the setup screen: previews and saves every change at once.
+ * Keys of the setup screen. Every change is previewed and saved at once.
  */
 #include "base/cleanup.h"
 #include "tui/keys/internal.h"
@@ -29,7 +29,7 @@ void top_setup_change(struct top *t)
     enum setup_part part = (enum setup_part)t->setup;
     const struct setup_item *item = &setup_lists[part].items[t->choice];
     if (part != SETUP_LOOK)
-        setup_switch(&t->settings, part, (int)t->choice);
+        setup_toggle(&t->settings, part, (int)t->choice);
     else if (item->key == 'w')
         next_window(t);
     else if (item->key)

@@ -66,7 +66,7 @@ static void click(struct top *t, const struct zone *z, int x)
 
 void top_mouse(struct top *t, enum top_mouse what, int x, int y)
 {
-    if (what == TOP_DRAG) { /* whichever row the pointer has strayed to */
+    if (what == TOP_DRAG) { /* wherever the pointer is now, the drag belongs to its plot */
         if (t->scrubbed.width && t->mode == MODE_MAIN)
             scrub(t, &t->scrubbed, x);
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The signals in the dialog, in order, mild ones first.
+ * The signals of the dialog, in its order: mild ones first.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys of the process table: selection, order, groups, tags, filter, columns, and the GPU.
+ * Keys of the process table: selection, order, groups, tags, filter, and the selected GPU.
  */
 #include <stdio.h>
 #include <string.h>

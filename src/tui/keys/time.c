@@ -14,7 +14,7 @@ void top_go_live(struct top *t)
     top_make_rows(t);
 }
 
-/* Moves the plots when the cursor leaves them. */
+/* Moves the window of the plots if the cursor has left it. */
 static void move_plots(struct top *t)
 {
     int64_t window = t->settings.window_ms, until = top_until_ms(t);
@@ -31,8 +31,8 @@ static void move_plots(struct top *t)
     top_want(t, REQUEST_SERIES)->number = wanted;
 }
 
-/* Without a daemon: uses the samples since the start. */
-static void look_back(struct top *t, int64_t at_ms)
+/* Without a daemon, the past is the kept samples. */
+static void show_kept(struct top *t, int64_t at_ms)
 {
     const struct snapshot *found = NULL;
     for (size_t i = 0; i < t->kept_count; i++)
@@ -63,7 +63,7 @@ void top_go_to(struct top *t, int64_t at_ms)
         t->waiting = true;
         top_want(t, REQUEST_AT)->number = at_ms;
     } else {
-        look_back(t, at_ms);
+        show_kept(t, at_ms);
     }
     if (t->cursor_ms)
         move_plots(t);

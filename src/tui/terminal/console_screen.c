@@ -16,7 +16,7 @@
 #include "tui/top.h"
 
 enum {
-    PASTE_LEAST = 24, /* that many records at once are not typed: twelve keys, down and up */
+    PASTE_MIN = 24, /* this many pending records (twelve keys, down and up) are a paste */
     CTRL_C = 3,
     WIDTH_UNKNOWN = 80,
     HEIGHT_UNKNOWN = 24,
@@ -154,7 +154,7 @@ static struct console_cell console_cell_of(const struct cell *from)
         .glyph = from->flags & CELL_TAIL ? 0 : glyph, .color = basic, .reverse = from->flags & CELL_REVERSE};
 }
 
-/* The console itself detects changes. */
+/* Shows all cells: the console itself detects what changed. */
 static void show_cells(const struct canvas *c)
 {
     size_t count = (size_t)c->width * (size_t)c->height;
@@ -188,7 +188,7 @@ bool screen_wait(const int *news, size_t count, int timeout_ms)
     return console_wait(news, count, timeout_ms);
 }
 
-/* 0: a character key, or nothing. */
+/* A key beyond characters; 0: a character, or none. */
 static int key_of(const struct console_event *e)
 {
     static const int moves[] = {TOP_KEY_PAGE_UP, TOP_KEY_PAGE_DOWN, TOP_KEY_END,   TOP_KEY_HOME,
@@ -205,7 +205,7 @@ static int key_of(const struct console_event *e)
     return e->key >= KEY_F1 && e->key <= KEY_F10 && !e->unit ? TOP_KEY_F1 + (int)(e->key - KEY_F1) : 0;
 }
 
-/* The character of a UTF-16 unit; 0: none yet. */
+/* The character that a UTF-16 unit completes; 0: none yet. */
 static int char_of(unsigned unit)
 {
     enum { HIGH = 0xd800, LOW = 0xdc00, END = 0xe000, BEYOND = 0x10000, BITS = 10 };
@@ -234,7 +234,7 @@ static struct screen_event mouse_event(const struct console_event *e)
 struct screen_event screen_next(void)
 {
     size_t pending = console_pending();
-    pasting = pending >= PASTE_LEAST || (pasting && pending);
+    pasting = pending >= PASTE_MIN || (pasting && pending);
     struct console_event e = console_next();
     switch (e.kind) {
     case CONSOLE_NOTHING: return is_resized() ? resize_event() : (struct screen_event){0};

@@ -19,7 +19,7 @@ struct curses_library {
     CURSES_FUNCTIONS(DECLARE)
 #undef DECLARE
     int (*tputs)(const char *, int, int (*)(int)); /* declared in term.h */
-    int (*set_escdelay)(int);                      /* may both be missing in ncurses 5 (macOS): NULL */
+    int (*set_escdelay)(int);                      /* this and the next one: NULL in ncurses 5 (macOS) */
     void (*use_tioctl)(bool);
     WINDOW **screen, **current;
     struct term **terminal;

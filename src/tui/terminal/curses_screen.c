@@ -32,7 +32,7 @@ enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25, PASTE_PAUSE_MS = 50
 /* Also report the mouse while a button is held: curses requests that only if terminfo has it. */
 #define DRAGS_ON "\033[?1002h"
 #define DRAGS_OFF "\033[?1002l"
-/* Mouse off, normal pasting, plain letters, cursor, main screen: for a crash, when curses can't be trusted any more. */
+/* Mouse off, normal pasting, plain text, cursor, main screen: for a crash, after which curses can't be trusted. */
 #define RESTORE "\033[?1000l\033[?1002l\033[?1006l" PASTE_OFF "\033[0m\033[?25h\033[?1049l\r\n"
 
 static struct termios saved;
@@ -149,7 +149,7 @@ static void define_keys(void)
 
 static SCREEN *open_terminal(bool direct)
 {
-    SCREEN *screen = direct ? newterm("xterm-direct", stdout, stdin) : NULL; /* not installed everywhere */
+    SCREEN *screen = direct ? newterm("xterm-direct", stdout, stdin) : NULL; /* terminfo may lack it */
     return screen ? screen : newterm(NULL, stdout, stdin);
 }
 
@@ -224,7 +224,7 @@ void screen_stop(void)
     give_terminal_back();
     raise(SIGSTOP);
     take_terminal();
-    resized = 1; /* the program in the foreground may have changed it */
+    resized = 1; /* the window may have changed while another program was in the foreground */
     screen_redraw();
 }
 
@@ -235,7 +235,7 @@ void screen_size(int *width, int *height)
     getmaxyx(stdscr, *height, *width);
 }
 
-/* Curses has an empty screen of its own, with which it takes the terminal back after a stop. */
+/* Curses keeps an empty screen; drawing that takes the terminal back after a stop. */
 void screen_redraw(void)
 {
     paint_forget(&paint);

@@ -18,7 +18,7 @@ static int put_byte(int c)
     return c;
 }
 
-/* With the padding that old terminals need. */
+/* Adds the padding that old terminals need. */
 static void put(struct buf *out, const char *capability)
 {
     sink = out;
@@ -26,7 +26,7 @@ static void put(struct buf *out, const char *capability)
         tputs(capability, 1, put_byte);
 }
 
-/* Some first leave the alternate character set, which is never entered here. */
+/* Skips the exit from the alternate character set, which some terminals put first: it is never entered here. */
 void terminal_plain(struct buf *out)
 {
     const char *text = exit_attribute_mode;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The shortest moves and changes of color, from cell to cell.
+ * Finds the shortest moves and color changes from cell to cell.
  */
 #include "tui/terminal/paint.h"
 
@@ -38,7 +38,7 @@ void paint_theme(struct paint *p, const char *name, bool color)
     for (int i = 0; i < TINT_COUNT; i++) {
         struct paint_style *style = &p->styles[i];
         *style = (struct paint_style){.color = color ? color_of(&theme->color[i], colors) : -1};
-        /* Eight colors have no gray; without colors, attributes must do. */
+        /* Eight colors have no gray, and without colors only attributes are left. */
         if (i == TINT_DIM && colors < 16)
             style->attributes |= TERMINAL_DIM;
         if (!color && (i == TINT_BAD || i == TINT_WARN))
@@ -61,7 +61,7 @@ static struct paint_style style_of(const struct paint *p, const struct cell *cel
     return style;
 }
 
-/* Only visible glyphs show a color. */
+/* A blank shows no color. */
 static bool is_blank(const struct cell *cell)
 {
     return cell->glyph == ' ' && !(cell->flags & (CELL_REVERSE | CELL_TAIL));
@@ -98,7 +98,7 @@ static void repeat(struct buf *out, const char *text, int times)
         buf_text(out, text);
 }
 
-/* Moves to a row and column by steps or by number; false: not possible from here. */
+/* Moves to the row and the column separately, by steps or by number; false: not possible from here. */
 static bool move_parts(const struct paint *p, int x, int y, struct buf *out)
 {
     int down = y - p->y, left = p->x - x;
@@ -119,7 +119,7 @@ static bool move_parts(const struct paint *p, int x, int y, struct buf *out)
 
 static void write_cell(struct paint *p, const struct canvas *c, const struct cell *cell, struct buf *out);
 
-/* Rewrites cells in between: a few letters are shorter than a move. */
+/* Rewrites the cells in between: a few characters are shorter than a move. */
 static bool write_over(struct paint *p, const struct canvas *c, int x, int y, struct buf *out)
 {
     if (p->x < 0 || p->y != y || x <= p->x || x - p->x > GAP_MAX)
@@ -133,7 +133,7 @@ static bool write_over(struct paint *p, const struct canvas *c, int x, int y, st
     return true;
 }
 
-static void go_to(struct paint *p, const struct canvas *c, int x, int y, struct buf *out)
+static void move_to(struct paint *p, const struct canvas *c, int x, int y, struct buf *out)
 {
     if ((p->x == x && p->y == y) || write_over(p, c, x, y, out))
         return;
@@ -179,14 +179,14 @@ static void paint_row(struct paint *p, const struct canvas *c, int y, struct buf
         *shown = *cell;
         if (cell->flags & CELL_TAIL || is_corner(c, x, y))
             continue;
-        go_to(p, c, x, y, out);
+        move_to(p, c, x, y, out);
         if (!has_style(p, cell))
             set_style(p, style_of(p, cell), out);
         write_cell(p, c, cell, out);
     }
 }
 
-static bool begin_anew(struct paint *p, const struct canvas *c, struct buf *out)
+static bool start_over(struct paint *p, const struct canvas *c, struct buf *out)
 {
     p->shown = calloc((size_t)c->width * (size_t)c->height, sizeof *p->shown);
     if (!p->shown)
@@ -205,9 +205,9 @@ static void append_frame(struct paint *p, const struct canvas *c, struct buf *ou
 {
     if (p->shown && (p->width != c->width || p->height != c->height))
         paint_forget(p);
-    if (!p->shown && !begin_anew(p, c, out))
+    if (!p->shown && !start_over(p, c, out))
         return;
-    /* Start at the cursor: what changed last is likely to change again. */
+    /* Start in the row of the cursor: it is likely to change again. */
     int first = p->x >= 0 ? p->y : 0;
     for (int i = 0; i < c->height; i++)
         paint_row(p, c, (first + i) % c->height, out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Encodes changed cells in few bytes for a terminal: over ssh they are the cost of the view. Knows the sequences of terminal.h, but
- * no file descriptor. Curses itself sends a move and a color for each cell, and resets them after each frame.
+ * Encodes changed cells in few bytes, because over ssh bytes are the cost of the view: curses itself sends a move and a color for
+ * each cell, and resets them after each frame. Knows the sequences of terminal.h, but no file descriptor.
  */
 #pragma once
 
@@ -27,9 +27,9 @@ void paint_theme(struct paint *p, const char *name, bool color);
 void paint_done(struct paint *p);
 /* Forgets the screen's content and the cursor: the next frame is drawn in full. */
 void paint_forget(struct paint *p);
-/* Outputs what turns the screen into that; false: out of memory, nothing was output. */
+/* Writes the changes that turn the screen into that canvas; false: out of memory, nothing was written. */
 bool paint_frame(struct paint *p, const struct canvas *c, void (*put)(struct str text));
-/* Resets to plain letters, for other output. */
+/* Resets color and attributes, for other output. */
 void paint_plain(struct paint *p, struct buf *out);
 /* Copies to the terminal's clipboard (OSC 52), also over ssh and in tmux. */
 void paint_copy(const char *text, void (*put)(struct str text));

@@ -18,7 +18,7 @@ struct screen_event {
     int x, y;
 };
 
-/* Call first: loads ncurses only if a screen is needed. */
+/* Loads ncurses. Call first: only commands that need a screen load it. */
 int screen_load(struct error *err);
 /* -ENOTTY: stdin or stdout is not a suitable terminal. `direct`: an xterm with 16 million colors, whatever terminfo says. From
  * then on the terminal is restored however the program ends. */
@@ -26,7 +26,7 @@ int screen_open(bool utf8, bool color, bool direct, const char *theme, bool mous
 void screen_close(void);
 void screen_theme(const char *name);
 void screen_size(int *width, int *height);
-/* Draws the differences to the last frame. */
+/* Draws the differences from the last frame. */
 void screen_show(const struct canvas *c);
 /* Draws everything again: after Ctrl-L, or if another program wrote over it. */
 void screen_redraw(void);

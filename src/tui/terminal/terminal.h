@@ -11,10 +11,10 @@
 /* Text attributes besides color. */
 enum { TERMINAL_REVERSE = 1, TERMINAL_BOLD = 2, TERMINAL_DIM = 4 };
 
-void terminal_plain(struct buf *out); /* neither color nor attributes */
+void terminal_plain(struct buf *out); /* resets color and attributes */
 void terminal_clear(struct buf *out);
-void terminal_attributes(struct buf *out, unsigned attributes); /* in addition to the present ones */
-unsigned terminal_never_with_color(void);                       /* attributes that can't be combined with one */
+void terminal_attributes(struct buf *out, unsigned attributes); /* adds to the present ones */
+unsigned terminal_never_with_color(void);                       /* attributes that can't be combined with a color */
 
 /* The number of colors; beyond 256 a color is 0xrrggbb. */
 int terminal_colors(void);
