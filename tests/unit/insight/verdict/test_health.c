@@ -390,23 +390,21 @@ static void the_table_of_xids_is_sorted_and_says_what_to_do(void **state)
     assert_null(xid_find(9999));
 }
 
-/* Whether the line of the class has "WHAT (8, 13, 31)" with the number among them; of what is only information, the number. */
+/* Whether the line of the class, "- **look**: 16, 56-59.", has the number. */
 static bool documented(const char *text, const char *class, const struct fault_info *info)
 {
-    char begin[64], entry[256] = ": ";
-    struct str rest, line, list, number;
-    snprintf(begin, sizeof begin, "\n- **%s**", class);
-    if (info->class != FAULT_INFORM)
-        snprintf(entry, sizeof entry, "%s (", info->what);
+    char begin[64];
+    struct str rest, line, item, first;
+    snprintf(begin, sizeof begin, "\n- **%s**: ", class);
     const char *at = strstr(text, begin);
-    rest = str_from(at ? at + 1 : "");
-    if (!str_cut(&rest, '\n', &line) || !(at = memmem(line.at, line.len, entry, strlen(entry))))
-        return false;
-    rest = (struct str){at + strlen(entry), line.len - (size_t)(at - line.at) - strlen(entry)};
-    str_cut(&rest, info->class == FAULT_INFORM ? '.' : ')', &list);
-    while (str_cut(&list, ',', &number))
-        if (atoi(str_trim(number).at) == info->code)
+    rest = str_from(at ? at + strlen(begin) : "");
+    str_cut(&rest, '.', &line);
+    while (str_cut(&line, ',', &item)) {
+        str_cut(&item, '-', &first);
+        int from = atoi(str_trim(first).at), to = item.len ? atoi(item.at) : from;
+        if (info->code >= from && info->code <= to)
             return true;
+    }
     return false;
 }
 
