@@ -126,14 +126,6 @@ static void tell_ended(void *user, const struct lease *l, const char *why)
 
 /* ---- requests ---- */
 
-static const struct control_gpu *gpu_of(struct helper *h, const struct request_setting *s, struct error *err)
-{
-    const struct control_gpu *gpu = control_find(&h->holder.set, s->gpu);
-    if (!gpu)
-        error_set(err, -ENODEV, "GPU %d has no settings that can be changed", s->gpu_index);
-    return gpu;
-}
-
 static int do_set(struct helper *h, struct asker *c, const struct request *r, struct lease *l, struct error *err)
 {
     struct wall now = clock_wall(&clock_system);
@@ -144,8 +136,8 @@ static int do_set(struct helper *h, struct asker *c, const struct request *r, st
     str_copy(l->command, sizeof l->command, str_from(r->command));
     l->until = r->until;
     for (size_t i = 0; i < r->count; i++) {
-        const struct control_gpu *gpu = gpu_of(h, &r->settings[i], err);
-        int rc = gpu ? lease_set_plan(l, gpu, r->settings[i].gpu_index, r->settings[i].kind, r->settings[i].value, err) : -ENODEV;
+        const struct request_setting *s = &r->settings[i];
+        int rc = lease_set_plan(l, control_find(&h->holder.set, s->gpu), s->gpu_index, s->kind, s->value, err);
         if (rc < 0)
             return rc;
     }
@@ -159,10 +151,10 @@ static int do_stock(struct helper *h, const struct request *r, struct error *err
 {
     for (size_t i = 0; i < r->count; i++) {
         const struct request_setting *s = &r->settings[i];
-        const struct control_gpu *gpu = gpu_of(h, s, err);
+        const struct control_gpu *gpu = control_find(&h->holder.set, s->gpu);
         if (gpu && s->kind == CONTROL_FAN)
             (void)control_write(gpu, s->kind, (struct control_value){.stock = true}, NULL); /* before taking any lock */
-        int rc = gpu ? holder_lock(&h->holder, err) : -ENODEV;
+        int rc = holder_lock(&h->holder, err);
         if (rc == 0)
             rc = lease_set_stock(&h->holder.dir, &h->holder.set, gpu, s->kind, err);
         holder_unlock(&h->holder);

@@ -108,7 +108,8 @@ int lease_set_plan(struct lease *l, const struct control_gpu *gpu, int gpu_index
                    struct error *err)
 {
     struct control_state now;
-    int rc = control_look(gpu, kind, &now, err);
+    int rc = gpu ? control_look(gpu, kind, &now, err)
+                 : error_set(err, -ENODEV, "GPU %d is not there, or has no settings that can be changed", gpu_index);
     if (rc == 0)
         rc = control_check(kind, &now, v, err);
     if (rc < 0)
@@ -419,7 +420,8 @@ int lease_set_stock(struct lease_dir *d, const struct control_set *c, const stru
     AUTO_LEASE_LIST struct lease_list list = {0};
     struct control_state now;
     struct control_value stock;
-    int rc = lease_dir_list(d, clock_wall(&clock_system), &list, err);
+    int rc = gpu ? lease_dir_list(d, clock_wall(&clock_system), &list, err)
+                 : error_set(err, -ENODEV, "the GPU is not there, or has no settings that can be changed");
     for (size_t i = 0; i < list.count && rc == 0; i++)
         if (changes(&list.at[i], control_key(gpu), kind))
             rc = lease_set_end(d, c, &list.at[i], NULL, err);

@@ -13,8 +13,8 @@
 #include "lease/lease_dir.h"
 #include "source/source_control.h"
 
-/* Adds a setting to a lease being planned, with its current value; -ERANGE, -EOPNOTSUPP, -EACCES as in control_look(). Changes
- * nothing. */
+/* Adds a setting to a lease being planned, with its current value; -ERANGE, -EOPNOTSUPP, -EACCES as in control_look(). `gpu` may be
+ * NULL: it is gone, -ENODEV. Changes nothing. */
 int lease_set_plan(struct lease *l, const struct control_gpu *gpu, int gpu_index, enum control_kind kind, struct control_value v,
                    struct error *err);
 

@@ -198,6 +198,25 @@ static void what_was_planned_is_read_again(void **state)
     lease_dir_close(&d);
 }
 
+static void a_gpu_that_is_gone_is_said(void **state)
+{
+    (void)state;
+    char folder[64];
+    struct lease_dir d;
+    struct lease l;
+    struct error err = {0};
+    make_folder_here(folder);
+    lease_init(&l, LEASE_SETTING, getpid(), clock_wall(&clock_system));
+    assert_int_equal(lease_set_plan(&l, control_find(&gpus, "GPU-9"), 9, CONTROL_CLOCKS, asked, &err), -ENODEV);
+    assert_non_null(strstr(err.text, "GPU 9 is not there"));
+    assert_int_equal(lease_dir_open_settings(&d, folder, &err), 0);
+    assert_int_equal(lease_set_stock(&d, &gpus, NULL, CONTROL_CLOCKS, &err), -ENODEV);
+    remove_all(d.path);
+    remove_all(d.shown_path);
+    remove_all(folder);
+    lease_dir_close(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +224,7 @@ int main(void)
         TEST(killed_anywhere_the_value_of_another_program_stays),
         TEST(whichever_write_fails_the_old_value_comes_back),
         TEST(what_was_planned_is_read_again),
+        TEST(a_gpu_that_is_gone_is_said),
     };
     clocks = mmap(NULL, sizeof *clocks, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return clocks == MAP_FAILED ? EXIT_FAILED : RUN_TESTS(tests);
