@@ -23,7 +23,7 @@ int change_simulated(struct cli *cli, const struct snapshot *s, struct error *er
         return 0;
     const struct source_ops *ops = cli->ask.source_count == 1 ? source_of_spec(cli->ask.sources[0], NULL) : NULL;
     if (!ops || !ops->simulated)
-        return error_set(err, -EINVAL, "its GPUs are simulated: name the same machine, like --source sim:scenario=training");
+        return error_set(err, -EINVAL, "its GPUs are simulated: name the same source, like --source sim:scenario=training");
     cli->env.simulated = cli->ask.sources[0];
     return 0;
 }
