@@ -205,6 +205,8 @@ static void put_all(struct details_text *l, const struct top *t, const struct to
         snprintf(text, sizeof text, "for %s: holds VRAM without computing", age);
         put_line(l, "Idle", text);
     }
+    if (t->where)
+        put_lines(l, t->where);
     put_energy(l, t, &page, row);
     put_lifeline(l, t, &page);
     put_kept(l, t, &page, row);

@@ -62,6 +62,7 @@ void top_done(struct top *t)
     for (size_t i = 0; i < TAB_COUNT; i++)
         free(t->panes[i]);
     top_details_done(&t->details);
+    free(t->where);
     free(t->answer);
     free(t->busy);
     free(t->rows);
@@ -358,6 +359,15 @@ void top_details(struct top *t, struct top_details *details)
         *details = (struct top_details){0};
     }
     top_details_done(details);
+}
+
+void top_where(struct top *t, int32_t pid, char *text)
+{
+    const struct top_row *row = top_selected(t);
+    bool wanted = t->mode == MODE_DETAILS && row && row->process && row->process->pid == pid;
+    free(wanted ? t->where : text);
+    if (wanted)
+        t->where = text;
 }
 
 int64_t top_until_ms(const struct top *t)

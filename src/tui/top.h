@@ -107,6 +107,7 @@ struct top_request {
     int width;         /* for a tab's text */
     int32_t pid;
     int64_t start_key; /* with the PID, identifies the process */
+    bool opened;       /* of details: for the first time, so its lines are wanted, too */
     char text[256];
 };
 
@@ -273,6 +274,7 @@ struct top {
     int32_t subject; /* the process of a dialog; 0: none */
     struct top_details details;
     int64_t details_at_ms; /* when they were requested */
+    char *where;           /* lines of "LABEL\tTEXT" about its code; NULL: not read yet */
     char *answer;          /* to a typed query, in a box */
     double price_per_kwh;  /* 0: unknown */
     const char *currency;
@@ -346,6 +348,8 @@ void top_pane(struct top *t, enum top_tab tab, char *text, int64_t at_ms);
 void top_answer(struct top *t, char *text);
 /* Takes ownership of what it points to; drops details of another process than the selected one. */
 void top_details(struct top *t, struct top_details *details);
+/* The same for the lines of its code. */
+void top_where(struct top *t, int32_t pid, char *text);
 /* Requests the details again every few seconds while they are open. */
 void top_details_again(struct top *t);
 void top_details_done(struct top_details *details);

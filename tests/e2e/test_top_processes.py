@@ -49,6 +49,20 @@ def test_details_show_what_the_person_may_see(machine, terminal):  # noqa: F811
     assert t.ended() == 0
 
 
+def test_details_say_in_which_line_a_program_is(machine, terminal, tmp_path):  # noqa: F811
+    program = tmp_path / "train.py"
+    program.write_text("def augment():\n    n = 0\n    while True:\n        n += 1\n\naugment()\n")
+    worker = subprocess.Popen(["/usr/bin/python3", program])
+    machine.children.append(worker)
+    machine.hold(worker.pid, 3000)
+    t = top(machine, terminal, width=120, height=50)
+    t.wait(f" {worker.pid} ")
+    t.keys("d")
+    t.wait_all(r"Where +augment\(\) in train\.py:[34](-4)?, \d+% of that thread", "looks")
+    t.keys("Escape", "q")
+    assert t.ended() == 0
+
+
 def test_details_scroll_where_they_do_not_fit(machine, terminal):  # noqa: F811
     env = {f"VARIABLE_{i:02}": str(i) for i in range(40)}
     worker = subprocess.Popen(["sleep", "600"], env=env)

@@ -6,6 +6,7 @@
 
 Needs a GPU that nothing else uses, nvidia-smi, and torch. Changes no setting of the GPU. Takes less than five minutes. Prints one
 line for each state and one JSON object at the end; exit status 1 where whirr and the counter are more than 10% apart."""
+import ctypes
 import json
 import os
 import subprocess
@@ -15,6 +16,8 @@ import time
 WHIRR = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/whirr")
 GPU = sys.argv[2] if len(sys.argv) > 2 else "0"
 SETTLE, MEASURE = 12, 45
+NVML = ctypes.CDLL("libnvidia-ml.so.1")
+assert NVML.nvmlInit_v2() == 0
 
 HOLD = "import torch, sys\ntorch.cuda.init(); x = torch.zeros(1, device='cuda'); torch.cuda.synchronize()\nprint('ready', flush=True)\nsys.stdin.read()"
 
@@ -25,8 +28,11 @@ def gpu():
 
 
 def energy():
-    """Joules since the driver was loaded."""
-    return gpu()["energy_joules"]
+    """Joules since the driver was loaded, by NVML itself."""
+    handle, millijoules = ctypes.c_void_p(), ctypes.c_ulonglong()
+    assert NVML.nvmlDeviceGetHandleByIndex_v2(int(GPU), ctypes.byref(handle)) == 0
+    assert NVML.nvmlDeviceGetTotalEnergyConsumption(handle, ctypes.byref(millijoules)) == 0
+    return millijoules.value / 1000
 
 
 def measure(name):

@@ -199,6 +199,7 @@ void feed_stop(struct feed *f)
     }
     if (f->thread)
         pthread_join(f->thread, NULL);
+    feed_where_end(f);
     recorder_close(f->recorder, &err);
     session_close(f->session);
     mailbox_free(f->questions);

@@ -161,4 +161,6 @@ void feed_ask_details(struct feed *f, const struct top_request *w)
     if (session_asks_daemon(f->session))
         ask_process_run(f, w, &n->details);
     mailbox_put(f->news, n);
+    if (w->opened && rc == 0)
+        feed_where_begin(f, w->pid);
 }

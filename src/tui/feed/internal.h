@@ -15,6 +15,14 @@
 
 enum { ANSWER_MAX = 64 << 20 };
 
+/* A look at the lines of a process. */
+struct feed_where {
+    pthread_t thread;
+    bool running;
+    _Atomic bool over;
+    int32_t pid;
+};
+
 struct feed {
     struct cli own, *cli; /* a copy: a thread that hangs in a driver uses it until the process ends */
     struct session *session;
@@ -32,6 +40,7 @@ struct feed {
     struct mono judged_at;
     struct mono tried_at;
     bool idle_asked, had_daemon;
+    struct feed_where where;
 };
 
 void feed_report(struct feed *f, enum news_kind kind, bool bad, const char *text);
@@ -45,6 +54,11 @@ void feed_ask_fleet(struct feed *f);
 void feed_ask_series(struct feed *f, const struct top_request *w);
 void feed_ask_moment(struct feed *f, const struct top_request *w);
 void feed_ask_details(struct feed *f, const struct top_request *w);
+
+/* ---- where.c ---- */
+/* Looks into a process of this host, and sends NEWS_WHERE. A look that is under way ends. */
+void feed_where_begin(struct feed *f, int32_t pid);
+void feed_where_end(struct feed *f);
 
 /* ---- panes.c ---- */
 /* Health and forecast of each GPU, if a daemon watches them. */

@@ -56,6 +56,7 @@ void news_take(struct news *n, struct top *t)
     case NEWS_IDLE: top_idle_since(t, n->pid, n->gpu_index, n->number); break;
     case NEWS_FLEET: top_fleet_take(t, &n->fleet, (struct wall){n->number}); break;
     case NEWS_DETAILS: top_details(t, &n->details); break;
+    case NEWS_WHERE: top_where(t, n->pid, TAKE(n->text)); break;
     case NEWS_SERIES:
         for (size_t i = 0; i < n->series_count; i++)
             top_series(t, i, n->number, n->series[i].points, n->series[i].count);

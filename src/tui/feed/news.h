@@ -15,6 +15,7 @@ enum news_kind {
     NEWS_NOTE,
     NEWS_BADGES,
     NEWS_DETAILS,
+    NEWS_WHERE,
     NEWS_ANSWER,
     NEWS_IDLE,
     NEWS_FLEET

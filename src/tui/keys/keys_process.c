@@ -2,6 +2,7 @@
  * Keys about the selected or tagged processes: details, signals, nice values.
  */
 #include <signal.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "tui/keys/internal.h"
@@ -17,11 +18,12 @@ const struct top_signal top_signals[] = {
 };
 const size_t top_signal_count = ARRAY_LEN(top_signals);
 
-static void ask_details(struct top *t, const struct process *p)
+static void ask_details(struct top *t, const struct process *p, bool opened)
 {
     struct top_request *w = top_want(t, REQUEST_DETAILS);
     const struct top_row *row = top_selected(t);
     w->pid = p->pid;
+    w->opened = opened;
     w->start_key = p->start_key;
     w->number = row ? row->gpu->index : 0;
     w->window_ms = p->started_at.ms;
@@ -37,14 +39,16 @@ void top_open_details(struct top *t)
     t->subject = row->process->pid;
     t->choice = 0;
     top_details_done(&t->details);
-    ask_details(t, row->process);
+    free(t->where);
+    t->where = NULL;
+    ask_details(t, row->process, true);
 }
 
 void top_details_again(struct top *t)
 {
     const struct top_row *row = top_selected(t);
     if (t->mode == MODE_DETAILS && row && row->process && t->now.ms - t->details_at_ms >= DETAILS_MS)
-        ask_details(t, row->process);
+        ask_details(t, row->process, false);
 }
 
 void top_key_details(struct top *t, int key)
