@@ -210,9 +210,12 @@ static void docs_inherited(const struct section *section, struct buf *out)
         buf_text(out, ".\n");
 }
 
+/* The page that the help names has an example of its own. */
 static void docs_example(const struct section *section, config_plain *plain, struct buf *out)
 {
     (void)plain;
+    if (strstr(section->help, "docs/"))
+        return;
     const char *example = group_example(section);
     buf_text(out, "```toml\n");
     for (const char *p = example; *p; p++)
