@@ -22,6 +22,7 @@ enum { WORLD_SIZE = 64, TRACE_MAX = 4096 };
 
 struct model;
 struct model_ops {
+    size_t size; /* of a world */
     void (*start)(const struct model *m, void *world);
     /* Calls found() with each world that can follow. */
     void (*follow)(struct model *m, const void *world);
@@ -90,8 +91,10 @@ static void grow_table(struct model *m)
     }
 }
 
-static void found(struct model *m, const void *world, const char *what, int who)
+static void found(struct model *m, const void *next, const char *what, int who)
 {
+    unsigned char world[WORLD_SIZE] = {0};
+    memcpy(world, next, m->ops->size);
     if (m->settling) {
         if (!m->moved)
             memcpy(m->next, world, WORLD_SIZE);
@@ -569,7 +572,7 @@ static const char *changing_settle(struct model *m, void *world)
     return w->part[0] == w->part[1] && (w->part[0] == w->truth || forgot) ? NULL : "a setting is left changed";
 }
 
-static const struct model_ops changing_ops = {changing_start, changing_follow, changing_settle};
+static const struct model_ops changing_ops = {sizeof(struct changing), changing_start, changing_follow, changing_settle};
 
 static void all_is_well(struct model *m, size_t worlds_least)
 {
@@ -836,7 +839,7 @@ static const char *sharing_settle(struct model *m, void *world)
     return w->lock ? "the lock is never given back" : NULL;
 }
 
-static const struct model_ops sharing_ops = {sharing_start, sharing_follow, sharing_settle};
+static const struct model_ops sharing_ops = {sizeof(struct sharing), sharing_start, sharing_follow, sharing_settle};
 
 /* ---- the tests ---- */
 
