@@ -312,19 +312,24 @@ enum health_effect finding_effect(enum finding_code code, enum severity severity
     return kind->area == AREA_ERRORS ? MAX_OF(kind->effect, EFFECT_FAILING) : kind->effect;
 }
 
-void finding_sentence(const struct finding *f, char *out, size_t size)
+void headline_sentence(const char *headline, int gpu_index, bool names_program, char *out, size_t size)
 {
     char who[16];
-    size_t len = (size_t)snprintf(who, sizeof who, "GPU %d", f->gpu_index);
-    const char *text = f->headline, *subject = "";
-    if (f->gpu_index >= 0 && strncmp(text, who, len) == 0) {
+    size_t len = (size_t)snprintf(who, sizeof who, "GPU %d", gpu_index);
+    const char *text = headline, *subject = "";
+    if (gpu_index >= 0 && strncmp(text, who, len) == 0) {
         bool named = strncmp(text + len, ": ", 2) == 0, owns = strncmp(text + len, "'s ", 3) == 0, is = text[len] == ' ';
         subject = is ? "It" : owns ? "Its" : "";
         text += is ? len : owns ? len + 2 : named ? len + 2 : 0;
     }
     snprintf(out, size, "%s%s.", subject, text);
-    if (out[0] >= 'a' && out[0] <= 'z' && !f->pid) /* the name of a program stays as it is */
+    if (out[0] >= 'a' && out[0] <= 'z' && !names_program)
         out[0] = (char)(out[0] - 'a' + 'A');
+}
+
+void finding_sentence(const struct finding *f, char *out, size_t size)
+{
+    headline_sentence(f->headline, f->gpu_index, f->pid, out, size);
 }
 
 int64_t finding_held_ms(const struct finding *f, struct wall now)

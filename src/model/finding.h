@@ -167,6 +167,8 @@ enum health_effect finding_effect(enum finding_code code, enum severity severity
 /* "GPU 1: its fan has stopped" and "GPU 1 needs a reset" as sentences beside the name of the GPU: "Its fan has stopped.", "It
  * needs a reset." */
 void finding_sentence(const struct finding *f, char *out, size_t size);
+/* Likewise for a headline. One that names a program keeps its first letter. */
+void headline_sentence(const char *headline, int gpu_index, bool names_program, char *out, size_t size);
 /* How long it has held, without the breaks of an intermittent one; 0: unknown. */
 int64_t finding_held_ms(const struct finding *f, struct wall now);
 /* A word for its GPU's table row; "" if the row shows it otherwise, or it is over. */

@@ -19,6 +19,7 @@ void cause_begin(struct cause_draft *d, struct why_part *part, enum finding_code
 {
     *d = (struct cause_draft){.part = part, .most = most};
     d->cause.code = code;
+    d->cause.severity = finding_kind(code)->severity;
 }
 
 void cause_process(struct cause_draft *d, const struct process *p)
@@ -61,6 +62,8 @@ void cause_end(struct cause_draft *d, const char *format, ...)
     d->cause.confidence = MIN_OF(d->cause.confidence, d->most);
     if (d->cause.confidence < CONFIDENCE_LEAST)
         return;
+    if (d->cause.confidence < CONFIDENCE_ANSWER) /* a guess */
+        d->cause.severity = SEVERITY_INFO;
     va_list args;
     va_start(args, format);
     vsnprintf(d->cause.text, sizeof d->cause.text, format, args);
@@ -232,37 +235,29 @@ struct finding *collect(struct collection *c, const struct gpu *gpu, enum findin
     return collect_finding(c, &f);
 }
 
-/* Words that whirr's own sentences begin with: others are names of programs, or like XID and PCIe. */
-static bool begins_sentence(const char *text)
+void collect_causes(struct collection *c, const struct gpu *gpu, struct why_part *part)
 {
-    static const char *const words[] = {"A",    "All",     "An",   "At",  "Displays", "Fan",  "It", "Its",  "More",
-                                        "None", "Nothing", "Some", "The", "Thermal",  "Work", "No", "Video"};
-    size_t len = strcspn(text, " ");
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (strlen(words[i]) == len && strncmp(words[i], text, len) == 0)
-            return true;
-    return false;
-}
-
-/* "The fan has stopped." becomes "GPU 1: the fan has stopped". */
-void collect_sentence(struct collection *c, const struct gpu *gpu, int gpu_index, struct finding f, const char *text)
-{
-    char sentence[FINDING_HEADLINE_SIZE - 16];
-    const char *end = strstr(text, ". ");
-    size_t len = end ? (size_t)(end - text) : strlen(text);
-    while (len && text[len - 1] == '.')
-        len--;
-    str_copy(sentence, sizeof sentence, (struct str){text, len});
-    if (gpu_index < 0)
-        snprintf(f.headline, sizeof f.headline, "%s", sentence);
-    else {
-        if (begins_sentence(sentence))
-            sentence[0] = (char)(sentence[0] - 'A' + 'a');
-        snprintf(f.headline, sizeof f.headline, "GPU %d: %s", gpu_index, sentence);
+    for (size_t i = 0; i < part->cause_count; i++) {
+        struct why_cause *cause = &part->causes[i];
+        /* Where something else explains the heat better, dust is a guess. */
+        if (cause->code == FINDING_AIRFLOW && cause->confidence < 0.6)
+            cause->severity = i == 0 ? SEVERITY_NOTICE : SEVERITY_INFO;
+        struct finding f = {.code = cause->code,
+                            .severity = cause->severity,
+                            .health = cause->health,
+                            .confidence = cause->is_read ? MAX_OF(cause->confidence, 0.95) : cause->confidence,
+                            .gpu_index = part->gpu_index,
+                            .pid = cause->pid,
+                            .advice = cause->advice,
+                            .power_mw = gpu ? reading_or(gpu->power_mw, 0) : 0};
+        char whole[WHY_TEXT_SIZE + 16] = "";
+        snprintf(whole, sizeof whole, gpu ? "GPU %d" : "", part->gpu_index);
+        snprintf(whole + strlen(whole), sizeof whole - strlen(whole), "%s", cause->text);
+        str_copy(f.headline, sizeof f.headline, str_from(whole));
+        memcpy(cause->headline, f.headline, sizeof cause->headline);
+        headline_sentence(whole, f.gpu_index, f.pid, cause->text, sizeof cause->text);
+        collect_finding(c, &f);
     }
-    f.gpu_index = gpu_index;
-    f.power_mw = gpu ? reading_or(gpu->power_mw, 0) : 0;
-    collect_finding(c, &f);
 }
 
 /* ---- what to do ---- */

@@ -29,7 +29,9 @@ void cause_process(struct cause_draft *d, const struct process *p);
 void support(struct cause_draft *d, double weight, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 /* format may be NULL: a doubt without a line */
 void doubt(struct cause_draft *d, double factor, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
-/* The sentence, and into the ranked list: the weakest falls out when it is full. */
+/* Adds it to the ranked list, from which the weakest drops out. `format` is the headline behind "GPU 1", or the whole one for the
+ * host:
+ * ": its fan has stopped (93 °C)", " is throttling (93 °C)". Every surface says it in these words. */
 void cause_end(struct cause_draft *d, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 
 const struct why_cause *find_cause(const struct why_part *part, enum finding_code code);
@@ -63,8 +65,8 @@ struct finding *collect_finding(struct collection *c, const struct finding *foun
 struct finding *collect(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity,
                         double confidence, int32_t pid, const char *format, ...) __attribute__((format(gnu_printf, 7, 8)));
 
-/* The same from whole sentences: "The fan has stopped." becomes "GPU 1: the fan has stopped". `found` has the rest. */
-void collect_sentence(struct collection *c, const struct gpu *gpu, int gpu_index, struct finding found, const char *text);
+/* Makes findings of the causes that were weighed. `gpu` may be NULL: the host. */
+void collect_causes(struct collection *c, const struct gpu *gpu, struct why_part *part);
 
 /* ---- what to do ---- */
 
@@ -105,12 +107,10 @@ bool sounds_loud(const struct facts *f);
 bool is_troubled(const struct facts *f); /* say_state names a symptom */
 /* ", normal for this work: like its 7 siblings", where it may be said. */
 void say_normal(struct text *s, const struct facts *f, const struct why_part *part);
-const char *heat_words(const struct gpu *gpu, char out[SHORT_WORDS]); /* " (83 °C)"; "" unknown */
+const char *words_heat(const struct gpu *gpu, char out[SHORT_WORDS]); /* " (83 °C)"; "" unknown */
 const struct why_cause *find_work_cause(const struct why_part *part); /* NULL: none */
 /* "train.py (alice) is training"; false: the cause is no work */
 bool say_work(struct text *s, const struct facts *f, const struct why_cause *cause);
-/* "kept from idling at 38 W by python3 (bob), which holds 7.0 GiB". Returns what was said with it. */
-unsigned say_kept(struct text *s, const struct facts *f, const struct why_cause *cause);
 
 /* How an unusual temperature is compared */
 static inline const char *words_at_power(const struct usual *u)
@@ -122,7 +122,6 @@ static inline const char *words_at_power(const struct usual *u)
 
 /* What an area owns, as far as it has it. Rules weigh causes against each other; what needs no weighing is found. */
 struct area {
-    void (*notice)(const struct facts *f, struct collection *c); /* what a person would notice; its headlines are the shortest */
     void (*weigh)(const struct facts *f, struct why_part *part);
     void (*find)(const struct facts *f, struct collection *c);
     /* The answer where the first cause is its own; false: it is another's. */
@@ -137,8 +136,6 @@ extern const struct area *const all_areas[];
 
 /* Of a GPU that is not working, or not there: instead of all others. */
 void rules_state(const struct facts *f, struct why_part *part);
-void notice_state(const struct facts *f, struct collection *c);
-void say_gpu_state(struct text *s, const struct facts *f, struct why_part *part);
 void rules_machine(const struct snapshot *now, struct why_part *part);
 void remedy_machine(struct why_part *part, enum finding_code code);
 void detect_job(const struct facts *f, struct collection *c); /* a rank that the others of its job wait for */
@@ -153,6 +150,4 @@ struct logged_fault {
 void say_logged_fault(const struct logged_fault *l, struct finding *ret);
 void detect_cooling(const struct gpu *gpu, const struct baseline_drift *d, struct collection *c); /* hotter month by month */
 
-/* How bad a bit of thermal throttling is: on a cool GPU without work it slows nothing. */
-enum severity throttling_severity(const struct facts *f);
 bool is_stuck_busy(const struct facts *f); /* for a minute, while the engine time of all programs stands still */

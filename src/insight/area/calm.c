@@ -81,9 +81,9 @@ static void rule_nothing(const struct facts *f, struct why_part *part)
     if (f->load == LOAD_UNKNOWN)
         doubt(&d, 0.7, "its utilization can't be read");
     if (f->load == LOAD_UNKNOWN && f->divided)
-        cause_end(&d, "Nothing unusual; whether its instances %s busy is unknown.", are(f));
+        cause_end(&d, " %s cool; whether its instances %s busy is unknown (no utilization in MIG mode)", is(f), are(f));
     else
-        cause_end(&d, "It %s %s, as expected.", is(f),
+        cause_end(&d, " %s %s, as expected", is(f),
                   f->load == LOAD_LIGHT     ? "lightly loaded"
                   : f->load == LOAD_UNKNOWN ? "cool and quiet"
                                             : "idle");
@@ -114,7 +114,7 @@ static void rule_cannot_know(const struct facts *f, struct why_part *part)
         support(&d, 0.4, "no cause fits its readings");
     /* It is the answer only where nothing better is; what else was thought of stays below it. */
     d.cause.confidence = MAX_OF(d.cause.confidence, best_confidence(part) + 0.01);
-    cause_end(&d, needs_explaining(f) ? "Its readings don't show why." : "Not all of it can be read.");
+    cause_end(&d, needs_explaining(f) ? ": its readings don't show why" : ": not all of it can be read");
 }
 
 static void rules_calm(const struct facts *f, struct why_part *part)
@@ -132,48 +132,45 @@ static void rules_calm(const struct facts *f, struct why_part *part)
         rule_cannot_know(f, part);
 }
 
-void notice_state(const struct facts *f, struct collection *c)
+static bool any_is_read(const struct snapshot *now)
 {
-    const struct gpu *gpu = f->gpu;
-    if (gpu->state == GPU_LOST)
-        collect(c, gpu, FINDING_LOST, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s lost", gpu->index, is(f));
-    if (gpu->state == GPU_ERROR && f->activity.code == ACTIVITY_FAILING) {
-        struct finding *found =
-            collect(c, gpu, FINDING_ERROR, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s be read", gpu->index, cannot(f));
-        if (found && !snapshot_source_started(f->now, gpu)) /* no reset brings back a driver that is not there */
-            found->advice = ADVICE_DOCTOR;
-    }
+    for (size_t i = 0; i < now->gpu_count; i++)
+        if (now->gpus[i].state == GPU_OK || now->gpus[i].state == GPU_ASLEEP)
+            return true;
+    return false;
 }
 
 void rules_state(const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
-    static const struct {
-        enum finding_code code;
-        const char *evidence, *text; /* after "It is" */
-    } of[] = {
-        [GPU_ASLEEP] = {FINDING_ASLEEP, "the kernel suspended the GPU", "asleep, and not woken for this"},
-        [GPU_ERROR] = {FINDING_ERROR, "no reading is available", "not readable"},
-        [GPU_LOST] = {FINDING_LOST, "the GPU does not respond anymore", "lost: the driver lost contact with it"},
-    };
+    enum finding_code code = gpu->released              ? FINDING_SOURCE_RELEASED
+                             : gpu_is_denied(gpu)       ? FINDING_NO_PERMISSION
+                             : gpu->state == GPU_ASLEEP ? FINDING_ASLEEP
+                             : gpu->state == GPU_LOST   ? FINDING_LOST
+                                                        : FINDING_ERROR;
     struct cause_draft d;
-    if (gpu->released) {
-        cause_begin(&d, part, FINDING_SOURCE_RELEASED, 0.95);
-        support(&d, 0.95, "whirr was asked to leave its driver alone");
-        cause_end(&d, "It %s released on request.", is(f));
-        return;
-    }
-    if (gpu_is_denied(gpu)) {
-        cause_begin(&d, part, FINDING_NO_PERMISSION, 0.95);
-        support(&d, 0.95, "driver: %s", gpu->error_message);
-        cause_end(&d, "You %s no permission to read it.", f->over ? "had" : "have");
-        return;
-    }
-    cause_begin(&d, part, of[gpu->state].code, 0.95);
-    support(&d, 0.95, "%s", of[gpu->state].evidence);
+    cause_begin(&d, part, code, 0.97);
+    support(&d, 0.97, "%s",
+            code == FINDING_SOURCE_RELEASED ? "whirr was asked to leave its driver alone"
+            : code == FINDING_NO_PERMISSION ? "its device files deny it"
+            : code == FINDING_ASLEEP        ? "the kernel suspended the GPU"
+            : code == FINDING_LOST          ? "the GPU does not respond anymore"
+                                            : "no reading is available");
     if (gpu->error_message[0])
         support(&d, 0, "driver: %s", gpu->error_message);
-    cause_end(&d, "It %s %s.", is(f), of[gpu->state].text);
+    if (code == FINDING_NO_PERMISSION && any_is_read(f->now)) /* the others are those of this job or container */
+        d.cause.severity = SEVERITY_INFO;
+    if (code == FINDING_ERROR && !snapshot_source_started(f->now, gpu)) /* no reset brings back a driver that is not there */
+        d.cause.advice = ADVICE_DOCTOR;
+    if (code == FINDING_SOURCE_RELEASED)
+        cause_end(&d, " %s released on request: whirr %s its driver alone until the time is over", is(f),
+                  f->over ? "left" : "leaves");
+    else if (code == FINDING_ASLEEP)
+        cause_end(&d, " %s asleep: it needs no cooling, so the noise %s from something else", is(f), f->over ? "came" : "comes");
+    else if (code == FINDING_LOST)
+        cause_end(&d, " %s lost", is(f));
+    else
+        cause_end(&d, " %s be read%s", cannot(f), code == FINDING_NO_PERMISSION ? " without permission" : "");
 }
 
 /* ---- words ---- */
@@ -256,39 +253,14 @@ static void answer_unknown(struct text *s, const struct facts *f, const struct w
     say_missing(s, f);
 }
 
-void say_gpu_state(struct text *s, const struct facts *f, struct why_part *part)
-{
-    const struct gpu *gpu = f->gpu;
-    char name[SHORT_WORDS];
-    struct text state = TEXT(part->brief.state), doing = TEXT(part->brief.doing);
-    words_gpu(gpu, true, name);
-    if (gpu->state == GPU_ASLEEP)
-        text_append(s, "%s %s asleep: it needs no cooling, so the noise %s from something else", name, is(f),
-                    f->over ? "came" : "comes");
-    else if (gpu->released)
-        text_append(s, "%s %s released on request: whirr %s its driver alone until the time is over", name, is(f),
-                    f->over ? "left" : "leaves");
-    else if (gpu->state == GPU_LOST)
-        text_append(s, "%s %s lost: the driver %s reach it anymore", name, is(f), cannot(f));
-    else
-        text_append(s, "%s %s be read%s", name, cannot(f), gpu_is_denied(gpu) ? " without permission" : "");
-    text_append(&state, "%s",
-                gpu->state == GPU_ASLEEP ? "asleep"
-                : gpu->released          ? "released on request"
-                : gpu->state == GPU_LOST ? "lost"
-                                         : "unreadable");
-    if (gpu->state != GPU_ASLEEP && !gpu->released && gpu->error_message[0]) {
-        text_append(s, snapshot_source_started(f->now, gpu) ? " (driver: %.160s)" : ": %.160s", gpu->error_message);
-        text_append(&doing, "%.120s", gpu->error_message);
-    }
-}
-
 static bool say_of_calm(struct text *s, const struct facts *f, struct why_part *part)
 {
     if (part->causes[0].code == FINDING_NOTHING_UNUSUAL)
         answer_nothing(s, f, part);
-    else
+    else if (part->causes[0].code == FINDING_CANNOT_KNOW)
         answer_unknown(s, f, part);
+    else
+        return false;
     return true;
 }
 

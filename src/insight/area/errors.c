@@ -28,7 +28,7 @@ static void find_demand(const struct facts *f, struct collection *c)
 {
     enum { NOTHING, RESET, REBOOT, DRAIN };
     const char *needs = f->over ? " needed" : " needs";
-    char what[48];
+    char what[80];
     int64_t wanted = reading_or(f->gpu->recovery_action, NOTHING);
     if (wanted == NOTHING)
         return;
@@ -38,7 +38,8 @@ static void find_demand(const struct facts *f, struct collection *c)
              ": the driver reports that work must be drained from the GPU");
         return;
     }
-    snprintf(what, sizeof what, "%s %s", needs, wanted == REBOOT ? "a reboot of the host" : "a reset");
+    snprintf(what, sizeof what, "%s %s: the driver %s for it", needs, wanted == REBOOT ? "a reboot of the host" : "a reset",
+             f->over ? "asked" : "asks");
     tell(c, f->gpu, FINDING_DRIVER_VERDICT, SEVERITY_CRITICAL,
          wanted == REBOOT ? "Let the work on it finish, then reboot the host." : ADVICE_RESET, what);
 }
@@ -86,13 +87,13 @@ static void find_memory_errors(const struct facts *f, struct collection *c)
             tell(c, gpu, errors_of[i].code, errors_of[i].severity, errors_of[i].advice, errors_of[i].what);
 }
 
-static void notice_errors(const struct facts *f, struct collection *c)
+static void detect_reported(const struct facts *f, struct collection *c)
 {
     find_demand(f, c);
     find_memory_errors(f, c);
 }
 
-const struct area area_errors = {.notice = notice_errors};
+const struct area area_errors = {.find = detect_reported};
 
 /* ---- what was told of ---- */
 

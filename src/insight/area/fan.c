@@ -10,52 +10,45 @@
 
 enum { SLOW_MAX = 600 };
 
-static void notice_fan(const struct facts *f, struct collection *c)
-{
-    const struct gpu *gpu = f->gpu;
-    char words[SHORT_WORDS], speed[SHORT_WORDS + 4] = "";
-    int64_t fan;
-    if (f->fan_judged.state == FAN_STATE_STOPPED)
-        collect(c, gpu, FINDING_FAN_STOPPED, SEVERITY_CRITICAL, 0.95, 0, "GPU %d: its fan %s stopped%s", gpu->index, has(f),
-                heat_words(gpu, words));
-    if (!sounds_loud(f))
-        return;
-    if (reading_get(gpu->fan_permille, &fan))
-        snprintf(speed, sizeof speed, " (fan %lld%%)", percent(fan));
-    else if (reading_get(gpu->fan_rpm, &fan))
-        snprintf(speed, sizeof speed, " (fan %lld rpm)", (long long)fan);
-    collect(c, gpu, FINDING_LOUD, SEVERITY_WARNING, 0.95, 0, "GPU %d %s loud%s", gpu->index, is(f), speed);
-}
-
+/* Driven or not, one that does not turn on a hot GPU has stopped. */
 static void rule_fan_stopped(const struct facts *f, struct why_part *part)
 {
-    int64_t temp;
+    char heat[SHORT_WORDS];
     struct cause_draft d;
-    if (!f->fan_missed || f->fan_stuck || !reading_get(f->gpu->temp_mdegc, &temp))
+    if (!f->fan_missed)
         return;
     cause_begin(&d, part, FINDING_FAN_STOPPED, 0.97);
+    d.cause.is_read = f->fan_judged.state == FAN_STATE_STOPPED;
     support_fan(&d, f, 0.7);
     support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.7 : 0.4);
     support_power(&d, f, f->power >= POWER_RAISED ? 0.2 : 0);
     if (f->fan_judged.asked[0])
         support(&d, 0.5, "the GPU asks for %s", f->fan_judged.asked);
-    cause_end(&d, "The fan %s stopped although the GPU %s at %lld °C.", has(f), is(f), words_whole(temp, 1000));
+    words_heat(f->gpu, heat);
+    if (f->fan_stuck)
+        cause_end(&d, ": its fan %s turning although it %s driven at %lld%%%s", f->over ? "wasn't" : "isn't", is(f),
+                  percent(reading_or(f->gpu->fan_permille, 0)), heat);
+    else
+        cause_end(&d, ": its fan %s stopped%s", has(f), heat);
 }
 
 static void rule_fan_failing(const struct facts *f, struct why_part *part)
 {
+    char heat[SHORT_WORDS], speed[SHORT_WORDS] = "";
+    int64_t fan;
     struct cause_draft d;
-    if (!f->fan_stuck && !f->fan_slow)
+    if (!f->fan_slow)
         return;
     cause_begin(&d, part, FINDING_FAN_FAILING, 0.97);
     support_fan(&d, f, 0.4);
-    if (f->fan_stuck)
-        support(&d, 0.85, "0 rpm");
-    if (f->fan_slow)
-        support(&d, 0.8, "the GPU asks for %s", f->fan_judged.asked);
+    support(&d, 0.8, "the GPU asks for %s", f->fan_judged.asked);
     support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.3 : 0);
-    cause_end(&d, f->fan_stuck ? "The fan %s driven but not turning." : "The fan %s turning far slower than the GPU asks for.",
-              is(f));
+    if (reading_get(f->gpu->fan_permille, &fan) && f->gpu->fan_target_permille.state == READING_OK)
+        snprintf(speed, sizeof speed, "%lld%%", percent(fan));
+    else
+        snprintf(speed, sizeof speed, "%lld rpm", (long long)reading_or(f->gpu->fan_rpm, 0));
+    cause_end(&d, ": its fan %s turning at %s%s, far slower than the GPU asks for (%s)", is(f), speed, words_heat(f->gpu, heat),
+              f->fan_judged.asked);
 }
 
 /* No user has set the fan of a laptop: its firmware drives it, for the CPU as well. */
@@ -67,6 +60,7 @@ static bool fan_is_the_hosts(const struct gpu *gpu)
 
 static void rule_fan_setting(const struct facts *f, struct why_part *part)
 {
+    char speed[SHORT_WORDS] = "its fan";
     struct cause_draft d;
     if (f->fan < FAN_RAISED || f->heat != HEAT_COOL || f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST ||
         !draws_little(f) || recently_busy(f) || fan_is_the_hosts(f->gpu) || find_cause(part, FINDING_MEMORY_HOT) ||
@@ -79,7 +73,9 @@ static void rule_fan_setting(const struct facts *f, struct why_part *part)
     if (f->power == POWER_LOW)
         support_power(&d, f, 0.3);
     weigh_past(&d, f, 0.5, 0.75);
-    cause_end(&d, "The fan %s fast on a cool GPU: a fan curve or a fixed speed, not heat.", is(f));
+    words_fan_speed(f, speed);
+    cause_end(&d, " %s idle and cool: %s %s %sa setting (a fan curve or a fixed speed), not heat", is(f), speed, is(f),
+              f->past.calm_ms >= CALM_LEAST_MS ? "" : "very likely ");
 }
 
 static void rules_fan(const struct facts *f, struct why_part *part)
@@ -113,8 +109,13 @@ static void detect_faltering(const struct facts *f, struct collection *c)
 
 static void detect_fan(const struct facts *f, struct collection *c)
 {
-    detect_faltering(f, c);
     const struct gpu *gpu = f->gpu;
+    char speed[SHORT_WORDS] = "fan";
+    if (sounds_loud(f)) {
+        words_fan_speed(f, speed);
+        collect(c, gpu, FINDING_LOUD, SEVERITY_WARNING, 0.95, 0, "GPU %d %s loud (%s)", gpu->index, is(f), speed);
+    }
+    detect_faltering(f, c);
     int64_t fan, temp;
     bool by_hand = gpu->fan_control.state == READING_OK && strcmp(gpu->fan_control.value, "manual") == 0;
     if (!by_hand || f->heat < HEAT_HOT || !reading_get(gpu->fan_permille, &fan) || fan > SLOW_MAX ||
@@ -122,40 +123,6 @@ static void detect_fan(const struct facts *f, struct collection *c)
         return;
     collect(c, gpu, FINDING_FAN_BY_HAND, SEVERITY_WARNING, 0.9, 0, "GPU %d: its fan %s set to %lld%% by hand, too slow for %lld °C",
             gpu->index, is(f), percent(fan), words_whole(temp, 1000));
-}
-
-static bool say_of_fan(struct text *s, const struct facts *f, struct why_part *part)
-{
-    const struct why_cause *cause = &part->causes[0];
-    char name[SHORT_WORDS];
-    int64_t temp = 0, fan = reading_or(f->gpu->fan_permille, 0), target;
-    if (cause->code != FINDING_FAN_STOPPED && cause->code != FINDING_FAN_FAILING && cause->code != FINDING_FAN_SETTING)
-        return false;
-    words_gpu(f->gpu, true, name);
-    bool has_temp = reading_get(f->gpu->temp_mdegc, &temp);
-    if (cause->code == FINDING_FAN_STOPPED) {
-        text_append(s, "%s %s at %lld °C, but its fan %s stopped", name, is(f), words_whole(temp, 1000), has(f));
-    } else if (cause->code == FINDING_FAN_FAILING) {
-        if (f->fan_stuck)
-            text_append(s, "%s %s driving its fan at %lld%%, but it %s turning", name, is(f), percent(fan),
-                        f->over ? "wasn't" : "isn't");
-        else if (f->gpu->fan_permille.state == READING_OK && reading_get(f->gpu->fan_target_permille, &target))
-            text_append(s, "%s %s asking its fan for %lld%%, but it %s turning at only %lld%%", name, is(f), percent(target), is(f),
-                        percent(fan));
-        else
-            text_append(s, "%s %s asking its fan for %s, but it %s turning at only %lld rpm", name, is(f), f->fan_judged.asked,
-                        is(f), (long long)reading_or(f->gpu->fan_rpm, 0));
-        if (has_temp)
-            text_append(s, "; the GPU %s at %lld °C", is(f), words_whole(temp, 1000));
-    } else {
-        bool sure = f->past.calm_ms >= CALM_LEAST_MS;
-        char speed[SHORT_WORDS];
-        text_append(s, "%s %s idle and cool (%lld °C)", name, is(f), words_whole(temp, 1000));
-        if (words_fan_speed(f, speed))
-            text_append(s, "; %s", speed);
-        text_append(s, " %s %sa setting (a fan curve or a fixed speed), not heat", is(f), sure ? "" : "very likely ");
-    }
-    return true;
 }
 
 static void remedy_fan(const struct facts *f, struct why_part *part, const struct why_cause *cause)
@@ -168,4 +135,4 @@ static void remedy_fan(const struct facts *f, struct why_part *part, const struc
         suggest_add(part, "Set the fan curve or fixed fan speed back to automatic in the tool that sets it.");
 }
 
-const struct area area_fan = {notice_fan, rules_fan, detect_fan, say_of_fan, remedy_fan};
+const struct area area_fan = {.weigh = rules_fan, .find = detect_fan, .remedy = remedy_fan};

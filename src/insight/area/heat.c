@@ -22,16 +22,33 @@ static bool heats_more(const struct facts *f)
     return f->load == LOAD_BUSY && reading_get(f->now->host.cpu_permille, &cpu) && f->load_permille > 2 * cpu;
 }
 
+/* A busy CPU under the same cooler makes the heat that slows down a GPU which does little itself. */
+static bool cpu_heats_it(const struct facts *f)
+{
+    return f->cpu_hot && f->load != LOAD_BUSY;
+}
+
+/* On a cool GPU without work a bit of throttling slows nothing. */
+static enum severity throttling_severity(const struct facts *f)
+{
+    if (cpu_heats_it(f))
+        return SEVERITY_WARNING; /* what is slowed down is a desktop */
+    return f->load != LOAD_IDLE ? SEVERITY_CRITICAL : heat_bit_is_left(f->gpu) ? SEVERITY_NOTICE : SEVERITY_WARNING;
+}
+
 /* In laptops and processors with graphics, one cooler serves both. */
 static void rule_cpu(const struct facts *f, struct why_part *part)
 {
     const struct host *host = &f->now->host;
     int64_t load, temp;
-    char heat[SHORT_WORDS] = "";
+    char heat[SHORT_WORDS] = "", number[SHORT_WORDS], state[SHORT_WORDS + 16];
     struct cause_draft d;
-    if (!f->cpu_hot || (f->fan < FAN_RAISED && f->heat < HEAT_WARM) || heats_both(f) || heats_more(f))
+    bool throttles = f->activity.throttled_by & THROTTLE_HOT && cpu_heats_it(f) && !memory_is_hotter(f->gpu);
+    if (!throttles && (!f->cpu_hot || (f->fan < FAN_RAISED && f->heat < HEAT_WARM) || heats_both(f) || heats_more(f)))
         return;
     cause_begin(&d, part, FINDING_CPU_HEAT, f->load == LOAD_BUSY ? 0.4 : 0.93);
+    if (throttles)
+        d.cause.severity = SEVERITY_WARNING;
     if (reading_get(host->cpu_permille, &load))
         support(&d, 0.6, "CPU %lld%%", percent(load));
     if (reading_get(host->cpu_temp_mdegc, &temp)) {
@@ -41,7 +58,11 @@ static void rule_cpu(const struct facts *f, struct why_part *part)
     support(&d, 0.2, "CPU and GPU share their cooling");
     support_load(&d, f, 0.2);
     support_fan(&d, f, 0.1);
-    cause_end(&d, "The CPU %s busy%s and shares its cooling with the GPU.", is(f), heat);
+    if (throttles)
+        snprintf(state, sizeof state, "throttling%s", words_heat(f->gpu, number));
+    else
+        snprintf(state, sizeof state, "%s", f->load == LOAD_IDLE ? "idle" : words_activity(f));
+    cause_end(&d, " %s %s: the CPU %s busy%s and shares its cooling", is(f), state, is(f), heat);
 }
 
 /* One look can't tell heat that stays from heat that is going. Of work that just ended a third would be gone in a minute. */
@@ -74,7 +95,11 @@ static void rule_airflow(const struct facts *f, struct why_part *part)
         doubt(&d, 0.6, "warm, not hot");
     if (f->neighbor)
         doubt(&d, 0.6, NULL);
-    cause_end(&d, "The heat %s not from work: airflow, dust, a warm room or case.", is(f));
+    bool hot = f->heat >= HEAT_HOT || reading_or(f->gpu->temp_mdegc, 0) >= FAN_NEEDED_FROM;
+    const char *maybe = f->past.calm_ms >= CALM_LEAST_MS ? "" : f->over ? "it may have been " : "it may be ";
+    cause_end(&d, " %s %s while idle: %sairflow, dust, a warm room or case%s%s", is(f), hot ? "hot" : "warm", maybe,
+              maybe[0] && !f->past.fell ? ", or work that ended unseen" : "",
+              f->fan == FAN_NONE ? "; it has no fan of its own" : "");
 }
 
 /* At its limit, or slowed down for its heat; a hot memory beside a cool chip is another matter. */
@@ -107,22 +132,21 @@ static void rule_overwhelmed(const struct facts *f, struct why_part *part)
         support_temperature(&d, f, 0.4);
         support_power(&d, f, 0.4);
         support_fan(&d, f, 0.2);
-        cause_end(&d, "Its cooling %s dissipate %lld W: airflow, dust, a warm room or case.", cannot(f), words_whole(power, 1000));
-        return;
+    } else {
+        if (f->load != LOAD_BUSY || !is_at_heat_limit(f) || !fan_does_its_best(f) || !reading_get(f->gpu->power_mw, &power))
+            return;
+        cause_begin(&d, part, FINDING_AIRFLOW, 0.7);
+        support_power(&d, f, 0.3);
+        support_fan(&d, f, 0.2);
+        support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.2 : 0.05);
     }
-    if (f->load != LOAD_BUSY || !is_at_heat_limit(f) || !fan_does_its_best(f) || !reading_get(f->gpu->power_mw, &power))
-        return;
-    cause_begin(&d, part, FINDING_AIRFLOW, 0.7);
-    support_power(&d, f, 0.3);
-    support_fan(&d, f, 0.2);
-    support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.2 : 0.05);
-    cause_end(&d, "Its cooling %s dissipate %lld W: airflow, dust, a warm room or case.", cannot(f), words_whole(power, 1000));
+    cause_end(&d, ": its cooling %s dissipate %lld W: airflow, dust, a warm room or case", cannot(f), words_whole(power, 1000));
 }
 
 static void rule_neighbor(const struct facts *f, struct why_part *part)
 {
     const struct gpu *other = f->neighbor;
-    char name[SHORT_WORDS];
+    char name[SHORT_WORDS], draws[SHORT_WORDS] = "";
     int64_t temp, power;
     struct cause_draft d;
     if (!other || f->load != LOAD_IDLE || !draws_little(f) || f->heat < HEAT_LUKEWARM || !reading_get(other->temp_mdegc, &temp))
@@ -130,15 +154,14 @@ static void rule_neighbor(const struct facts *f, struct why_part *part)
     cause_begin(&d, part, FINDING_NEIGHBOUR_HEAT, 0.85);
     words_gpu(other, false, name);
     if (reading_get(other->power_mw, &power))
-        support(&d, 0.5, "%s in the same host at %lld °C and %lld W", name, words_whole(temp, 1000), words_whole(power, 1000));
-    else
-        support(&d, 0.45, "%s in the same host at %lld °C", name, words_whole(temp, 1000));
+        snprintf(draws, sizeof draws, " and %lld W", words_whole(power, 1000));
+    support(&d, draws[0] ? 0.5 : 0.45, "%s in the same host at %lld °C%s", name, words_whole(temp, 1000), draws);
     support_load(&d, f, 0.3);
     support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.3 : 0.1);
     support_power(&d, f, 0.2);
     support_fan(&d, f, 0);
     weigh_past(&d, f, 0.3, 0.85);
-    cause_end(&d, "It %s idle; %s in the same host %s busy and warms it.", is(f), name, is(f));
+    cause_end(&d, " %s idle, but warmed by %s: it %s busy at %lld °C%s", is(f), name, is(f), words_whole(temp, 1000), draws);
 }
 
 /* Of two that work, the one that breathes what the other blows out is the hotter one although it draws no more. */
@@ -163,30 +186,52 @@ static void rule_neighbor_of_busy(const struct facts *f, struct why_part *part)
         support_temperature(&d, f, 0.2);
         support_power(&d, f, 0.1);
         support_fan(&d, f, 0.1);
-        cause_end(&d, "It may breathe the heat of %s, which draws no less and %s cooler.", name, is(f));
+        cause_end(&d, " may breathe the heat of %s, which draws no less and %s cooler", name, is(f));
         return;
     }
 }
 
+/* So hot that it is about to switch itself off, throttling or not. */
+static bool nears_shutdown(const struct gpu *gpu, int64_t *ret_limit)
+{
+    enum { MARGIN = 5000 };
+    int64_t temp;
+    return reading_get(gpu->temp_mdegc, &temp) && reading_get(gpu->temp_shutdown_mdegc, ret_limit) && *ret_limit > 0 &&
+           temp >= *ret_limit - MARGIN;
+}
+
 static void rule_limit(const struct facts *f, struct why_part *part)
 {
-    int64_t bits = reading_or(f->gpu->throttle_bits, 0), temp;
-    char why[64] = "";
+    enum { HOTTEST = 100000 }; /* of any GPU, where no limit is known */
+    int64_t bits = reading_or(f->gpu->throttle_bits, 0), temp = reading_or(f->gpu->temp_mdegc, 0), limit = 0;
+    char heat[SHORT_WORDS], off[SHORT_WORDS] = "";
     struct cause_draft d;
-    if (f->heat != HEAT_LIMIT && (!(bits & THROTTLE_HOT) || memory_is_hotter(f->gpu)))
+    bool throttles = (bits | f->activity.throttled_by) & THROTTLE_HOT && !memory_is_hotter(f->gpu);
+    bool nears = nears_shutdown(f->gpu, &limit), hottest = !f->has_margin && temp >= HOTTEST;
+    if (f->heat != HEAT_LIMIT && !throttles && !nears && !hottest)
         return;
     cause_begin(&d, part, FINDING_HEAT_LIMIT, 0.75);
-    support_temperature(&d, f, f->heat == HEAT_LIMIT ? 0.5 : 0.1);
+    d.cause.is_read = throttles || nears || hottest;
+    d.cause.severity = nears                                     ? SEVERITY_CRITICAL
+                       : f->activity.throttled_by & THROTTLE_HOT ? throttling_severity(f)
+                                                                 : SEVERITY_WARNING;
+    d.cause.health = nears ? EFFECT_FAILING : EFFECT_HEALTHY;
+    support_temperature(&d, f, f->heat == HEAT_LIMIT || hottest ? 0.5 : 0.1);
     for (unsigned i = 0; i < THROTTLE_COUNT; i++)
-        if (bits & THROTTLE_HOT & (1 << i)) {
+        if (bits & THROTTLE_HOT & (1 << i))
             support(&d, 0.5, "throttling: %s", throttle_name(i));
-            snprintf(why, sizeof why, "%s", throttle_name(i));
-        }
+    if (nears) {
+        support(&d, 0.9, "it switches itself off at %lld °C", words_whole(limit, 1000));
+        snprintf(off, sizeof off, "; it switches itself off at %lld °C", words_whole(limit, 1000));
+    }
     support_fan(&d, f, 0);
-    if (why[0])
-        cause_end(&d, "Thermal throttling: it %s too hot (%s).", is(f), why);
-    else if (reading_get(f->gpu->temp_mdegc, &temp))
-        cause_end(&d, "At %lld °C it %s close to thermal throttling.", words_whole(temp, 1000), is(f));
+    if (throttles)
+        cause_end(&d, " %s throttling%s%s", is(f), words_heat(f->gpu, heat), off);
+    else
+        cause_end(&d, " %s at %lld °C%s", is(f), words_whole(temp, 1000),
+                  nears     ? off
+                  : hottest ? ""
+                            : ", close to thermal throttling");
 }
 
 static void rule_memory_hot(const struct facts *f, struct why_part *part)
@@ -196,9 +241,15 @@ static void rule_memory_hot(const struct facts *f, struct why_part *part)
     if (!reading_get(f->gpu->temp_memory_mdegc, &temp))
         return;
     bool limited = reading_get(f->gpu->temp_memory_limit_mdegc, &limit) && limit > 0;
-    if (temp < (limited ? limit - HEAT_LIMIT_MARGIN : (int64_t)MEMORY_HOT_FROM))
+    bool throttles = f->activity.throttled_by & THROTTLE_HOT && memory_is_hotter(f->gpu);
+    if (!throttles && temp < (limited ? limit - HEAT_LIMIT_MARGIN : (int64_t)MEMORY_HOT_FROM))
         return;
     cause_begin(&d, part, FINDING_MEMORY_HOT, 0.85);
+    if (throttles)
+        d.cause.severity = throttling_severity(f);
+    if (limited && temp >= limit)
+        d.cause.health = EFFECT_DEGRADED;
+    d.cause.is_read = throttles || d.cause.health > EFFECT_HEALTHY;
     if (limited)
         support(&d, 0.6, "memory at %lld °C, its limit is %lld °C", words_whole(temp, 1000), words_whole(limit, 1000));
     else
@@ -206,8 +257,10 @@ static void rule_memory_hot(const struct facts *f, struct why_part *part)
     if (reading_get(f->gpu->temp_mdegc, &chip) && chip + 15000 <= temp)
         support(&d, 0.3, "the chip only at %lld °C", words_whole(chip, 1000));
     support_fan(&d, f, f->fan >= FAN_RAISED ? 0.2 : 0);
-    cause_end(&d, f->fan < FAN_RAISED ? "Its memory %s hot (%lld °C)." : "Its memory %s hot (%lld °C), and the fan cools it too.",
-              is(f), words_whole(temp, 1000));
+    if (throttles)
+        cause_end(&d, " %s throttling: its memory %s at %lld °C", is(f), is(f), words_whole(temp, 1000));
+    else
+        cause_end(&d, ": its memory %s hot (%lld °C)", is(f), words_whole(temp, 1000));
 }
 
 static void rule_hotspot(const struct facts *f, struct why_part *part)
@@ -226,10 +279,10 @@ static void rule_hotspot(const struct facts *f, struct why_part *part)
         support(&d, 0.5, "hot spot at %lld °C", words_whole(spot, 1000));
     support_fan(&d, f, f->fan >= FAN_RAISED ? 0.2 : 0);
     if (apart)
-        cause_end(&d, "Its hot spot %s much hotter than the rest (%lld °C): the cooler may not sit well.", is(f),
+        cause_end(&d, ": its hot spot %s much hotter than the rest (%lld °C): the cooler may not sit well", is(f),
                   words_whole(spot, 1000));
     else
-        cause_end(&d, "Its hot spot %s at %lld °C, about where it throttles.", is(f), words_whole(spot, 1000));
+        cause_end(&d, ": its hot spot %s at %lld °C, about where it throttles", is(f), words_whole(spot, 1000));
 }
 
 static void rule_power_limit(const struct facts *f, struct why_part *part)
@@ -245,11 +298,11 @@ static void rule_power_limit(const struct facts *f, struct why_part *part)
         if (bits & (THROTTLE_POWER_CAP | THROTTLE_POWER_BRAKE) & (1 << i))
             support(&d, 0.4, "throttling: %s", throttle_name(i));
     if (bits & THROTTLE_POWER_BRAKE)
-        cause_end(&d, "The host %s throttling the GPU (power brake).", is(f));
+        cause_end(&d, ": the host %s throttling it (power brake)", is(f));
     else if (reading_get(f->gpu->power_limit_mw, &limit))
-        cause_end(&d, "It %s at its power limit of %lld W.", is(f), words_whole(limit, 1000));
+        cause_end(&d, " %s at its power limit of %lld W", is(f), words_whole(limit, 1000));
     else
-        cause_end(&d, "It %s at its power limit.", is(f));
+        cause_end(&d, " %s at its power limit", is(f));
 }
 
 static void rules_heat(const struct facts *f, struct why_part *part)
@@ -266,147 +319,19 @@ static void rules_heat(const struct facts *f, struct why_part *part)
     rule_power_limit(f, part);
 }
 
-/* ---- what a person would notice ---- */
-
-/* A busy CPU under the same cooler makes the heat that slows down a GPU which does little itself. */
-static bool cpu_heats_it(const struct facts *f)
-{
-    return f->cpu_hot && f->load != LOAD_BUSY;
-}
-
-enum severity throttling_severity(const struct facts *f)
-{
-    if (cpu_heats_it(f))
-        return SEVERITY_WARNING; /* what is slowed down is a desktop */
-    return f->load != LOAD_IDLE ? SEVERITY_CRITICAL : heat_bit_is_left(f->gpu) ? SEVERITY_NOTICE : SEVERITY_WARNING;
-}
-
-/* So hot that it is about to switch itself off, or would be for any GPU; and memory at its own limit. */
-static void notice_extreme_heat(const struct facts *f, struct collection *c)
-{
-    enum { SHUTDOWN_MARGIN = 5000, HOTTEST = 100000 };
-    const struct gpu *gpu = f->gpu;
-    int64_t temp, limit;
-    if (reading_get(gpu->temp_mdegc, &temp) && reading_get(gpu->temp_shutdown_mdegc, &limit) && limit > 0 &&
-        temp >= limit - SHUTDOWN_MARGIN) {
-        struct finding *found = collect(c, gpu, FINDING_HEAT_LIMIT, SEVERITY_CRITICAL, 0.95, 0,
-                                        "GPU %d %s at %lld °C; it switches itself off at %lld °C", gpu->index, is(f),
-                                        words_whole(temp, 1000), words_whole(limit, 1000));
-        if (found)
-            found->health = EFFECT_FAILING;
-    } else if (reading_get(gpu->temp_mdegc, &temp) && !f->has_margin && temp >= HOTTEST) {
-        collect(c, gpu, FINDING_HEAT_LIMIT, SEVERITY_WARNING, 0.95, 0, "GPU %d %s at %lld °C", gpu->index, is(f),
-                words_whole(temp, 1000));
-    }
-    if (reading_get(gpu->temp_memory_mdegc, &temp) && reading_get(gpu->temp_memory_limit_mdegc, &limit) && limit > 0 &&
-        temp >= limit) {
-        struct finding *found = collect(c, gpu, FINDING_MEMORY_HOT, SEVERITY_WARNING, 0.95, 0,
-                                        "GPU %d: its memory %s hot (%lld °C)", gpu->index, is(f), words_whole(temp, 1000));
-        if (found)
-            found->health = EFFECT_DEGRADED;
-    }
-}
-
-static void notice_heat(const struct facts *f, struct collection *c)
+static void detect_heat(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
     const struct activity *a = &f->activity;
     char number[SHORT_WORDS];
-    bool hot = a->throttled_by & THROTTLE_HOT;
     /* The bit of the hardware is set for heat, too. */
-    int64_t slowed = a->throttled_by & (THROTTLE_POWER_BRAKE | (hot ? 0 : THROTTLE_HW_SLOWDOWN));
-    if (hot && memory_is_hotter(gpu))
-        collect(c, gpu, FINDING_MEMORY_HOT, throttling_severity(f), 0.95, 0, "GPU %d %s throttling: its memory %s at %lld °C",
-                gpu->index, is(f), is(f), words_whole(gpu->temp_memory_mdegc.value, 1000));
-    else if (hot && cpu_heats_it(f))
-        collect(c, gpu, FINDING_CPU_HEAT, SEVERITY_WARNING, 0.9, 0,
-                "GPU %d %s throttling%s: the CPU %s busy and shares its cooling", gpu->index, is(f), heat_words(gpu, number),
-                is(f));
-    else if (hot)
-        collect(c, gpu, FINDING_HEAT_LIMIT, throttling_severity(f), 0.95, 0, "GPU %d %s throttling%s", gpu->index, is(f),
-                heat_words(gpu, number));
+    int64_t slowed = a->throttled_by & (THROTTLE_POWER_BRAKE | (a->throttled_by & THROTTLE_HOT ? 0 : THROTTLE_HW_SLOWDOWN));
     if (slowed)
         collect(c, gpu, FINDING_SLOWDOWN, SEVERITY_WARNING, 0.95, 0, "GPU %d %s throttling (%s)", gpu->index, is(f),
                 slowed & THROTTLE_POWER_BRAKE ? "power brake" : "hardware slowdown");
-    notice_extreme_heat(f, c);
     if (a->symptoms & 1u << SYMPTOM_HOT && f->heat >= HEAT_HOT)
         collect(c, gpu, FINDING_HOT, cooling_is_shared(gpu) && f->load == LOAD_BUSY ? SEVERITY_NOTICE : SEVERITY_WARNING, 0.95, 0,
-                "GPU %d %s hot%s", gpu->index, is(f), heat_words(gpu, number));
-}
-
-/* ---- words ---- */
-
-static void answer_airflow(struct text *s, const struct facts *f, const struct why_part *part)
-{
-    char name[SHORT_WORDS], ago[SHORT_WORDS];
-    int64_t temp, power;
-    const char *causes = "dust, a blocked intake, a warm room or case", *be = f->over ? "have been" : "be";
-    bool hot = f->heat >= HEAT_HOT || reading_or(f->gpu->temp_mdegc, 0) >= FAN_NEEDED_FROM;
-    text_append(s, "%s %s %s", words_gpu(f->gpu, true, name), is(f), hot ? "hot" : "warm");
-    if (reading_get(f->gpu->temp_mdegc, &temp))
-        text_append(s, " (%lld °C)", words_whole(temp, 1000));
-    text_append(s, " while idle");
-    if (reading_get(f->gpu->power_mw, &power))
-        text_append(s, " at %lld W", words_whole(power, 1000));
-    if (f->past.calm_ms >= CALM_LEAST_MS)
-        text_append(s, ": very likely airflow (%s)", causes);
-    else if (f->past.fell)
-        text_append(s, ": it may %s poor airflow (%s), as it %s hardly cooled down since the work ended %s %s", be, causes, has(f),
-                    words_duration(f->past.fell_ago_ms, ago), f->over ? "before" : "ago");
-    else
-        text_append(s, ": it may %s poor airflow (%s), or work that ended unseen", be, causes);
-    text_stop(s);
-    if (f->fan == FAN_NONE)
-        text_append(s, " It has no fan of its own");
-    else
-        say_readings(s, f, part, SAID_ALL & ~(unsigned)SAID_FAN, " ");
-}
-
-static void answer_neighbor(struct text *s, const struct facts *f, const struct why_part *part)
-{
-    char name[SHORT_WORDS], other[SHORT_WORDS];
-    int64_t temp, power;
-    text_append(s, "%s %s idle, but warmed by %s", words_gpu(f->gpu, true, name), is(f), words_gpu(f->neighbor, false, other));
-    if (reading_get(f->neighbor->temp_mdegc, &temp))
-        text_append(s, ", which %s busy at %lld °C", is(f), words_whole(temp, 1000));
-    if (reading_get(f->neighbor->power_mw, &power))
-        text_append(s, " and %lld W", words_whole(power, 1000));
-    text_stop(s);
-    say_readings(s, f, part, SAID_LOAD, " ");
-}
-
-static void answer_cpu(struct text *s, const struct facts *f)
-{
-    char name[SHORT_WORDS], fan[SHORT_WORDS];
-    int64_t load, temp;
-    text_append(s, "%s %s %s", words_gpu(f->gpu, true, name), is(f), f->load == LOAD_IDLE ? "idle" : words_activity(f));
-    text_append(s, "; the CPU %s busy", is(f));
-    if (reading_get(f->now->host.cpu_permille, &load))
-        text_append(s, " (%lld%%)", percent(load));
-    if (reading_get(f->now->host.cpu_temp_mdegc, &temp))
-        text_append(s, " at %lld °C", words_whole(temp, 1000));
-    text_append(s, " and shares its cooling");
-    if (f->fan > FAN_OFF && words_fan_speed(f, fan))
-        text_append(s, " (%s)", fan);
-}
-
-static void answer_memory(struct text *s, const struct facts *f, const struct why_part *part)
-{
-    char name[SHORT_WORDS];
-    text_append(s, "%s %s hot: its memory %s at %lld °C.", words_gpu(f->gpu, true, name), is(f), is(f),
-                words_whole(f->gpu->temp_memory_mdegc.value, 1000));
-    say_readings(s, f, part, 0, " ");
-}
-
-static bool say_of_heat(struct text *s, const struct facts *f, struct why_part *part)
-{
-    switch (part->causes[0].code) {
-    case FINDING_AIRFLOW: answer_airflow(s, f, part); return true;
-    case FINDING_NEIGHBOUR_HEAT: answer_neighbor(s, f, part); return true;
-    case FINDING_CPU_HEAT: answer_cpu(s, f); return true;
-    case FINDING_MEMORY_HOT: answer_memory(s, f, part); return true;
-    default: return false;
-    }
+                "GPU %d %s hot%s", gpu->index, is(f), words_heat(gpu, number));
 }
 
 /* ---- what to do ---- */
@@ -533,4 +458,4 @@ static void remedy_heat(const struct facts *f, struct why_part *part, const stru
     }
 }
 
-const struct area area_heat = {.notice = notice_heat, .weigh = rules_heat, .say = say_of_heat, .remedy = remedy_heat};
+const struct area area_heat = {.weigh = rules_heat, .find = detect_heat, .remedy = remedy_heat};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rules for a GPU that has nothing to do and does not idle: work that ended, clocks that are held, memory that is held.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "insight/area/area.h"
@@ -31,7 +32,7 @@ static void support_cooling(struct cause_draft *d, const struct facts *f)
 static void rule_recent(const struct facts *f, struct why_part *part)
 {
     const struct past_work *past = &f->past;
-    char who[PROCESS_WORDS], ago[SHORT_WORDS], ran[SHORT_WORDS];
+    char who[PROCESS_WORDS], ago[SHORT_WORDS], ran[SHORT_WORDS], fell[SHORT_WORDS] = "";
     const char *then = f->over ? "before" : "ago";
     int64_t share;
     struct cause_draft d;
@@ -57,11 +58,16 @@ static void rule_recent(const struct facts *f, struct why_part *part)
     support_load(&d, f, 0);
     support_temperature(&d, f, 0);
     support_fan(&d, f, 0);
+    int64_t temp;
+    if (past->temp_falls && reading_get(f->gpu->temp_mdegc, &temp))
+        snprintf(fell, sizeof fell, "; %lld °C, down from %lld °C", words_whole(temp, 1000),
+                 words_whole(past->peak_temp_mdegc, 1000));
     if (past->ended)
-        cause_end(&d, "%s ended %s %s, and the GPU %s still cooling down.", process_words(&past->ended->last, LONG_NAME, who),
-                  words_duration(past->ended_ago_ms, ago), then, is(f));
+        cause_end(&d, " %s cooling down: %s%s ended %s %s%s", is(f), process_words(&past->ended->last, LONG_NAME, who),
+                  f->over ? " had" : "", words_duration(past->ended_ago_ms, ago), then, fell);
     else
-        cause_end(&d, "Its work ended %s %s, and it %s still cooling down.", words_duration(past->fell_ago_ms, ago), then, is(f));
+        cause_end(&d, " %s cooling down: utilization %s %lld%% until %s %s%s", is(f), f->over ? "had been" : "was",
+                  percent(past->fell_from_permille), words_duration(past->fell_ago_ms, ago), then, fell);
 }
 
 static void support_clocks(struct cause_draft *d, const struct facts *f)
@@ -87,6 +93,52 @@ static bool may_go_on(const struct facts *f, int64_t lately_ms)
            p->started_at.ms < fell_at && activity_may_have_worked(f->now, f->gpu, p, f->recent);
 }
 
+/* "; P2, 1695 MHz" */
+static void say_clocks(struct text *s, const struct facts *f)
+{
+    int64_t state, clock;
+    bool has_state = reading_get(f->gpu->pstate, &state),
+         has_clock = !f->clocks_by_state && reading_get(f->gpu->clock_graphics_khz, &clock);
+    if (has_state && has_clock)
+        text_append(s, "; P%lld, %lld MHz", (long long)state, words_whole(clock, 1000));
+    else if (has_state)
+        text_append(s, "; P%lld", (long long)state);
+    else if (has_clock)
+        text_append(s, "; %lld MHz", words_whole(clock, 1000));
+}
+
+/* "kept from idling at 38 W by python3 (bob), which holds 7.0 GiB" */
+static void end_kept(struct cause_draft *d, const struct facts *f)
+{
+    char who[PROCESS_WORDS], bytes[SHORT_WORDS], words[WHY_TEXT_SIZE] = "";
+    int64_t power, held;
+    struct text s = TEXT(words);
+    const struct process *p = d->cause.pid ? gpu_find_process(f->gpu, d->cause.pid) : NULL;
+    if (f->activity.code == ACTIVITY_LIGHTLY_LOADED)
+        text_append(&s, "lightly loaded and ");
+    text_append(&s, "kept from idling");
+    if (reading_get(f->gpu->power_mw, &power))
+        text_append(&s, " at %lld W", words_whole(power, 1000));
+    if (d->cause.code == FINDING_DISPLAY)
+        text_append(&s, " by its displays, which hold the memory clock at %lld MHz",
+                    words_whole(f->gpu->clock_memory_khz.value, 1000));
+    else if (p && reading_get(p->mem_bytes, &held))
+        text_append(&s, " by %s, which %s%s %s", process_words(p, LONG_NAME, who),
+                    !process_stands_stopped(p) ? ""
+                    : f->over                  ? "was stopped and "
+                                               : "is stopped and ",
+                    f->over ? "held" : "holds", words_bytes(held, bytes));
+    else if (p)
+        text_append(&s, " by %s", process_words(p, LONG_NAME, who));
+    else if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_APP_CLOCKS)
+        text_append(&s, " by clocks that are set to stay high");
+    else
+        text_append(&s, " by clocks that stay high; no process %s visible that asks for it", is(f));
+    if (d->cause.code != FINDING_DISPLAY)
+        say_clocks(&s, f);
+    cause_end(d, " %s %s", is(f), words);
+}
+
 static void rule_clocks(const struct facts *f, struct why_part *part)
 {
     const struct process *p = f->workers.holder;
@@ -106,7 +158,7 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
     if (!p) {
         if (f->gpu->processes_state != READING_OK)
             doubt(&d, 0.8, "processes: %s", words_absent(f->gpu->processes_state));
-        cause_end(&d, "Its clocks %s high, and no visible process asks for it.", f->over ? "stayed" : "stay");
+        end_kept(&d, f);
         return;
     }
     cause_process(&d, p);
@@ -121,11 +173,7 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
     /* A job that writes a checkpoint goes on: closing it is no advice. */
     if (may_go_on(f, COOLING_MS))
         doubt(&d, 0.35, "but it was working %s %s", words_duration(f->past.fell_ago_ms, ago), f->over ? "before" : "ago");
-    cause_end(&d, "%s%s %s keeping the GPU from idling.", process_words(p, LONG_NAME, who),
-              !process_stands_stopped(p) ? ""
-              : f->over                  ? ", which was stopped,"
-                                         : ", which is stopped,",
-              is(f));
+    end_kept(&d, f);
 }
 
 static bool draws_only(const struct gpu *gpu)
@@ -152,8 +200,8 @@ static void rule_loading(const struct facts *f, struct why_part *part)
     if (reading_get(f->now->host.disk_read_bytes_per_s, &disk) && disk > 50000000)
         support(&d, 0.3, "%lld MB/s read from disk", words_whole(disk, 1000000));
     support_load(&d, f, 0.1);
-    cause_end(&d, "%s %s loading%s%s%s.", process_words(p, LONG_NAME, who), is(f), bytes[0] ? " (" : "", bytes,
-              bytes[0] ? " so far)" : "");
+    cause_end(&d, " %s loading: %s %s filling its memory%s%s%s", is(f), process_words(p, LONG_NAME, who), is(f),
+              bytes[0] ? " (" : "", bytes, bytes[0] ? " so far)" : "");
 }
 
 static void rule_display(const struct facts *f, struct why_part *part)
@@ -178,7 +226,7 @@ static void rule_display(const struct facts *f, struct why_part *part)
         support(&d, 0.2, "only programs that draw");
     support_load(&d, f, 0.1);
     support_power(&d, f, 0.1);
-    cause_end(&d, "Displays with a high refresh rate, or several of them, %s its memory clock high.", f->over ? "kept" : "keep");
+    end_kept(&d, f);
 }
 
 static void rule_vram(const struct facts *f, struct why_part *part)
@@ -200,7 +248,7 @@ static void rule_vram(const struct facts *f, struct why_part *part)
         support(&d, 0.1, "%s: %s", who, bytes);
     }
     cause_process(&d, p);
-    cause_end(&d, "%s %s %s %s but not computing; that alone does not drive the fan.", process_words(p, LONG_NAME, who), is(f),
+    cause_end(&d, ": %s %s %s %s but not computing; that alone does not drive the fan", process_words(p, LONG_NAME, who), is(f),
               process_stands_stopped(p) ? "stopped, holding" : "holding", bytes);
 }
 
@@ -219,103 +267,6 @@ static void rules_idle(const struct facts *f, struct why_part *part)
     rule_clocks(f, part);
     rule_display(f, part);
     rule_vram(f, part);
-}
-
-/* ---- words ---- */
-
-static void answer_recent(struct text *s, const struct facts *f, const struct why_part *part)
-{
-    char name[SHORT_WORDS], who[PROCESS_WORDS], ago[SHORT_WORDS];
-    const char *then = f->over ? "before" : "ago";
-    int64_t temp;
-    text_append(s, "%s %s cooling down: ", words_gpu(f->gpu, true, name), is(f));
-    if (f->past.ended)
-        text_append(s, "%s%s ended %s %s.", process_words(&f->past.ended->last, LONG_NAME, who), f->over ? " had" : "",
-                    words_duration(f->past.ended_ago_ms, ago), then);
-    else
-        text_append(s, "utilization %s %lld%% until %s %s.", f->over ? "had been" : "was", percent(f->past.fell_from_permille),
-                    words_duration(f->past.fell_ago_ms, ago), then);
-    unsigned said = SAID_POWER | SAID_LOAD;
-    if (f->past.temp_falls && reading_get(f->gpu->temp_mdegc, &temp)) {
-        said |= SAID_HEAT;
-        text_append(s, " %lld °C, down from %lld °C", words_whole(temp, 1000), words_whole(f->past.peak_temp_mdegc, 1000));
-    }
-    say_readings(s, f, part, said, said & SAID_HEAT ? ", " : " ");
-}
-
-/* "P2, 1695 MHz" */
-static void say_clocks(struct text *s, const struct facts *f, const char *lead)
-{
-    int64_t value;
-    size_t count = 0;
-    if (reading_get(f->gpu->pstate, &value))
-        text_append(s, "%sP%lld", count++ ? ", " : lead, (long long)value);
-    if (!f->clocks_by_state && reading_get(f->gpu->clock_graphics_khz, &value))
-        text_append(s, "%s%lld MHz", count++ ? ", " : lead, words_whole(value, 1000));
-}
-
-/* "kept from idling at 38 W by python3 (bob), which is holding 7.0 GiB" */
-unsigned say_kept(struct text *s, const struct facts *f, const struct why_cause *cause)
-{
-    char who[PROCESS_WORDS], bytes[SHORT_WORDS];
-    int64_t power, held;
-    unsigned said = 0;
-    const struct process *p = cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
-    if (f->activity.code == ACTIVITY_LIGHTLY_LOADED)
-        text_append(s, "lightly loaded and ");
-    text_append(s, "kept from idling");
-    if (reading_get(f->gpu->power_mw, &power))
-        said = text_append(s, " at %lld W", words_whole(power, 1000)) ? SAID_POWER : 0;
-    if (cause->code == FINDING_DISPLAY)
-        text_append(s, " by its displays, which hold the memory clock at %lld MHz",
-                    words_whole(f->gpu->clock_memory_khz.value, 1000));
-    else if (p && reading_get(p->mem_bytes, &held))
-        text_append(s, " by %s, which %s%s %s", process_words(p, LONG_NAME, who),
-                    !process_stands_stopped(p) ? ""
-                    : f->over                  ? "was stopped and "
-                                               : "is stopped and ",
-                    f->over ? "held" : "holds", words_bytes(held, bytes));
-    else if (p)
-        text_append(s, " by %s", process_words(p, LONG_NAME, who));
-    else if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_APP_CLOCKS)
-        text_append(s, " by clocks that are set to stay high");
-    else
-        text_append(s, " by clocks that stay high; no process %s visible that asks for it", is(f));
-    return said;
-}
-
-static void answer_clocks(struct text *s, const struct facts *f, const struct why_part *part)
-{
-    char name[SHORT_WORDS];
-    text_append(s, "%s %s ", words_gpu(f->gpu, true, name), is(f));
-    unsigned said = say_kept(s, f, &part->causes[0]);
-    text_stop(s);
-    size_t before = s->len;
-    if (part->causes[0].code != FINDING_DISPLAY)
-        say_clocks(s, f, " ");
-    say_readings(s, f, part, said, s->len > before ? ", " : " ");
-}
-
-static void answer_loading(struct text *s, const struct facts *f)
-{
-    char name[SHORT_WORDS], who[PROCESS_WORDS], bytes[SHORT_WORDS];
-    int64_t held;
-    text_append(s, "%s %s loading: %s %s filling its memory", words_gpu(f->gpu, true, name), is(f),
-                process_words(f->loading, LONG_NAME, who), is(f));
-    if (reading_get(f->loading->mem_bytes, &held))
-        text_append(s, " (%s so far)", words_bytes(held, bytes));
-}
-
-static bool say_of_idle(struct text *s, const struct facts *f, struct why_part *part)
-{
-    switch (part->causes[0].code) {
-    case FINDING_RECENT_LOAD: answer_recent(s, f, part); return true;
-    case FINDING_CONTEXT_HELD:
-    case FINDING_DISPLAY:
-    case FINDING_CLOCKS_HELD: answer_clocks(s, f, part); return true;
-    case FINDING_LOADING: answer_loading(s, f); return true;
-    default: return false;
-    }
 }
 
 /* ---- what to do ---- */
@@ -396,4 +347,4 @@ static void remedy_idle(const struct facts *f, struct why_part *part, const stru
     }
 }
 
-const struct area area_idle = {.weigh = rules_idle, .say = say_of_idle, .remedy = remedy_idle};
+const struct area area_idle = {.weigh = rules_idle, .remedy = remedy_idle};

@@ -1027,7 +1027,7 @@ static void rules_limit(const struct facts *f, struct why_part *part)
         text_append(&s, ": ");
         if (!limit_say_work(&s, f->gpu))
             text[s.len -= 2] = '\0';
-        cause_end(&d, "%s %s.", process_words(p, LONG_NAME, who), text);
+        cause_end(&d, ": %s %s", process_words(p, LONG_NAME, who), text);
     }
 }
 

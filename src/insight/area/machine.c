@@ -81,12 +81,12 @@ static void add_machine_cause(struct why_part *part, bool others, enum finding_c
     else
         support(&d, 0.95, "none of the sources found a GPU");
     if (reason)
-        cause_end(&d, "%s can't be read because %s (%s%s%.100s).", others ? "Some GPUs" : "The GPU", reason,
+        cause_end(&d, "%s can't be read because %s (%s%s%.100s)", others ? "Some GPUs" : "The GPU", reason,
                   source[0] ? source : "driver", message[0] ? ": " : "", message);
     else if (code == FINDING_ASLEEP)
-        cause_end(&d, "All GPUs are asleep: they need no cooling, so the noise comes from something else.");
+        cause_end(&d, "All GPUs are asleep: they need no cooling, so the noise comes from something else");
     else
-        cause_end(&d, "No GPU was found on this host.");
+        cause_end(&d, "No GPU was found on this host");
 }
 
 /* GPUs that it should read, and does not: what it says is in their words. */
@@ -149,10 +149,10 @@ static void rule_infiniband(const struct host *host, struct why_part *part)
     cause_begin(&d, part, FINDING_INFINIBAND, 0.9);
     support(&d, 0.9, "%lld InfiniBand ports have a link", (long long)reading_or(host->ib_ports_up, 0));
     if (lost > 0)
-        cause_end(&d, "%lld InfiniBand port%s lost %s link.", (long long)lost, lost == 1 ? " has" : "s have",
+        cause_end(&d, "%lld InfiniBand port%s lost %s link", (long long)lost, lost == 1 ? " has" : "s have",
                   lost == 1 ? "its" : "their");
     else
-        cause_end(&d, "%lld InfiniBand port%s slower than %s of the same model.", (long long)slow, slow == 1 ? " is" : "s are",
+        cause_end(&d, "%lld InfiniBand port%s slower than %s of the same model", (long long)slow, slow == 1 ? " is" : "s are",
                   slow == 1 ? "others" : "the others");
 }
 
@@ -163,10 +163,9 @@ void rules_machine(const struct snapshot *now, struct why_part *part)
     if (!any_at_work(now))
         return;
     if (reading_or(now->host.on_battery, 0))
-        add(part, FINDING_ON_BATTERY, "no power supply is connected",
-            "The host is running on battery, so its GPUs get less power.");
+        add(part, FINDING_ON_BATTERY, "no power supply is connected", "The host is running on battery, so its GPUs get less power");
     if (reading_or(now->host.cpu_clocks_low, 0))
-        add(part, FINDING_CPU_CLOCKS_LOW, "governor powersave", "The CPU is held at its lowest clocks, so GPUs may wait for it.");
+        add(part, FINDING_CPU_CLOCKS_LOW, "governor powersave", "The CPU is held at its lowest clocks, so GPUs may wait for it");
 }
 
 /* ---- what to do ---- */

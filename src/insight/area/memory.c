@@ -142,7 +142,7 @@ static void detect_died(const struct facts *f, struct collection *c)
     }
 }
 
-static void notice_memory(const struct facts *f, struct collection *c)
+static void detect_full(const struct facts *f, struct collection *c)
 {
     char holders[HOLDER_WORDS];
     if (f->activity.symptoms & 1u << SYMPTOM_MEMORY_FULL)
@@ -152,6 +152,7 @@ static void notice_memory(const struct facts *f, struct collection *c)
 
 static void detect_memory(const struct facts *f, struct collection *c)
 {
+    detect_full(f, c);
     if (gpu_shares_memory(f->gpu))
         return;
     detect_died(f, c);
@@ -159,4 +160,4 @@ static void detect_memory(const struct facts *f, struct collection *c)
     detect_spill(f, c);
 }
 
-const struct area area_memory = {.notice = notice_memory, .find = detect_memory};
+const struct area area_memory = {.find = detect_memory};

@@ -22,12 +22,18 @@ enum {
     WHY_BRIEF_SIZE = 200,
 };
 
+/* A finding with its evidence. */
 struct why_cause {
     enum finding_code code;
-    double confidence;               /* 0 to 1 */
-    char text[WHY_TEXT_SIZE];        /* a sentence */
-    int32_t pid;                     /* of the process that is the cause; 0: none is */
-    char process[PROCESS_NAME_SIZE]; /* its name; "" unknown or none */
+    enum severity severity;
+    enum health_effect health;            /* worse than its kind's */
+    const char *advice;                   /* NULL: that of its kind */
+    bool is_read;                         /* a reading says so itself: it is certain, whatever it explains */
+    double confidence;                    /* 0 to 1 */
+    char headline[FINDING_HEADLINE_SIZE]; /* "GPU 1: its fan has stopped (93 °C)" */
+    char text[WHY_TEXT_SIZE];             /* the same as a sentence beside the GPU: "Its fan has stopped (93 °C)." */
+    int32_t pid;                          /* of the process that is the cause; 0: none is */
+    char process[PROCESS_NAME_SIZE];      /* its name; "" unknown or none */
     size_t evidence_count;
     char evidence[WHY_EVIDENCE_MAX][WHY_LINE_SIZE];
 };

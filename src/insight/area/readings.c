@@ -44,6 +44,15 @@ static void power_words(const struct facts *f, const struct why_part *part, char
         text_append(&s, " (at its power limit)");
 }
 
+/* The text has this number already. */
+static bool has_number(const struct text *s, long long number, const char *unit)
+{
+    char words[SHORT_WORDS];
+    snprintf(words, sizeof words, "%lld%s", number, unit);
+    const char *at = s->len ? strstr(s->at, words) : NULL;
+    return at && (at == s->at || at[-1] < '0' || at[-1] > '9');
+}
+
 /* "78%, 280 W, 71 °C, fan 62%": what `said` does not hold already. Returns how many there are. */
 size_t say_readings(struct text *s, const struct facts *f, const struct why_part *part, unsigned said, const char *lead)
 {
@@ -54,13 +63,13 @@ size_t say_readings(struct text *s, const struct facts *f, const struct why_part
         text_append(s, "%s%lld%%%s", count++ ? ", " : lead, percent(f->load_permille), f->activity.bursts ? " on average" : "");
     if (count && f->past.steady_ms >= STEADY_LEAST_MS && find_cause(part, FINDING_HIDDEN_LOAD))
         text_append(s, " for %s", words_duration(f->past.steady_ms, words)); /* how long a process has gone unseen */
-    if (!(said & SAID_POWER) && f->gpu->power_mw.state == READING_OK) {
+    if (!(said & SAID_POWER) && reading_get(f->gpu->power_mw, &value) && !has_number(s, words_whole(value, 1000), " W")) {
         power_words(f, part, words);
         text_append(s, "%s%s", count++ ? ", " : lead, words);
     }
-    if (!(said & SAID_HEAT) && reading_get(f->gpu->temp_mdegc, &value))
+    if (!(said & SAID_HEAT) && reading_get(f->gpu->temp_mdegc, &value) && !has_number(s, words_whole(value, 1000), " °C"))
         text_append(s, "%s%lld °C", count++ ? ", " : lead, words_whole(value, 1000));
-    if (!(said & SAID_FAN) && words_fan_speed(f, words)) {
+    if (!(said & SAID_FAN) && words_fan_speed(f, words) && !strstr(s->at, words)) {
         if (!count && strcmp(lead, " ") == 0) /* it begins the sentence */
             words[0] = 'F';
         text_append(s, "%s%s", count++ ? ", " : lead, words);
@@ -191,7 +200,7 @@ void say_normal(struct text *s, const struct facts *f, const struct why_part *pa
 }
 
 /* " (83 °C)"; "" where it is not known */
-const char *heat_words(const struct gpu *gpu, char out[SHORT_WORDS])
+const char *words_heat(const struct gpu *gpu, char out[SHORT_WORDS])
 {
     int64_t temp;
     out[0] = '\0';

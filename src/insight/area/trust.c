@@ -33,19 +33,14 @@ bool is_stuck_busy(const struct facts *f)
     return busy_without_engines(f->gpu) && f->past.steady_ms >= LASTING_MS;
 }
 
-static void notice_trust(const struct facts *f, struct collection *c)
-{
-    const struct gpu *gpu = f->gpu;
-    if (power_is_unexplained(gpu))
-        collect(c, gpu, FINDING_POWER_UNEXPLAINED, SEVERITY_NOTICE, 0.6, 0,
-                "GPU %d %s %lld W while idle: work that just ended, or can't be seen", gpu->index, f->over ? "drew" : "draws",
-                words_whole(gpu->power_mw.value, 1000));
-}
-
 static void detect_trust(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
     int64_t util, active;
+    if (power_is_unexplained(gpu))
+        collect(c, gpu, FINDING_POWER_UNEXPLAINED, SEVERITY_NOTICE, 0.6, 0,
+                "GPU %d %s %lld W while idle: work that just ended, or can't be seen", gpu->index, f->over ? "drew" : "draws",
+                words_whole(gpu->power_mw.value, 1000));
     if (!reading_get(gpu->util_permille, &util) || util < BUSY_FROM || f->video_permille >= VIDEO_LEAST)
         return;
     if (reading_get(gpu->sm_active_permille, &active)) {
@@ -67,4 +62,4 @@ static void detect_trust(const struct facts *f, struct collection *c)
             gpu->index, is(f), percent(util), f->over ? "drew" : "draws", words_whole(gpu->power_mw.value, 1000));
 }
 
-const struct area area_trust = {.notice = notice_trust, .find = detect_trust};
+const struct area area_trust = {.find = detect_trust};

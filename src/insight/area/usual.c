@@ -67,12 +67,12 @@ static void rule_hot(const struct facts *f, struct why_part *part)
     support_power(&d, f, 0.1);
     if (u->fan_behind && reading_get(f->gpu->fan_permille, &fan)) {
         doubt(&d, 0.5, "its fan is at %lld%%; %lld%% is usual at this power", percent(fan), percent(u->fan_permille.value));
-        cause_end(&d, "%lld °C; %lld °C is usual at this power, with a faster fan.", words_whole(temp, 1000),
+        cause_end(&d, " %s at %lld °C; %lld °C is usual at this power, with a faster fan", is(f), words_whole(temp, 1000),
                   words_whole(u->temp_mdegc.value, 1000));
         return;
     }
-    cause_end(&d, "%lld °C; %lld °C is usual %s: airflow or dust.", words_whole(temp, 1000), words_whole(u->temp_mdegc.value, 1000),
-              words_at_power(u));
+    cause_end(&d, " %s at %lld °C; %lld °C is usual %s: airflow or dust", is(f), words_whole(temp, 1000),
+              words_whole(u->temp_mdegc.value, 1000), words_at_power(u));
 }
 
 static void rule_loud(const struct facts *f, struct why_part *part)
@@ -86,7 +86,7 @@ static void rule_loud(const struct facts *f, struct why_part *part)
     support(&d, 0.6 * u->confidence, "%lld%% is usual at this power (%d days)", percent(u->fan_permille.value), u->days);
     support_drift(&d, u);
     support_power(&d, f, 0.1);
-    cause_end(&d, "Fan at %lld%%; %lld%% is usual at this power: airflow, dust or a warm room.", percent(fan),
+    cause_end(&d, ": its fan %s at %lld%%; %lld%% is usual at this power: airflow, dust or a warm room", is(f), percent(fan),
               percent(u->fan_permille.value));
 }
 
@@ -98,7 +98,7 @@ static void rule_warm_room(const struct facts *f, struct why_part *part)
     cause_begin(&d, part, FINDING_AIRFLOW, 0.5);
     support_usual_heat(&d, u);
     support(&d, 0.2, "the other GPUs of this host are hotter than usual, too");
-    cause_end(&d, "%lld °C; %lld °C is usual %s, and the other GPUs are hotter than usual, too: a warm room or case.",
+    cause_end(&d, " %s at %lld °C; %lld °C is usual %s, and the other GPUs are hotter than usual, too: a warm room or case", is(f),
               words_whole(f->gpu->temp_mdegc.value, 1000), words_whole(u->temp_mdegc.value, 1000), words_at_power(u));
 }
 

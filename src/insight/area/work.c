@@ -82,11 +82,11 @@ static void rule_one_process(const struct facts *f, struct why_part *part)
     process_words(p, f->load == LOAD_UNKNOWN || miner ? LONG_NAME : WITH_OWNER, who); /* what it does names the model */
     const char *doing = miner ? "mining" : words_work(p, work);
     if (f->load == LOAD_UNKNOWN)
-        cause_end(&d, "%s %s on it, but its utilization %s be read.", who, is(f), cannot(f));
+        cause_end(&d, ": %s %s on it, but its utilization %s be read", who, is(f), cannot(f));
     else if (p->started_at.ms > 0 && f->now->taken_at.ms - p->started_at.ms >= 60000)
-        cause_end(&d, "%s %s been %s for %s.", who, has(f), doing, words_duration(f->now->taken_at.ms - p->started_at.ms, age));
+        cause_end(&d, ": %s %s been %s for %s", who, has(f), doing, words_duration(f->now->taken_at.ms - p->started_at.ms, age));
     else
-        cause_end(&d, "%s %s %s.", who, is(f), doing);
+        cause_end(&d, ": %s %s %s", who, is(f), doing);
 }
 
 static void rule_several(const struct facts *f, struct why_part *part)
@@ -105,9 +105,9 @@ static void rule_several(const struct facts *f, struct why_part *part)
     process_words(w->first, LONG_NAME, first);
     process_words(w->second, LONG_NAME, second);
     if (w->count > 2)
-        cause_end(&d, "%s, %s, and %zu more %s sharing it.", first, second, w->count - 2, are(f));
+        cause_end(&d, ": %s, %s, and %zu more %s sharing it", first, second, w->count - 2, are(f));
     else
-        cause_end(&d, "%s and %s %s sharing it.", first, second, are(f));
+        cause_end(&d, ": %s and %s %s sharing it", first, second, are(f));
 }
 
 /* A miner among those who share the GPU is worth a line of its own. */
@@ -123,7 +123,7 @@ static void rule_miner_among(const struct facts *f, struct why_part *part)
     cause_process(&d, p);
     support_share(&d, f, p);
     support(&d, 0.5, "mining, judging by %s", words_miner(p));
-    cause_end(&d, "%s %s mining on it, among others.", process_words(p, LONG_NAME, who), is(f));
+    cause_end(&d, ": %s %s mining on it, among others", process_words(p, LONG_NAME, who), is(f));
 }
 
 static void rule_hidden(const struct facts *f, struct why_part *part)
@@ -145,7 +145,11 @@ static void rule_hidden(const struct facts *f, struct why_part *part)
         support(&d, 0.3, "none of the %zu visible processes is working", f->workers.on_card);
     else
         support(&d, 0.3, "no process is listed on it");
-    cause_end(&d, "It %s busy, but no visible process explains it.", is(f));
+    d.cause.severity = gpu->processes_state != READING_OK ? SEVERITY_INFO /* none listed: that none is seen says nothing */
+                       : f->past.steady_ms >= STEADY_LEAST_MS && !gpu->processes_hidden /* another user's is no riddle */
+                           ? SEVERITY_WARNING
+                           : d.cause.severity;
+    cause_end(&d, " %s busy, but no visible process explains it", is(f));
 }
 
 static bool holds_more(const struct process *p, const struct process *than)
@@ -254,7 +258,7 @@ static void rule_video(const struct facts *f, struct why_part *part)
         doubt(&d, 0.75, NULL);
     struct text s = TEXT(text);
     say_video(&s, f, LONG_NAME);
-    cause_end(&d, "%s%s.", v.users ? "" : "V", text + !v.users);
+    cause_end(&d, ": %s", text);
 }
 
 /* Processes may be listed with the whole GPU or with the instance that they are in. */
@@ -309,7 +313,7 @@ static void rule_instances(const struct facts *f, struct why_part *part)
     support_fan(&d, f, 0.05);
     if (!p) {
         doubt(&d, 0.9, "no process is visible in its instances");
-        cause_end(&d, "No process %s visible in its instances.", is(f));
+        cause_end(&d, ": no process %s visible in its instances", is(f));
         return;
     }
     const struct process *second = other_instance(f, p);
@@ -320,12 +324,12 @@ static void rule_instances(const struct facts *f, struct why_part *part)
     if (second) {
         const struct gpu *its = &f->gpu->instances[second->instance];
         support(&d, 0.2, "%s in instance %d (%s)", process_words(second, EXACT_NAME, other), its->index, its->profile);
-        cause_end(&d, "%s and %s %s in its instances; which one %s working is not known.", process_words(p, LONG_NAME, who),
-                  process_words(second, LONG_NAME, other), are(f), is(f));
+        cause_end(&d, ": its instances %s %s and %s; which one %s working is not known", f->over ? "had" : "have",
+                  process_words(p, LONG_NAME, who), process_words(second, LONG_NAME, other), is(f));
         return;
     }
     cause_process(&d, p);
-    cause_end(&d, "%s %s working in instance %d (%s).", process_words(p, LONG_NAME, who), is(f), instance->index,
+    cause_end(&d, ": %s %s working in instance %d (%s)", process_words(p, LONG_NAME, who), is(f), instance->index,
               instance->profile);
 }
 
@@ -339,9 +343,9 @@ static void rule_memory_traffic(const struct facts *f, struct why_part *part)
     cause_begin(&d, part, FINDING_MEMORY_TRAFFIC, 0.55);
     support(&d, 0.5, by_driver ? "memory busy %lld%% of the time" : "%lld%% of the peak memory bandwidth", percent(busy));
     if (by_driver)
-        cause_end(&d, "Its memory %s busy %lld%% of the time, which costs power.", is(f), percent(busy));
+        cause_end(&d, ": its memory %s busy %lld%% of the time", is(f), percent(busy));
     else
-        cause_end(&d, "It %s using %lld%% of its peak memory bandwidth.", is(f), percent(busy));
+        cause_end(&d, " %s using %lld%% of its peak memory bandwidth", is(f), percent(busy));
 }
 
 static void rules_work(const struct facts *f, struct why_part *part)
@@ -446,7 +450,10 @@ bool say_work(struct text *s, const struct facts *f, const struct why_cause *cau
         return text_append(s, " (%s %lld%%)", f->encodes ? "encoder" : "decoder", percent(f->video_permille));
     case FINDING_HIDDEN_LOAD: say_hidden(s, f); return true;
     case FINDING_SHARED_LOAD: say_several(s, f); return true;
-    case FINDING_INSTANCE_LOAD: text_append(s, "%.*s", (int)(strlen(cause->text) - 1), cause->text); return true;
+    case FINDING_INSTANCE_LOAD: /* "Its instances have" inside of a sentence; the name of a program stays as it is */
+        text_append(s, "%c%.*s", cause->pid ? cause->text[0] : cause->text[0] - 'A' + 'a', (int)(strlen(cause->text) - 2),
+                    cause->text + 1);
+        return true;
     case FINDING_MINING: return p && text_append(s, "%s %s mining, judging by %s", who, is(f), words_miner(p));
     case FINDING_COMPUTE_LOAD:
     case FINDING_GRAPHICS_LOAD: break;

@@ -174,11 +174,11 @@ static void list(struct health_verdict *v, const struct finding *f, enum health_
     *h = (struct health_finding){.check = check, .code = f->code, .state = state, .fault = f->fault, .since = f->since};
     const char *advice = advice_for(f);
     finding_sentence(f, h->reason, sizeof h->reason);
-    static const char lost[] = "It is lost"; /* which is its state */
-    if (f->code == FINDING_LOST && f->tense == TENSE_NOW && strncmp(h->reason, lost, strlen(lost)) == 0) {
-        char rest[HEALTH_TEXT_SIZE];
+    static const char lost[] = "It is lost"; /* its state is no reason */
+    if (f->code == FINDING_LOST && strncmp(h->reason, lost, strlen(lost)) == 0) {
+        char rest[HEALTH_TEXT_SIZE / 2];
         str_copy(rest, sizeof rest, str_from(h->reason + strlen(lost)));
-        snprintf(h->reason, sizeof h->reason, "The driver can't reach it anymore%.200s", rest);
+        snprintf(h->reason, sizeof h->reason, "The driver can't reach it anymore%s", rest);
     }
     if ((f->code == FINDING_LOST || f->code == FINDING_ERROR) && f->tense == TENSE_NOW && gpu->error_message[0])
         snprintf(h->reason + strlen(h->reason) - 1, sizeof h->reason - strlen(h->reason), " (%.110s).", gpu->error_message);

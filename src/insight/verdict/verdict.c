@@ -11,49 +11,6 @@
 #include "insight/verdict/card_memory.h"
 #include "insight/verdict/graph.h"
 
-/* ---- an explanation's causes ---- */
-
-static bool any_is_read(const struct snapshot *now)
-{
-    for (size_t i = 0; i < now->gpu_count; i++)
-        if (now->gpus[i].state == GPU_OK || now->gpus[i].state == GPU_ASLEEP)
-            return true;
-    return false;
-}
-
-/* Something that may be so is not shown as if it were. */
-static enum severity severity_of_cause(const struct facts *f, const struct why_part *part, const struct why_cause *cause)
-{
-    enum severity usual = finding_kind(cause->code)->severity;
-    switch (cause->code) {
-    case FINDING_NO_PERMISSION: /* the others are those of this job or container */
-        return any_is_read(f->now) ? SEVERITY_INFO : usual;
-    case FINDING_HEAT_LIMIT: return f->activity.throttled_by & THROTTLE_HOT ? throttling_severity(f) : SEVERITY_WARNING;
-    case FINDING_AIRFLOW: /* where something else explains the heat better, dust is a guess */
-        return cause->confidence >= 0.6 ? usual : cause == &part->causes[0] ? SEVERITY_NOTICE : SEVERITY_INFO;
-    case FINDING_HIDDEN_LOAD: /* where processes cannot be listed at all, that none is seen says nothing */
-        return f->gpu->processes_state != READING_OK ? SEVERITY_INFO
-               : f->past.steady_ms >= STEADY_LEAST_MS && !f->gpu->processes_hidden /* another user's is no riddle */
-                   ? SEVERITY_WARNING
-                   : usual;
-    default: return cause->confidence >= CONFIDENCE_ANSWER ? usual : SEVERITY_INFO;
-    }
-}
-
-/* `part` of the host (`f` is NULL), or of the GPU that `f` is about. */
-static void gather_causes(struct collection *c, const struct facts *f, const struct why_part *part)
-{
-    const struct gpu *gpu = f ? f->gpu : NULL;
-    for (size_t i = 0; i < part->cause_count; i++) {
-        const struct why_cause *cause = &part->causes[i];
-        struct finding found = {.code = cause->code,
-                                .severity = f ? severity_of_cause(f, part, cause) : finding_kind(cause->code)->severity,
-                                .confidence = cause->confidence,
-                                .pid = cause->pid};
-        collect_sentence(c, gpu, part->gpu_index, found, cause->text);
-    }
-}
-
 /* ---- forecasts ---- */
 
 /* Up to when trouble that is ahead is worth a warning, and a word; what is further off only takes the claim of calm away. */
@@ -184,14 +141,10 @@ static void judge_gpu(const struct snapshot *now, const struct gpu *gpu, const s
     }
 }
 
-static void gather_gpu(struct collection *c, size_t position, const struct facts *f, const struct why_part *part, bool log_unread)
+static void gather_gpu(struct collection *c, size_t position, const struct facts *f, struct why_part *part, bool log_unread)
 {
     bool ok = f->gpu->state == GPU_OK;
-    notice_state(f, c);
-    for (const struct area *const *area = all_areas; ok && *area; area++)
-        if ((*area)->notice)
-            (*area)->notice(f, c);
-    gather_causes(c, f, part);
+    collect_causes(c, f->gpu, part);
     gather_looked(c, position, f->gpu, log_unread);
     detect_job(f, c);
     for (const struct area *const *area = all_areas; ok && *area; area++)
@@ -238,7 +191,7 @@ struct verdict *verdict_make(const struct snapshot *now, const struct judge_basi
     struct why_part *host = keep ? keep->host : &scratch->part;
     *host = (struct why_part){.gpu_index = -1};
     rules_machine(now, host);
-    gather_causes(&c, NULL, host);
+    collect_causes(&c, NULL, host);
     for (size_t i = 0; i < now->gpu_count; i++) {
         struct facts *f = keep ? &keep->facts[i] : &scratch->facts;
         struct why_part *part = keep ? &keep->gpus[i] : &scratch->part;

@@ -12,76 +12,43 @@
 
 /* ---- the line in a list, of the same words ---- */
 
-static void brief_state(struct why_brief *b, const struct facts *f, const struct why_part *part, struct text *state)
+/* "GPU 1 is cooling down: python3 ended 2m ago" is a state, and what is done. */
+static void brief_cause(struct why_brief *b, const struct facts *f, const struct why_cause *cause)
 {
-    const struct why_cause *first = &part->causes[0];
-    char who[PROCESS_WORDS], ago[SHORT_WORDS];
-    struct text doing = TEXT(b->doing);
-    switch (first->code) {
-    case FINDING_RECENT_LOAD:
-        text_append(state, "cooling down");
-        if (f->past.ended)
-            text_append(&doing, "%s ended %s %s", process_words(&f->past.ended->last, LONG_NAME, who),
-                        words_duration(f->past.ended_ago_ms, ago), f->over ? "before" : "ago");
-        return;
-    case FINDING_CONTEXT_HELD:
-    case FINDING_DISPLAY:
-    case FINDING_CLOCKS_HELD: {
-        struct text whole = TEXT(b->doing);
-        say_kept(&whole, f, first);
-        return;
-    }
-    case FINDING_FAN_STOPPED: text_append(state, "hot, fan stopped"); return;
-    case FINDING_FAN_FAILING: text_append(state, "fan failing"); return;
-    case FINDING_FAN_SETTING:
-        text_append(state, "idle");
-        text_append(&doing, "the fan follows a setting, not heat");
-        return;
-    case FINDING_LOADING:
-        text_append(state, "loading");
-        text_append(&doing, "%s %s filling its memory", process_words(f->loading, LONG_NAME, who), is(f));
-        return;
-    case FINDING_AIRFLOW:
-        if (f->load == LOAD_IDLE)
-            text_append(state, "%s while idle", f->heat >= HEAT_HOT ? "hot" : "warm");
-        break;
-    case FINDING_NEIGHBOUR_HEAT: text_append(state, "idle, warmed by a neighbor"); return;
-    case FINDING_CPU_HEAT: text_append(state, "idle, warmed by the CPU"); return;
-    default: break;
-    }
-    if (!state->len)
-        text_append(state, "%s",
-                    f->load == LOAD_IDLE && !is_troubled(f) ? "idle"
-                    : words_activity(f)[0]                  ? words_activity(f)
-                                                            : "unknown");
-    if (strcmp(b->state, "unknown") == 0 && f->gpu->temp_mdegc.state != READING_OK && f->gpu->power_mw.state != READING_OK)
-        text_append(&doing, "nothing can be read; whirr doctor shows why");
-    const struct why_cause *work = find_work_cause(part);
-    if (work && f->load != LOAD_IDLE)
-        say_work(&doing, f, work);
-    else if (work && work->code == FINDING_VIDEO_LOAD)
-        say_work(&doing, f, work);
+    const char *is_so = strstr(cause->headline, is(f)), *rest = is_so ? is_so + strlen(is(f)) + 1 : "", *colon = strstr(rest, ": ");
+    if (strspn(cause->headline + 4, "0123456789 ") + 4 != (size_t)(is_so - cause->headline))
+        return; /* ": its fan has stopped" */
+    struct text state = TEXT(b->state), doing = TEXT(b->doing);
+    if (colon)
+        text_append(&state, "%.*s", (int)(colon - rest), rest);
+    text_append(&doing, "%s", colon ? colon + 2 : rest);
 }
 
 /* Numbers that differ between GPUs in the same state are apart from its words. */
-static void answer_brief(const struct facts *f, struct why_part *part)
+static void answer_brief(const struct facts *f, struct why_part *part, bool by_cause)
 {
     struct why_brief *b = &part->brief;
-    struct text state = TEXT(b->state), numbers = TEXT(b->numbers);
-    bool idle = f->load == LOAD_IDLE && f->heat < HEAT_WARM && f->fan < FAN_RAISED;
-    bool fan = part->causes[0].code == FINDING_FAN_STOPPED || part->causes[0].code == FINDING_FAN_FAILING;
-    if (is_troubled(f) && f->load != LOAD_IDLE && !fan) {
+    struct text state = TEXT(b->state), numbers = TEXT(b->numbers), doing = TEXT(b->doing);
+    bool calm = f->load == LOAD_IDLE && f->heat < HEAT_WARM && f->fan < FAN_RAISED;
+    const struct why_cause *work = find_work_cause(part);
+    unsigned said = SAID_POWER | (f->fan >= FAN_RAISED && f->load == LOAD_IDLE ? SAID_LOAD : SAID_FAN);
+    if (by_cause)
+        brief_cause(b, f, &part->causes[0]);
+    if (is_troubled(f) && f->load != LOAD_IDLE && !b->state[0]) {
         text_append(&state, f->activity.throttled_by & THROTTLE_HOT ? "thermal throttling" : sounds_loud(f) ? "loud" : "hot");
-        say_readings(&numbers, f, part, SAID_POWER | (sounds_loud(f) ? 0 : SAID_FAN), "");
-        const struct why_cause *work = find_work_cause(part);
-        struct text doing = TEXT(b->doing);
-        if (work)
-            say_work(&doing, f, work);
-        return;
+        said = SAID_POWER | (sounds_loud(f) ? 0 : SAID_FAN);
+    } else if (!b->state[0] && !b->doing[0]) {
+        text_append(&state, "%s",
+                    f->load == LOAD_IDLE && !is_troubled(f) ? "idle"
+                    : words_activity(f)[0]                  ? words_activity(f)
+                                                            : "unknown");
+        if (strcmp(b->state, "unknown") == 0 && f->gpu->temp_mdegc.state != READING_OK && f->gpu->power_mw.state != READING_OK)
+            text_append(&doing, "nothing can be read; whirr doctor shows why");
     }
-    brief_state(b, f, part, &state);
-    if (state.len && !idle)
-        say_readings(&numbers, f, part, SAID_POWER | (f->fan >= FAN_RAISED && f->load == LOAD_IDLE ? SAID_LOAD : SAID_FAN), "");
+    if (!b->doing[0] && work && (f->load != LOAD_IDLE || work->code == FINDING_VIDEO_LOAD))
+        say_work(&doing, f, work);
+    if (b->state[0] && !calm)
+        say_readings(&numbers, f, part, said, "");
 }
 
 /* ---- whole answers ---- */
@@ -97,42 +64,26 @@ static bool is_named_first(const struct facts *f, const struct why_part *part, e
 /* A further sentence for a cause that is not the first. */
 static bool say_also(struct text *s, const struct facts *f, const struct why_part *part, const struct why_cause *cause)
 {
-    const struct gpu *gpu = f->gpu;
-    int64_t bits = reading_or(gpu->throttle_bits, 0), limit, busy;
-    char who[PROCESS_WORDS], bytes[SHORT_WORDS];
-    const struct process *p = cause->pid ? gpu_find_process(gpu, cause->pid) : NULL;
-    const char *its = f->over ? "was" : "is";
-    bool stopped = part->causes[0].code == FINDING_FAN_STOPPED || part->causes[0].code == FINDING_FAN_FAILING;
+    int64_t limit;
+    bool stopped = part->causes[0].code == FINDING_FAN_STOPPED || part->causes[0].code == FINDING_FAN_FAILING, wanted = false;
     switch (cause->code) {
     case FINDING_HEAT_LIMIT:
-        if (bits & THROTTLE_HOT)
-            return stopped && text_append(s, " It %s thermal throttling.", its);
+        if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_HOT)
+            return stopped && text_append(s, " It %s thermal throttling.", is(f));
         if (reading_get(f->limit_mdegc, &limit) && limit > 0)
-            return text_append(s, " It %s close to its temperature limit of %lld °C.", its, words_whole(limit, 1000));
-        return text_append(s, " It %s %lld °C below its temperature limit.", its, words_whole(f->margin_mdegc, 1000));
+            return text_append(s, " It %s close to its temperature limit of %lld °C.", is(f), words_whole(limit, 1000));
+        return text_append(s, " It %s %lld °C below its temperature limit.", is(f), words_whole(f->margin_mdegc, 1000));
+    case FINDING_MEMORY_TRAFFIC: wanted = true; break;
     case FINDING_MEMORY_HOT:
-        return !is_named_first(f, part, cause->code) &&
-               text_append(s, " Its memory %s at %lld °C.", its, words_whole(gpu->temp_memory_mdegc.value, 1000));
-    case FINDING_MEMORY_TRAFFIC:
-        if (reading_get(gpu->mem_util_permille, &busy) && busy >= 800)
-            return text_append(s, " Its memory %s busy %lld%% of the time.", its, percent(busy));
-        return text_append(s, " %s", cause->text);
-    case FINDING_HOTSPOT:
-        return !is_named_first(f, part, cause->code) &&
-               text_append(s, " Its hot spot %s at %lld °C.", its, words_whole(gpu->temp_hotspot_mdegc.value, 1000));
-    case FINDING_VRAM_HELD:
-        if (part->causes[0].code != FINDING_NOTHING_UNUSUAL || !p)
-            return false;
-        return text_append(s, " The %s that %s %s holding does not drive the fan.", words_bytes(p->mem_bytes.value, bytes),
-                           process_words(p, LONG_NAME, who), its);
+    case FINDING_HOTSPOT: wanted = !is_named_first(f, part, cause->code); break;
+    case FINDING_VRAM_HELD: wanted = part->causes[0].code == FINDING_NOTHING_UNUSUAL; break;
     case FINDING_COMPUTE_LOAD:
     case FINDING_GRAPHICS_LOAD:
     case FINDING_MINING:
-    case FINDING_SHARED_LOAD:
-        return stopped && p &&
-               text_append(s, " The heat %s from %s.", f->over ? "came" : "comes", process_words(p, LONG_NAME, who));
-    default: return false;
+    case FINDING_SHARED_LOAD: wanted = stopped; break;
+    default: break;
     }
+    return wanted && text_append(s, " %s", cause->text);
 }
 
 /* Where no better one was made, the first sentence is the headline. */
@@ -148,34 +99,53 @@ static void finish_headline(struct why_part *part, bool trouble)
                  (struct str){part->answer, end ? (size_t)(end - part->answer) : strlen(part->answer) - 1});
 }
 
-static void say_failure(struct text *s, const struct facts *f, const char *name)
+/* The first finding in its own words, with the readings that these don't have. */
+static void answer_cause(struct text *s, const struct facts *f, const struct why_part *part)
 {
-    enum gpu_failure failure = gpu_failure(f->gpu);
-    if (failure == FAILURE_RESET || failure == FAILURE_REBOOT)
-        text_append(s, "%s %s %s: the driver %s for it. ", name, f->over ? "needed" : "needs",
-                    failure == FAILURE_RESET ? "a reset" : "a reboot of the host", f->over ? "asked" : "asks");
-    else
-        text_append(s, "%s %s failing memory. ", name, f->over ? "had" : "has");
+    const struct why_cause *first = &part->causes[0];
+    const struct gpu *gpu = f->gpu;
+    char name[SHORT_WORDS];
+    text_append(s, "%s%s", words_gpu(gpu, true, name), first->headline + 4 + strspn(first->headline + 4, "0123456789"));
+    if (gpu->state == GPU_LOST)
+        text_append(s, ": the driver %s reach it anymore", cannot(f));
+    if (gpu->state == GPU_OK) {
+        text_stop(s);
+        say_readings(s, f, part, f->load == LOAD_IDLE ? SAID_LOAD : 0, " ");
+    } else if (gpu->state != GPU_ASLEEP && !gpu->released && gpu->error_message[0]) {
+        text_append(s, snapshot_source_started(f->now, gpu) ? " (driver: %.160s)" : ": %.160s", gpu->error_message);
+    }
+    text_stop(s);
+}
+
+static void answer_state(const struct facts *f, struct why_part *part)
+{
+    struct text s = TEXT(part->answer), state = TEXT(part->brief.state), doing = TEXT(part->brief.doing);
+    const struct gpu *gpu = f->gpu;
+    answer_cause(&s, f, part);
+    text_append(&state, "%s",
+                gpu->state == GPU_ASLEEP ? "asleep"
+                : gpu->released          ? "released on request"
+                : gpu->state == GPU_LOST ? "lost"
+                                         : "unreadable");
+    if (gpu->state != GPU_ASLEEP && !gpu->released)
+        text_append(&doing, "%.120s", gpu->error_message);
+    finish_headline(part, part->severity >= SEVERITY_WARNING);
 }
 
 void answer_gpu(const struct facts *f, struct why_part *part)
 {
     struct text s = TEXT(part->answer);
     if (f->gpu->state != GPU_OK) {
-        say_gpu_state(&s, f, part);
-        text_stop(&s);
-        finish_headline(part, part->severity >= SEVERITY_WARNING);
+        answer_state(f, part);
         return;
     }
     const struct why_cause *first = &part->causes[0];
-    bool broken = f->activity.code == ACTIVITY_FAILING;
-    char name[SHORT_WORDS], holders[HOLDER_WORDS];
-    if (broken)
-        say_failure(&s, f, words_gpu(f->gpu, true, name));
-    bool limited = !broken && answer_limit(&s, f, part);
-    for (const struct area *const *area = all_areas; !limited && *area; area++)
-        if ((*area)->say && (*area)->say(&s, f, part))
-            break;
+    char holders[HOLDER_WORDS];
+    bool limited = f->activity.code != ACTIVITY_FAILING && answer_limit(&s, f, part), said = limited;
+    for (const struct area *const *area = all_areas; !said && *area; area++)
+        said = (*area)->say && (*area)->say(&s, f, part);
+    if (!said)
+        answer_cause(&s, f, part);
     text_stop(&s);
     for (size_t i = first->code == FINDING_HOTSPOT || first->code == FINDING_HEAT_LIMIT ? 0 : 1, more = 0;
          i < part->cause_count && more < 2; i++)
@@ -183,14 +153,7 @@ void answer_gpu(const struct facts *f, struct why_part *part)
     if (has_symptom(f, SYMPTOM_MEMORY_FULL))
         text_append(&s, " Its memory %s full%s.", is(f), f->over ? "" : words_holders(f->gpu, holders));
     if (!limited)
-        answer_brief(f, part);
-    if (broken) {
-        str_copy(part->brief.state, sizeof part->brief.state,
-                 gpu_failure(f->gpu) == FAILURE_RESET    ? STR("needs a reset")
-                 : gpu_failure(f->gpu) == FAILURE_REBOOT ? STR("needs a reboot of the host")
-                                                         : STR("failing memory"));
-        part->brief.headline[0] = '\0'; /* the first sentence */
-    }
+        answer_brief(f, part, !said);
     finish_headline(part, part->severity >= SEVERITY_WARNING);
 }
 

@@ -30,12 +30,7 @@ static const struct {
 static void cause_from(struct why_cause *cause, const struct finding *f)
 {
     *cause = (struct why_cause){.code = f->code, .pid = f->pid};
-    /* A cause is of its GPU: "GPU 0: its PCIe link ..." begins with what is behind the colon. */
-    const char *colon = strncmp(f->headline, "GPU ", 4) == 0 ? strstr(f->headline, ": ") : NULL;
-    bool named = colon && strspn(f->headline + 4, "0123456789") == (size_t)(colon - f->headline - 4);
-    snprintf(cause->text, sizeof cause->text, "%s.", named ? colon + 2 : f->headline);
-    if (named && !f->pid && cause->text[0] >= 'a' && cause->text[0] <= 'z') /* the name of a program stays as it is */
-        cause->text[0] = (char)(cause->text[0] - 'a' + 'A');
+    finding_sentence(f, cause->text, sizeof cause->text);
     snprintf(cause->evidence[cause->evidence_count++], WHY_LINE_SIZE, "%s", finding_kind(f->code)->title);
 }
 
@@ -133,15 +128,10 @@ static void view_causes(const struct facts *f, struct why_part *part)
 }
 
 /* What the answer says already. */
-static bool is_said(const struct facts *f, const struct why_part *part, const struct finding *found)
+static bool is_said(const struct why_part *part, const struct finding *found)
 {
-    bool broken = f->activity.code == ACTIVITY_FAILING &&
-                  (found->code == FINDING_DRIVER_VERDICT || found->code == FINDING_ROW_REMAP || found->code == FINDING_REPAIR);
-    /* What a program waits for, and what to do, is said already. */
-    bool limits = found->code == FINDING_NO_WORK_DONE && find_cause(part, FINDING_NO_WORK_DONE);
-    bool weighed = found->tense == TENSE_NOW &&
-                   (find_cause(part, found->code) || (found->code == FINDING_FAN_STOPPED && find_cause(part, FINDING_FAN_FAILING)));
-    return broken || limits || weighed || !advice_for(found) || strstr(part->answer, found->headline);
+    return (found->tense == TENSE_NOW && find_cause(part, found->code)) || !advice_for(found) ||
+           strstr(part->answer, found->headline);
 }
 
 /* Heat of a part that leads the list, where the answer is about the work: its sentence comes first, cause and advice are there. */
@@ -164,13 +154,14 @@ static size_t whole_sentences(const char *text, size_t most)
 }
 
 /* The first finding leads; the others follow. */
-static void add_sentence(struct why_part *part, const char *headline, bool leads)
+static void add_sentence(struct why_part *part, const struct gpu *gpu, const char *headline, bool leads)
 {
+    const char *simulated = gpu->simulated ? "Simulated " : "";
     char before[WHY_ANSWER_SIZE];
     str_copy(before, sizeof before, str_from(part->answer));
     if (leads)
-        snprintf(part->answer, sizeof part->answer, "%s.%s%.*s", headline, before[0] ? " " : "",
-                 (int)whole_sentences(before, sizeof part->answer - strlen(headline) - 3), before);
+        snprintf(part->answer, sizeof part->answer, "%s%s.%s%.*s", simulated, headline, before[0] ? " " : "",
+                 (int)whole_sentences(before, sizeof part->answer - strlen(simulated) - strlen(headline) - 3), before);
     else if (strlen(before) + strlen(headline) + 3 < sizeof part->answer)
         snprintf(part->answer, sizeof part->answer, "%s %s.", before, headline);
 }
@@ -193,17 +184,17 @@ void answer_findings(const struct facts *f, struct why_part *part)
     const struct finding *first = verdict_first(v, part->gpu_index);
     size_t said = 0, added = 0;
     if (is_heat_behind_work(f, part, first)) {
-        add_sentence(part, first->headline, true);
+        add_sentence(part, f->gpu, first->headline, true);
         str_copy(part->brief.headline, sizeof part->brief.headline, str_from(first->headline));
         said++;
     }
     for (size_t i = 0; i < v->count; i++) {
         const struct finding *found = &v->findings[i];
-        if (found->gpu_index != part->gpu_index || found->severity <= SEVERITY_INFO || is_said(f, part, found))
+        if (found->gpu_index != part->gpu_index || found->severity <= SEVERITY_INFO || is_said(part, found))
             continue;
         bool leads = found == first;
         if (said < SENTENCES_MAX) {
-            add_sentence(part, found->headline, leads);
+            add_sentence(part, f->gpu, found->headline, leads);
             said++;
         }
         if (leads && found->severity >= SEVERITY_WARNING)

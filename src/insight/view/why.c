@@ -42,73 +42,11 @@ enum severity why_severity(const struct why *why)
 
 /* ---- the host: the GPU that matters most, and a word on the others ---- */
 
-enum answer_kind {
-    KIND_FAN,
-    KIND_LOST,
-    KIND_ERROR,
-    KIND_LATE,
-    KIND_WAITING,
-    KIND_BUSY,
-    KIND_LIGHT,
-    KIND_WARM,
-    KIND_COOLING,
-    KIND_AWAKE,
-    KIND_FAST_FAN,
-    KIND_UNKNOWN,
-    KIND_IDLE,
-    KIND_ASLEEP,
-    KIND_COUNT
-};
-
-/* "GPU 1 is ...", in the order in which they are said: what is wrong first. */
-static const char *const states[KIND_COUNT] = {"without a working fan",
-                                               "lost",
-                                               "unreadable",
-                                               "late",
-                                               "waiting",
-                                               "busy",
-                                               "lightly loaded",
-                                               "warm",
-                                               "cooling down",
-                                               "kept from idling",
-                                               "loud by a setting",
-                                               "unclear",
-                                               "idle",
-                                               "asleep"};
-
-static enum answer_kind answer_host_kind_of(const struct why_part *part)
+/* "GPU 1 is ..." */
+static const char *state_of(const struct why_part *part)
 {
-    if (part->waits)
-        return KIND_WAITING;
-    bool light = part->activity.code == ACTIVITY_LIGHTLY_LOADED;
-    switch (part->causes[0].code) {
-    case FINDING_COMPUTE_LOAD:
-    case FINDING_GRAPHICS_LOAD:
-    case FINDING_VIDEO_LOAD:
-    case FINDING_SHARED_LOAD:
-    case FINDING_INSTANCE_LOAD:
-    case FINDING_MINING:
-    case FINDING_MEMORY_TRAFFIC:
-    case FINDING_POWER_LIMIT:
-    case FINDING_HIDDEN_LOAD:
-    case FINDING_LOADING: return light ? KIND_LIGHT : KIND_BUSY;
-    case FINDING_NO_WORK_DONE:
-    case FINDING_RANKS_WAIT: return KIND_WAITING;
-    case FINDING_STRAGGLER: return KIND_LATE;
-    case FINDING_FAN_STOPPED:
-    case FINDING_FAN_FAILING: return KIND_FAN;
-    case FINDING_RECENT_LOAD: return KIND_COOLING;
-    case FINDING_CONTEXT_HELD:
-    case FINDING_DISPLAY:
-    case FINDING_CLOCKS_HELD: return KIND_AWAKE;
-    case FINDING_FAN_SETTING: return KIND_FAST_FAN;
-    case FINDING_NOTHING_UNUSUAL: return light ? KIND_LIGHT : KIND_IDLE;
-    case FINDING_CANNOT_KNOW: return KIND_UNKNOWN;
-    case FINDING_ASLEEP: return KIND_ASLEEP;
-    case FINDING_LOST: return KIND_LOST;
-    case FINDING_ERROR: return KIND_ERROR;
-    default: return KIND_WARM;
-    }
+    const struct why_brief *b = &part->brief;
+    return b->state[0] ? b->state : strstr(b->doing, "kept from idling") ? "kept from idling" : "unclear";
 }
 
 /* The position of the GPU that the first finding is about; 0 where none is about a GPU. */
@@ -121,42 +59,45 @@ static size_t main_of(const struct why *why)
     return 0;
 }
 
+/* Whether a GPU before this one, other than the main one, is in the same state. */
+static bool is_grouped(const struct why *why, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (i != why->main && strcmp(state_of(&why->gpus[i]), state_of(&why->gpus[at])) == 0)
+            return true;
+    return false;
+}
+
 /* "GPU 1 is lost.", "GPUs 1, 4, and 5 are also busy.", "The other 7 GPUs are idle." */
-static void say_kind(struct text *s, const struct snapshot *now, const struct why *why, enum answer_kind kind, bool over)
+static void say_state_of(struct text *s, const struct snapshot *now, const struct why *why, const char *state, bool over)
 {
     enum { NAMED = 4 };
-    size_t main = why->main, count = 0, others = why->gpu_count - 1, said = 0;
-    bool simulated = true;
-    for (size_t i = 0; i < why->gpu_count; i++)
-        if (i != main && answer_host_kind_of(&why->gpus[i]) == kind) {
+    size_t count = 0, said = 0;
+    bool simulated = true, same[GPU_MAX] = {false};
+    for (size_t i = 0; i < why->gpu_count && i < GPU_MAX; i++)
+        if (i != why->main && strcmp(state_of(&why->gpus[i]), state) == 0) {
+            same[i] = true;
             count++;
             simulated &= now->gpus[i].simulated;
         }
-    if (!count)
-        return;
-    const char *gpu = simulated ? "simulated GPU" : "GPU", *also = answer_host_kind_of(&why->gpus[main]) == kind ? "also " : "";
+    const char *gpu = simulated ? "simulated GPU" : "GPU",
+               *also = strcmp(state_of(&why->gpus[why->main]), state) == 0 ? "also " : "";
     const char *is = over ? "was" : "is", *are = over ? "were" : "are";
-    if (count == others && count > 1) {
-        text_append(s, " The other %zu %ss %s %s%s.", count, gpu, are, also, states[kind]);
-        return;
-    }
-    if (count > NAMED) {
-        text_append(s, " %zu other %ss %s %s%s.", count, gpu, are, also, states[kind]);
+    if (count > NAMED || (count == why->gpu_count - 1 && count > 1)) {
+        text_append(s, count == why->gpu_count - 1 ? " The other %zu %ss %s %s%s." : " %zu other %ss %s %s%s.", count, gpu, are,
+                    also, state);
         return;
     }
     char list[96] = "";
     struct text names = TEXT(list);
-    for (size_t i = 0; i < why->gpu_count; i++)
-        if (i != main && answer_host_kind_of(&why->gpus[i]) == kind) {
-            text_append(&names, "%s%d",
-                        said == 0           ? ""
-                        : said + 1 == count ? count > 2 ? ", and " : " and "
-                                            : ", ",
-                        why->gpus[i].gpu_index);
+    for (size_t i = 0; i < why->gpu_count && i < GPU_MAX; i++)
+        if (same[i]) {
+            const char *last = count > 2 ? ", and " : " and ";
+            text_append(&names, "%s%d", said == 0 ? "" : said + 1 == count ? last : ", ", why->gpus[i].gpu_index);
             said++;
         }
     text_append(s, " %s%s %s %s %s%s.", simulated ? "Simulated GPU" : "GPU", count > 1 ? "s" : "", list, count > 1 ? are : is, also,
-                states[kind]);
+                state);
 }
 
 static void answer_host(const struct snapshot *now, struct why *why, bool over)
@@ -176,8 +117,9 @@ static void answer_host(const struct snapshot *now, struct why *why, bool over)
         text_append(&s, " Also %s.", also->headline);
     if (why->machine.cause_count)
         text_append(&s, " %s", why->machine.answer);
-    for (size_t kind = 0; kind < KIND_COUNT; kind++)
-        say_kind(&s, now, why, (enum answer_kind)kind, over);
+    for (size_t i = 0; i < why->gpu_count; i++)
+        if (i != why->main && !is_grouped(why, i) && (!also || also->gpu_index != why->gpus[i].gpu_index))
+            say_state_of(&s, now, why, state_of(&why->gpus[i]), over);
 }
 
 /* ---- all of it ---- */

@@ -448,25 +448,25 @@ static void video_has_a_name_where_one_program_could_do_it(void **state)
     (void)state;
     int32_t pid;
     struct look l = encoding(0);
-    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), "Video is being encoded.");
+    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), ": video is being encoded");
     l = encoding(1);
-    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), "ffmpeg is encoding video.");
+    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), ": ffmpeg is encoding video");
     assert_int_equal(pid, 10);
     l = encoding(2);
-    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), "ffmpeg or obs is encoding video.");
+    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), ": ffmpeg or obs is encoding video");
     assert_int_equal(pid, 0);
     l = encoding(3);
-    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), "ffmpeg, obs, or one of 1 more is encoding video.");
+    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), ": ffmpeg, obs, or one of 1 more is encoding video");
     l = encoding(1); /* one program, started twice */
     add_process(&l, 20, "ffmpeg", GIB);
-    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), "ffmpeg is encoding video.");
+    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), ": ffmpeg is encoding video");
     assert_int_equal(pid, 0);
     l = encoding(2); /* one of them is known not to */
     l.gpu->processes[1].encoder_permille = reading_ok(0);
-    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), "obs is encoding video.");
+    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), ": obs is encoding video");
     l = encoding(2); /* and one that can't be seen could, too */
     l.gpu->processes_hidden = 1;
-    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), "Video is being encoded.");
+    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), ": video is being encoded");
 }
 
 static void servers_of_others_stand_for_clients(void **state)
