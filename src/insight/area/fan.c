@@ -118,11 +118,13 @@ static void detect_fan(const struct facts *f, struct collection *c)
     detect_faltering(f, c);
     int64_t fan, temp;
     bool by_hand = gpu->fan_control.state == READING_OK && strcmp(gpu->fan_control.value, "manual") == 0;
-    if (!by_hand || f->heat < HEAT_HOT || !reading_get(gpu->fan_permille, &fan) || fan > SLOW_MAX ||
-        !reading_get(gpu->temp_mdegc, &temp))
+    /* Some drivers read the speed alone, and no share of what the fan could do. */
+    bool slow = reading_get(gpu->fan_permille, &fan) ? fan <= SLOW_MAX : f->fan > FAN_OFF && f->fan < FAN_LOUD;
+    if (!by_hand || f->heat < HEAT_HOT || !slow || !reading_get(gpu->temp_mdegc, &temp))
         return;
-    collect(c, gpu, FINDING_FAN_BY_HAND, SEVERITY_WARNING, 0.9, 0, "GPU %d: its fan %s set to %lld%% by hand, too slow for %lld °C",
-            gpu->index, is(f), percent(fan), words_whole(temp, 1000));
+    words_fan_speed(f, speed);
+    collect(c, gpu, FINDING_FAN_BY_HAND, SEVERITY_WARNING, 0.9, 0, "GPU %d: its fan %s set by hand (%s), too slow for %lld °C",
+            gpu->index, is(f), speed, words_whole(temp, 1000));
 }
 
 static void remedy_fan(const struct facts *f, struct why_part *part, const struct why_cause *cause)
