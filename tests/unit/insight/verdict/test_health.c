@@ -419,9 +419,9 @@ static void users_can_read_about_every_check_and_xid(void **state)
     assert_non_null(f);
     assert_true(fread(text, 1, 65535, f) > 0);
     for (size_t i = 0; i < HEALTH_CHECK_COUNT; i++) {
-        snprintf(row, sizeof row, "| `%s` |", health_check_name((enum health_check)i));
+        snprintf(row, sizeof row, "\n- `%s`: ", health_check_name((enum health_check)i));
         if (!strstr(text, row))
-            fail_msg("docs/health.md has no row: %s", row);
+            fail_msg("docs/health.md lacks: %s", row);
     }
     static const char *const classes[] = {"unknown", "inform", "application", "look", "reset", "reboot", "cable"};
     const struct fault_info *info;
