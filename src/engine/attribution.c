@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Attributes power to processes.
+ * Attributes the power of a GPU to its processes.
  */
 #include "engine/attribution.h"
 
@@ -23,9 +23,9 @@ static const struct busy_engine {
     {METRIC_decoder_permille, PROCESS_METRIC_decoder_permille, 15, false},
 };
 
-static_assert(ARRAY_LEN(engines) == ATTRIBUTION_ENGINES, "as in the header");
+static_assert(ARRAY_LEN(engines) == ATTRIBUTION_ENGINES, "the header has as many");
 
-/* Whether the list has all processes on the GPU, as far as the driver knows. */
+/* Whether the list has every process that the driver knows on the GPU. */
 static bool list_is_whole(const struct gpu *gpu)
 {
     return gpu->processes_state == READING_OK && gpu->processes_hidden == 0 && gpu->processes_left_out == 0;
@@ -104,15 +104,15 @@ static bool is_calm(const struct gpu *gpu)
     return gpu->util_permille.state == READING_OK;
 }
 
-/* The minimum of many instantaneous values is below the idle draw: use the driver's means if it has them. */
+/* Learns the lowest draw. That of many instantaneous values is below the idle draw: prefers the driver's means. */
 static void learn_idle(const struct gpu *gpu, int64_t power_mw, struct reading *idle_mw)
 {
-    int64_t least_mw = gpu->power_average_mw.state == READING_OK ? gpu->power_average_mw.value : power_mw;
-    if (least_mw > 0 && is_calm(gpu) && (idle_mw->state != READING_OK || least_mw < idle_mw->value))
-        *idle_mw = reading_ok(least_mw);
+    int64_t draw_mw = gpu->power_average_mw.state == READING_OK ? gpu->power_average_mw.value : power_mw;
+    if (draw_mw > 0 && is_calm(gpu) && (idle_mw->state != READING_OK || draw_mw < idle_mw->value))
+        *idle_mw = reading_ok(draw_mw);
 }
 
-/* No shares are measurable, but there is only one process: all the work is its own. */
+/* Shares are not measurable, but a single process does all the work. */
 static bool is_alone(const struct gpu *gpu)
 {
     enum reading_state why = gpu->process_count == 1 ? gpu->processes[0].util_permille.state : READING_OK;
@@ -128,7 +128,7 @@ static void attribute_none(struct gpu *gpu, enum reading_state why)
     gpu->not_attributed_mw = reading_absent(why);
 }
 
-/* Returns the amount attributed. */
+/* Shares the power above idle by use; returns the amount attributed. */
 static int64_t share_out(struct gpu *gpu, int64_t dynamic_mw)
 {
     int64_t all = 0, given_mw = 0;

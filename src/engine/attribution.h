@@ -15,15 +15,15 @@
 
 #include "model/gpu.h"
 
-/* Engine loads when the processes were read. */
+/* The GPU's engine loads when its processes were read. */
 enum { ATTRIBUTION_ENGINES = 4 };
 struct engine_loads {
     struct reading of[ATTRIBUTION_ENGINES];
 };
 
 void engine_loads_note(const struct gpu *gpu, struct engine_loads *ret);
-/* The processes were read in an earlier sample than the GPU: scales their shares to its current load. Without load at that time,
- * they are unknown until read again. */
+/* Scales shares of processes from an earlier sample to the GPU's current load. If that sample had hardly any load, they are unknown
+ * until read again. */
 void shares_follow(struct gpu *gpu, const struct engine_loads *then);
 
 /* idle_mw: the observed idle draw; zeroed before the first call, kept between calls. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A source's circuit breaker.
+ * The circuit breaker of a source.
  */
-#include "engine/breaker.h"
+#include "engine/internal.h"
 
 #include "base/cleanup.h"
 

@@ -25,12 +25,12 @@ static void place_all(struct slot *slots, size_t slot_count, struct roster *rost
         }
 }
 
-/* A card listed before but not now: its source failed, or the card vanished. */
+/* Describes a GPU that is in the roster, but not in this sample: its source failed, or the GPU vanished. */
 static void describe_missing(struct gpu *gpu, const struct slot *slot, const struct roster_entry *entry)
 {
     bool source_fails = slot->status.state != SOURCE_OK && slot->status.state != SOURCE_ASLEEP;
     char message[GPU_ERROR_SIZE + SOURCE_MESSAGE_SIZE];
-    /* A source whose only card is lost is suspended: not asking it says nothing new about the card. */
+    /* A source whose only GPU is lost is suspended: its silence says nothing new about that GPU. */
     bool still_lost = entry->lost && source_fails && slot->status.state != SOURCE_RELEASED;
     if (still_lost || (entry->unseen && entry->reason[0]))
         str_copy(message, sizeof message, str_from(entry->reason));
@@ -53,7 +53,7 @@ static void note_loss(struct snapshot *s, struct roster_entry *entry, const stru
     bool lost = gpu->state == GPU_LOST;
     if (lost) {
         str_copy(entry->reason, sizeof entry->reason, str_from(gpu->error_message));
-        if (entry->unseen) /* this is the reason from now on */
+        if (entry->unseen) /* keeps this reason from now on */
             entry->unseen = GPU_LOST;
     }
     if (lost == entry->lost)
@@ -115,7 +115,7 @@ static void fill_gpus(struct gpu *gpus, const struct roster *roster, struct slot
     }
 }
 
-/* Fills in what the GPU's own source couldn't learn about a process. */
+/* Adds what the GPU's own source could not learn about a process. */
 static void complete_process(struct process *p, const struct process *from)
 {
     static const enum process_metric of_gpu[] = {PROCESS_METRIC_mem_bytes, PROCESS_METRIC_util_permille,
@@ -138,7 +138,7 @@ static void complete_gpu(struct gpu *gpu, const struct gpu *from)
         gpu->processes_state = READING_OK;
 }
 
-/* A GPU read by two sources belongs to the first. */
+/* A GPU that two sources read belongs to the first; the second one only adds processes. */
 static void complete_gpus(struct snapshot *s, const struct roster *roster, const struct slot *slot, size_t which)
 {
     for (size_t g = 0; slot->ops->completes && slot->result && g < slot->result->gpu_count; g++) {

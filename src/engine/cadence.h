@@ -20,5 +20,5 @@ struct cadence {
 unsigned cadence_due(const struct cadence *c, bool game_runs, struct mono now);
 void cadence_read(struct cadence *c, unsigned groups, struct mono now);
 
-/* A graphics process that keeps the card busy. */
+/* Whether a graphics process keeps a GPU busy. */
 bool cadence_game_runs(const struct gpu *gpus, size_t count);

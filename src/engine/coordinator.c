@@ -10,7 +10,7 @@
 
 enum { POLL_MS = 20 };
 
-/* When full, a further caller waits until its own timeout. */
+/* Drops the caller if the list is full: it waits until its own timeout. */
 static void replies_add(struct replies *r, struct mailbox *reply)
 {
     if (reply && r->count < WAITERS_MAX)
@@ -19,11 +19,11 @@ static void replies_add(struct replies *r, struct mailbox *reply)
 
 static void replies_remove(struct replies *r, const struct mailbox *reply)
 {
-    size_t left = 0;
+    size_t kept = 0;
     for (size_t i = 0; i < r->count; i++)
         if (r->list[i] != reply)
-            r->list[left++] = r->list[i];
-    r->count = left;
+            r->list[kept++] = r->list[i];
+    r->count = kept;
 }
 
 static void finish_description(struct engine *e)
@@ -40,7 +40,7 @@ static void finish_description(struct engine *e)
 static void described(struct engine *e, struct slot *s, const char *text)
 {
     if (!s->describing)
-        return; /* too late */
+        return; /* a late answer */
     s->describing = false;
     if (text && text[0])
         buf_printf(&e->description, "%s\n%s\n", s->ops->name, text);
@@ -120,7 +120,7 @@ static void on_result(struct engine *e, struct result *r)
     sample_round_end_if_done(e);
 }
 
-/* An external program isn't run for each request: the caller gets the last periodic sample, and sees its age. */
+/* Whether a source runs an external program, which requests must not do: they get the last periodic sample, with its age. */
 static bool only_periodic(const struct engine *e)
 {
     for (size_t i = 0; i < e->slot_count && e->interval_ms > 0; i++)
@@ -182,7 +182,7 @@ static void on_describe(struct engine *e, const struct ask *a)
         finish_description(e);
 }
 
-/* A caller stopped waiting; its mailbox is ours to free. */
+/* The caller stopped waiting: drop and free its mailbox. */
 static void coordinator_forget(struct engine *e, struct mailbox *reply)
 {
     size_t left = 0;
@@ -212,7 +212,7 @@ static void end_waits(struct engine *e)
     e->waits_ended = true;
 }
 
-/* False: stop. */
+/* Handles one message; false: stop. */
 static bool on_message(struct engine *e, struct message *m)
 {
     struct ask *a = (struct ask *)m;
@@ -242,7 +242,7 @@ static bool on_message(struct engine *e, struct message *m)
     return true;
 }
 
-/* How long the coordinator may sleep. Unknown with a clock other than the system's: wake up soon. */
+/* How long the coordinator may sleep. With another clock than the system's that is unknown: wake up soon. */
 static int64_t wait_ms(const struct engine *e)
 {
     if (e->env->clock != &clock_system)
@@ -256,7 +256,7 @@ static int64_t wait_ms(const struct engine *e)
             wait = MIN_OF(wait, engine_patience_ms(e, &e->slots[i]) - mono_since_ms(now, e->slots[i].asked) + 1);
     if (e->released)
         wait = MIN_OF(wait, mono_since_ms(e->released_until, now) + 1);
-    if (e->waiter_count && !e->round_active) /* there was no memory for a snapshot */
+    if (e->waiter_count && !e->round_active) /* the last round had no memory for a snapshot */
         wait = MIN_OF(wait, POLL_MS);
     return MAX_OF(wait, 1);
 }

@@ -21,7 +21,7 @@ static void judge_past(void *user, struct snapshot *s)
     snapshot_unref(s);
 }
 
-/* Judges a recording from before its starting point, as if it had been watched. */
+/* Judges what a recording has before its starting point, as if we had watched it. */
 static void learn_past(struct engine *e)
 {
     for (size_t i = 0; e->judge && i < e->slot_count; i++)
@@ -75,7 +75,7 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
     return e;
 }
 
-/* A zeroed one; NULL: out of memory. */
+/* A zeroed message, or the spare one; NULL: out of memory. */
 static struct ask *ask_new(struct engine *e)
 {
     struct ask *a = calloc(1, sizeof *a);
@@ -108,11 +108,11 @@ void engine_end_waits(struct engine *e)
     mailbox_put(e->inbox, a);
 }
 
-/* All close their sources in parallel, with STOP_MS in total. A driver may hang in any call, including one the coordinator still
- * waits for. True: a thread was abandoned. */
+/* Lets all workers close their sources in parallel, within STOP_MS in total. True: a thread was abandoned, because a driver may
+ * hang in any call. */
 static bool stop_workers(struct engine *e)
 {
-    bool left_behind = false;
+    bool abandoned = false;
     struct mono start = clock_mono(&clock_system);
     for (size_t i = 0; i < e->slot_count; i++)
         if (e->slots[i].worker)
@@ -120,10 +120,10 @@ static bool stop_workers(struct engine *e)
     for (size_t i = 0; i < e->slot_count; i++) {
         bool hung = e->slots[i].busy && e->slots[i].status.state == SOURCE_HUNG;
         int64_t left_ms = STOP_MS - mono_since_ms(clock_mono(&clock_system), start);
-        left_behind |= !worker_free(e->slots[i].worker, hung ? 0 : MAX_OF(left_ms, 0));
+        abandoned |= !worker_free(e->slots[i].worker, hung ? 0 : MAX_OF(left_ms, 0));
         result_free(e->slots[i].result);
     }
-    return left_behind;
+    return abandoned;
 }
 
 bool engine_free(struct engine *e)
@@ -132,18 +132,18 @@ bool engine_free(struct engine *e)
         return false;
     struct ask *stop = ask_new(e);
     if (!stop)
-        return true; /* all of it is abandoned */
+        return true; /* out of memory: abandon everything */
     stop->base.kind = MESSAGE_STOP;
     mailbox_put(e->inbox, stop);
     pthread_join(e->thread, NULL);
-    bool left_behind = stop_workers(e);
+    bool abandoned = stop_workers(e);
     judge_free(e->judge);
     fault_log_free(e->faults);
     machine_free(e->machine);
-    bool look_left_behind = host_look_free(e->host_look, STOP_MS);
+    bool examiner_abandoned = host_look_free(e->host_look, STOP_MS);
     snapshot_unref(e->latest);
     buf_done(&e->description);
-    if (!left_behind) { /* a hung thread may still put its result into the mailbox */
+    if (!abandoned) { /* otherwise, a hung thread may still put its result into the mailbox */
         struct message *m;
         while ((m = mailbox_take(e->inbox, 0)))
             free_message(m);
@@ -154,7 +154,7 @@ bool engine_free(struct engine *e)
     pthread_mutex_destroy(&e->annotate_lock);
     pthread_mutex_destroy(&e->judge_lock);
     free(e);
-    return left_behind || look_left_behind;
+    return abandoned || examiner_abandoned;
 }
 
 const struct snapshot *engine_latest(struct engine *e)
@@ -218,11 +218,11 @@ void engine_remove_annotate(struct engine *e, const void *user)
 
 void engine_keep_fresh(struct engine *e)
 {
-    static const int64_t looks_for_ms = 15000;
-    atomic_store(&e->looked_until, clock_mono(e->env->clock).ns + looks_for_ms * NS_PER_MS);
+    static const int64_t fresh_ms = 15000;
+    atomic_store(&e->fresh_until, clock_mono(e->env->clock).ns + fresh_ms * NS_PER_MS);
 }
 
-static bool send_ask(struct engine *e, enum message_kind kind, unsigned groups, int64_t number, struct mailbox *mailbox)
+static bool send_message(struct engine *e, enum message_kind kind, unsigned groups, int64_t number, struct mailbox *mailbox)
 {
     struct ask *a = ask_new(e);
     if (!a)
@@ -234,10 +234,10 @@ static bool send_ask(struct engine *e, enum message_kind kind, unsigned groups, 
     return false;
 }
 
-/* False: no answer will come. */
+/* Requests a sample; false: no answer will come. */
 static bool request(struct engine *e, unsigned groups, int64_t max_age_ms, struct mailbox *reply)
 {
-    if (send_ask(e, MESSAGE_REQUEST, groups, max_age_ms, reply))
+    if (send_message(e, MESSAGE_REQUEST, groups, max_age_ms, reply))
         return true;
     const struct snapshot *s = engine_latest(e); /* too many concurrent requests: the latest will do */
     if (s)
@@ -281,18 +281,18 @@ const struct snapshot *engine_sample(struct engine *e, unsigned groups, int64_t 
 
 int engine_subscribe(struct engine *e, struct mailbox *to)
 {
-    return send_ask(e, MESSAGE_SUBSCRIBE, 0, 0, to) ? 0 : -ENOSPC;
+    return send_message(e, MESSAGE_SUBSCRIBE, 0, 0, to) ? 0 : -ENOSPC;
 }
 
 void engine_set_interval(struct engine *e, int64_t interval_ms)
 {
-    send_ask(e, MESSAGE_INTERVAL, 0, interval_ms, NULL);
+    send_message(e, MESSAGE_INTERVAL, 0, interval_ms, NULL);
 }
 
 int engine_release(struct engine *e, int64_t for_ms, int64_t timeout_ms)
 {
     struct mailbox *reply = mailbox_new(1, NULL);
-    if (!reply || !send_ask(e, MESSAGE_RELEASE, 0, for_ms, reply)) {
+    if (!reply || !send_message(e, MESSAGE_RELEASE, 0, for_ms, reply)) {
         mailbox_free(reply);
         return -EAGAIN;
     }
@@ -309,7 +309,7 @@ void engine_describe(struct engine *e, struct buf *out, int64_t timeout_ms)
     struct mailbox *reply = mailbox_new(1, free);
     if (!reply)
         return;
-    if (!send_ask(e, MESSAGE_DESCRIBE, 0, 0, reply)) {
+    if (!send_message(e, MESSAGE_DESCRIBE, 0, 0, reply)) {
         mailbox_free(reply);
         return;
     }

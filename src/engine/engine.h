@@ -4,7 +4,7 @@
  *
  *   worker thread (nvml)  ──┐ results                    ┌─▶ subscribers (every periodic snapshot)
  *   worker thread (amdgpu)──┼─────────▶ coordinator ─────┤
- *   worker thread (sim)   ──┘◀───────── jobs             └─▶ requests (a fresh one, shared by all who ask at once)
+ *   worker thread (sim)   ──┘◀───────── jobs             └─▶ requests (a fresh one, shared by concurrent callers)
  *
  * All functions may be called from any thread. Returned snapshots carry a reference that the receiver must release.
  */
@@ -19,7 +19,8 @@
 
 struct engine;
 
-/* Some drivers take seconds to start: NVML without persistence mode, or an old nvidia-smi that needs two runs. */
+/* A limit for starting a source. Some drivers take seconds: NVML without persistence mode, an old nvidia-smi that needs two runs.
+ */
 enum { SOURCE_START_MS = 12000 };
 
 struct engine_options {
@@ -28,15 +29,15 @@ struct engine_options {
     size_t source_count;
     int64_t interval_ms;   /* for periodic samples; 0: only on request */
     int64_t hung_after_ms; /* a source without an answer for this long counts as hung; 0: 5000 */
-    int64_t start_ms;      /* the same for its start, as some drivers take seconds; 0: the same as hung_after_ms */
+    int64_t start_ms;      /* the same for its start, at least hung_after_ms; 0: hung_after_ms */
     bool show_secrets;     /* command lines unmasked */
-    bool may_rest;         /* query unread values less often: engine_keep_fresh() */
+    bool may_rest;         /* read values less often while no client reads them: engine_keep_fresh() */
 };
 
-/* Unknown source names fail with -EINVAL and a sentence that names the nearest. Opens nothing yet. */
+/* Opens nothing yet. NULL: an unknown source (-EINVAL; the message names the nearest), or out of memory. */
 struct engine *engine_new(const struct engine_options *options, struct error *err);
-/* The end is near: callers waiting for a sample, a release or a description return at once with what is available, and so do all
- * later ones. A hung driver must not block threads that are to be joined. Accepts NULL. */
+/* Prepares the end: callers that wait for a sample, a release or a description return at once with what is available, and so do
+ * later ones. Otherwise a hung driver would block threads that are about to be joined. Accepts NULL. */
 void engine_end_waits(struct engine *e);
 /* Stops sampling and closes the sources, within about a second. True: a hung thread was abandoned, and may still use the
  * options' env and sources. Accepts NULL. */
@@ -61,14 +62,14 @@ int engine_subscribe(struct engine *e, struct mailbox *to);
 struct judge;
 struct judge *engine_lock_judge(struct engine *e);
 void engine_unlock_judge(struct engine *e);
-/* The host's memory of its GPUs, from the state directory; hosts that share it have a file each. *ret: where it is kept from now
- * on. -ENOENT: none yet; -EINVAL, -EFBIG: damaged file. */
+/* Loads the host's memory of its GPUs from the state directory; hosts that share the directory have a file each. *ret: where to
+ * save it from now on. -ENOENT: none yet; -EINVAL, -EFBIG: damaged file. */
 struct health_place {
     char path[PLACE_SIZE + 32];
     struct health_host host;
 };
 int engine_recall(struct engine *e, const char *state, struct health_place *ret, struct health_log_mark *seen, struct error *err);
-/* The judge's kernel log source; only while the judge is locked. */
+/* The faults from the kernel log; use them only while the judge is locked. */
 struct fault_log;
 struct fault_log *engine_fault_log(struct engine *e);
 
@@ -80,15 +81,15 @@ struct config;
 /* Applies the configuration of findings to all later judgements. */
 void engine_set_findings(struct engine *e, const struct config *config);
 
-/* Adds knowledge from elsewhere to each snapshot before publication: the coordinator calls these in order of registration; they
- * must not block. At most ENGINE_ANNOTATES_MAX. */
+/* Registers a callback that adds knowledge from elsewhere to each snapshot before publication. The coordinator calls them in order
+ * of registration; they must not block. At most ENGINE_ANNOTATES_MAX. */
 enum { ENGINE_ANNOTATES_MAX = 4 };
 typedef void engine_annotate_fn(void *user, struct snapshot *s);
 void engine_add_annotate(struct engine *e, engine_annotate_fn *annotate, void *user);
 /* After it returns, this user's callback isn't running, and never will again. */
 void engine_remove_annotate(struct engine *e, const void *user);
 
-/* Someone reads the values: keeps all of them as fresh as the interval allows for the next seconds. */
+/* A client reads the values: keeps all of them as fresh as the interval allows, for the next 15 seconds. */
 void engine_keep_fresh(struct engine *e);
 
 void engine_set_interval(struct engine *e, int64_t interval_ms);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Expected GPUs. What is missing can't report itself: if the host remembers a GPU, or its PCI bus shows one, it is listed, whether
- * or not a driver lists it.
+ * Expected GPUs. A missing GPU can't report itself: if the host remembers one, or the PCI bus shows one, the roster lists it, even
+ * if no driver does.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,13 +30,13 @@ static int slot_for(const struct engine *e, const char *source)
     return named;
 }
 
-/* In a container or a scheduler's job, its devices decide what is shown; GPUs outside it aren't missing. */
-static bool may_miss_gpus(const struct env *env)
+/* False in a container or a scheduler's job that sees only some devices: the other GPUs aren't missing. */
+static bool sees_all_gpus(const struct env *env)
 {
     return !env->in_job && (!env->visible_devices || strcmp(env->visible_devices, "all") == 0);
 }
 
-/* Another card is in its place: it was removed, not lost. */
+/* Whether another GPU is at its PCI address: it was removed, not lost. */
 static bool is_replaced(const struct engine *e, const struct gpu_id *id)
 {
     for (size_t i = 0; i < e->slot_count && id->pci_address[0] && id->uuid[0]; i++)
@@ -56,9 +56,9 @@ static void expect_remembered(struct engine *e)
     e->cards_expected = known->card_count;
     for (size_t i = first; i < known->card_count; i++) {
         const struct health_card *card = &known->cards[i];
-        bool known_by = (card->id.uuid[0] || card->id.pci_address[0]) && !is_replaced(e, &card->id);
-        int slot = known_by ? slot_for(e, card->source) : -1;
-        /* If it was listed in this run, the roster has it. */
+        bool identified = (card->id.uuid[0] || card->id.pci_address[0]) && !is_replaced(e, &card->id);
+        int slot = identified ? slot_for(e, card->source) : -1;
+        /* NULL: a source listed it in this run, so the roster has it. */
         struct roster_entry *entry = slot < 0 ? NULL : roster_expect(&e->roster, &card->id, (size_t)slot);
         if (!entry || e->slots[slot].ops->simulated || e->slots[slot].ops->host)
             continue;
@@ -105,7 +105,7 @@ int engine_recall(struct engine *e, const char *state, struct health_place *plac
     int rc = recall_from(e, place->path, &place->host, seen, err);
     if (rc != -EXDEV)
         return rc;
-    /* Another host already uses that file: this one gets its own. */
+    /* Another host already uses that file: this host gets its own. */
     snprintf(place->path, sizeof place->path, "%s/health-%.*s.json", state, ID, place->host.machine);
     return recall_from(e, place->path, &place->host, seen, err);
 }
@@ -137,7 +137,7 @@ static void expect_plugged_in(struct engine *e)
 
 void expect_gpus(struct engine *e)
 {
-    if (!may_miss_gpus(e->env))
+    if (!sees_all_gpus(e->env))
         return;
     expect_remembered(e);
     if (e->sequence == 0 && !any_listed(e))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Turns kernel log lines into faults of cards.
+ * Parses kernel log lines into faults of GPUs.
  */
 #include "engine/fault_log.h"
 
@@ -13,17 +13,17 @@
 
 enum { WAITING_MAX = 256, LINES_MAX = 200000 };
 
-/* A logged fault of a card that hasn't been seen yet, or is lost. */
+/* A logged fault that waits for its GPU: one that hasn't been seen yet, or is lost. */
 struct waiting {
-    bool xid;                       /* not a fault of kernel_log.def */
-    char pci_address[GPU_PCI_SIZE]; /* "" for a switch: it concerns all GPUs with links */
+    bool xid;                       /* an XID, not a fault of kernel_log.def */
+    char pci_address[GPU_PCI_SIZE]; /* "": of a switch, which concerns all GPUs with links */
     int64_t code;
     struct wall at;
 };
 
 struct fault_log {
     const struct env *env;
-    struct kernel_log *log; /* opened with the first sample that could have a real card */
+    struct kernel_log *log; /* opened with the first sample that may have a real GPU */
     bool skipped;
     struct health_log_mark seen; /* by an earlier daemon */
     struct health_log_mark read; /* by this one */
@@ -55,7 +55,7 @@ static void remember(struct fault_log *l, struct waiting what)
     l->waiting[l->waiting_count++] = what;
 }
 
-static bool understand(const struct kernel_line *line, struct waiting *ret)
+static bool parse_line(const struct kernel_line *line, struct waiting *ret)
 {
     struct fault_line fault;
     *ret = (struct waiting){.at = line->at, .code = switch_fault_parse(line->text)};
@@ -80,9 +80,9 @@ void fault_log_read(struct fault_log *l)
     for (int i = 0; i < LINES_MAX && kernel_log_next(l->log, &line); i++) {
         struct waiting what;
         if (line.boot)
-            l->waiting_count = 0; /* the boot reset all cards */
+            l->waiting_count = 0; /* the boot reset all GPUs */
         bool seen = line.us >= 0 ? line.us <= l->seen.us : line.at.ms <= l->seen.at.ms;
-        if (seen || !understand(&line, &what))
+        if (seen || !parse_line(&line, &what))
             continue;
         l->read = (struct health_log_mark){MAX_OF(line.us, l->read.us), line.at};
         remember(l, what);

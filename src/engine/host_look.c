@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread that examines processes, and the coordinator's use of its answers.
+ * The thread that examines processes, and how the coordinator uses its answers.
  */
-#include "engine/host_look.h"
+#include "engine/internal.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -15,12 +15,12 @@
 #include "insight/area/limit.h"
 
 enum {
-    ANSWER_MS = 80, /* a round waits no longer; usually it takes under 1 ms */
-    KEPT_MS = 5000, /* how long the last answer replaces a late one */
+    ANSWER_MS = 80, /* limit of a round; it usually takes under 1 ms */
+    KEPT_MS = 5000, /* how long the last answer may replace a late one */
     JOBS_MAX = 4,
     CANDIDATES_MAX = 16,
     PREPARE_PAUSE_MS = 8,
-    PREPARED_LOOKS_MAX = 16, /* stop for a driver that takes longer */
+    PREPARED_LOOKS_MAX = 16, /* then wait idle for a slow driver */
     QUICK_LOOKS = 3,
     QUICK_PAUSE_MS = 5,
 };
@@ -85,7 +85,7 @@ static bool has_rates(const struct look_answer *a)
     return true;
 }
 
-/* A single look shows what a process waits for, but not how long: processes not seen before get a few more. */
+/* A single look shows what a process waits for, but not how long: processes without rates yet get a few more. */
 static void look_and_answer(struct host_look *h, struct evidence_reader *r, const struct look_job *job)
 {
     struct look_answer *a = answer_new(job);
@@ -101,8 +101,8 @@ static void look_and_answer(struct host_look *h, struct evidence_reader *r, cons
     mailbox_put(h->answers, a ? a : calloc(1, sizeof *a));
 }
 
-/* Examines likely processes until the next job arrives, and returns it. Only the driver knows which processes use a GPU; those
- * with its device file open are good candidates. */
+/* Examines likely processes until the next job arrives, and returns that job. Only the driver knows which processes use a GPU, but
+ * those with its device file open are good candidates. */
 static struct look_job *look_ahead(struct host_look *h, struct evidence_reader *r)
 {
     AUTO_FREE struct look_job *job = calloc(1, sizeof *job);
@@ -140,7 +140,7 @@ static void *host_look_run(void *argument)
 
 /* ---- the coordinator ---- */
 
-static void host_look_dismiss(struct host_look *h)
+static void host_look_destroy(struct host_look *h)
 {
     mailbox_free(h->jobs);
     mailbox_free(h->answers);
@@ -160,11 +160,11 @@ struct host_look *host_look_new(const struct env *env)
     h->ended = mailbox_new(1, NULL);
     if (h->jobs && h->answers && h->ended)
         return h;
-    host_look_dismiss(h);
+    host_look_destroy(h);
     return NULL;
 }
 
-/* Started on demand: most commands have nothing to read, and need no thread. */
+/* Starts the thread on demand: most commands have nothing to read. */
 static bool host_look_start(struct host_look *h)
 {
     if (!h->is_running)
@@ -187,7 +187,7 @@ bool host_look_free(struct host_look *h, int64_t timeout_ms)
     }
     if (h->is_running)
         pthread_join(h->thread, NULL);
-    host_look_dismiss(h);
+    host_look_destroy(h);
     return false;
 }
 
@@ -224,7 +224,7 @@ static void job_add(struct look_job *job, const struct gpu *gpu, bool wanted)
     }
 }
 
-/* Puts the processes to examine first. */
+/* Lists the processes to examine first, then the others. */
 static void job_fill(struct look_job *job, const struct snapshot *s, const bool *is_here)
 {
     for (int wanted = 1; wanted >= 0; wanted--)
@@ -235,7 +235,7 @@ static void job_fill(struct look_job *job, const struct snapshot *s, const bool 
 
 /* ---- merging into the snapshot ---- */
 
-/* The NUMA node of a GPU; a host without nodes says -1. */
+/* The NUMA node of a GPU; sysfs says -1 on a host without nodes. */
 static struct reading node_of(const struct env *env, const struct gpu *gpu)
 {
     char path[96];
@@ -246,7 +246,7 @@ static struct reading node_of(const struct env *env, const struct gpu *gpu)
     return reading_ok(node);
 }
 
-static void give(struct gpu *gpu, const struct look_answer *a, struct reading node)
+static void add_evidence(struct gpu *gpu, const struct look_answer *a, struct reading node)
 {
     for (size_t i = 0; i < gpu->process_count; i++) {
         struct process *p = &gpu->processes[i];
@@ -259,7 +259,7 @@ static void give(struct gpu *gpu, const struct look_answer *a, struct reading no
         }
     }
     for (size_t i = 0; i < gpu->instance_count; i++)
-        give(&gpu->instances[i], a, node);
+        add_evidence(&gpu->instances[i], a, node);
 }
 
 static void keep_answer(struct host_look *h, struct look_answer *a)
@@ -271,7 +271,7 @@ static void keep_answer(struct host_look *h, struct look_answer *a)
     h->is_asked = false;
 }
 
-/* Takes the answer of a job that its round couldn't wait for. */
+/* Takes the answer that came too late for its round. */
 static void take_late(struct host_look *h)
 {
     struct look_answer *a;
@@ -303,5 +303,5 @@ void host_look_add(struct host_look *h, struct snapshot *s, const bool *is_here,
         return;
     for (size_t g = 0; g < s->gpu_count; g++)
         if (is_here[g])
-            give(&s->gpus[g], h->last, node_of(h->env, &s->gpus[g]));
+            add_evidence(&s->gpus[g], h->last, node_of(h->env, &s->gpus[g]));
 }

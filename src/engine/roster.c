@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The roster of GPUs.
+ * The roster: identifies GPUs from sample to sample, and orders them.
  */
-#include "engine/roster.h"
+#include "engine/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,13 @@ void roster_begin(struct roster *r)
         r->entries[i].present = false;
 }
 
-/* A driver that fails in every call doesn't identify its card, either. */
+/* A driver that fails in every call does not identify its GPU either. */
 static bool is_nameless(const struct gpu_id *id)
 {
     return !id->uuid[0] && !id->pci_address[0] && !id->name[0];
 }
 
-/* Without UUID and PCI address, only the position in the source's list distinguishes cards. */
+/* Without UUID and PCI address, only the position in the source's list distinguishes GPUs. */
 static bool is_same(const struct roster_entry *e, const struct gpu_id *id, size_t slot, size_t position)
 {
     if ((e->id.uuid[0] && id->uuid[0]) || (e->id.pci_address[0] && id->pci_address[0]))

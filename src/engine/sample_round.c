@@ -21,10 +21,10 @@ static void set_latest(struct engine *e, const struct snapshot *s)
     snapshot_unref(old);
 }
 
-/* A round started for another caller may have read less than this waiter needs: it waits for one more. */
+/* A round for another caller may have read less than a waiter needs: that waiter stays for one more round. */
 static void answer_waiters(struct engine *e, const struct snapshot *s)
 {
-    size_t left = 0;
+    size_t kept = 0;
     for (size_t i = 0; i < e->waiter_count; i++) {
         struct waiter w = e->waiters[i];
         unsigned wanted = w.groups & GROUP_ALL;
@@ -32,13 +32,13 @@ static void answer_waiters(struct engine *e, const struct snapshot *s)
             mailbox_put(w.reply, (void *)snapshot_ref(s));
         } else {
             w.waited_on = true;
-            e->waiters[left++] = w;
+            e->waiters[kept++] = w;
         }
     }
-    e->waiter_count = left;
+    e->waiter_count = kept;
 }
 
-/* This host, unless everything read comes from another (a recording). */
+/* This host, unless all open sources describe another one (a recording). */
 static const struct host *host_of(const struct engine *e)
 {
     const struct slot *elsewhere = NULL;
@@ -52,7 +52,7 @@ static const struct host *host_of(const struct engine *e)
     return elsewhere ? &elsewhere->host : &e->round_host;
 }
 
-/* Each event is found once. If a requested sample found it, subscribers get it with their next one. */
+/* A source reports each event once. If a requested sample had it, subscribers get it with the next periodic one. */
 static void carry_events(struct engine *e, struct snapshot *s)
 {
     if (!e->round_periodic) {
@@ -75,25 +75,25 @@ static void annotate(struct engine *e, struct snapshot *s)
     pthread_mutex_unlock(&e->annotate_lock);
 }
 
-static bool is_of_this_machine(const struct engine *e, size_t gpu)
+static bool is_of_this_host(const struct engine *e, size_t gpu)
 {
     const struct source_ops *ops = e->slots[e->roster.entries[gpu].slot].ops;
     return !ops->simulated && !ops->host && !env_is_recorded(e->env);
 }
 
-/* An unjudged first look has nothing to compare with: keep it as fast as possible. */
-static bool looks_at_programs(const struct engine *e)
+/* False for an unjudged first sample, which has nothing to compare with: it should be fast. */
+static bool examines_programs(const struct engine *e)
 {
     return (e->round_groups & GROUP_PROCESS) && !(e->round_groups & GROUP_LEAN) &&
            (e->round_periodic || (e->round_groups & GROUP_PAST) || e->sequence > 1);
 }
 
-static void look_at_programs(struct engine *e, struct snapshot *s)
+static void examine_programs(struct engine *e, struct snapshot *s)
 {
     bool is_here[GPU_MAX] = {false}, any = false;
     for (size_t i = 0; i < s->gpu_count && i < GPU_MAX; i++)
-        any |= is_here[i] = is_of_this_machine(e, i);
-    if (any && looks_at_programs(e))
+        any |= is_here[i] = is_of_this_host(e, i);
+    if (any && examines_programs(e))
         host_look_add(e->host_look, s, is_here, e->round_groups & GROUP_PAST);
 }
 
@@ -108,7 +108,7 @@ static void sample_round_publish(struct engine *e)
     }
     e->round_active = false;
     if (!s)
-        return; /* out of memory: the next interval tries again, and waiters keep waiting */
+        return; /* out of memory: the coordinator tries again, and waiters keep waiting */
     s->sequence = ++e->sequence;
     s->taken = engine_now(e);
     s->interval_s = (double)e->interval_ms / MS_PER_S;
@@ -117,7 +117,7 @@ static void sample_round_publish(struct engine *e)
     carry_events(e, s);
     annotate(e, s);
     jobs_assign(s);
-    look_at_programs(e, s);
+    examine_programs(e, s);
     if (e->round_periodic) {
         s->suspended_ms = e->suspended_ms;
         e->suspended_ms = 0;
@@ -159,7 +159,7 @@ void sample_round_ask_slots(struct engine *e)
     struct mono now = engine_now(e);
     for (size_t i = 0; i < e->slot_count && !e->released; i++) {
         struct slot *s = &e->slots[i];
-        slot_look(s, e->env, now);
+        slot_check_presence(s, e->env, now);
         if (s->result || !slot_wanted(e->slots, e->slot_count, i, now))
             continue;
         if (!s->worker)
@@ -169,7 +169,7 @@ void sample_round_ask_slots(struct engine *e)
             str_copy(s->status.message, sizeof s->status.message, STR("out of memory, threads or file descriptors"));
             continue;
         }
-        if (s->status.state == SOURCE_HUNG) /* it recovered: this round waits for it again */
+        if (s->status.state == SOURCE_HUNG) /* it has answered since: this round waits for it again */
             s->status.state = SOURCE_FAILING;
         s->busy = true;
         s->asked = now;
@@ -177,7 +177,7 @@ void sample_round_ask_slots(struct engine *e)
     }
 }
 
-/* Samples this host even while showing a recording: rates need two calls. */
+/* Samples this host, even while showing a recording: rates need two calls. */
 static void sample_machine(struct engine *e)
 {
     enum { GLANCE_MS = 4500 };
@@ -188,8 +188,8 @@ static void sample_machine(struct engine *e)
     e->host_implausible_total += host_drop_implausible(&e->round_host);
 }
 
-/* Not just simulated cards or recordings from elsewhere, about which this host's log and programs say nothing. */
-static bool reads_this_machine(const struct engine *e)
+/* Whether any source reads this host: its log and programs say nothing about simulated or recorded GPUs. */
+static bool reads_this_host(const struct engine *e)
 {
     bool here = false;
     for (size_t i = 0; i < e->slot_count; i++)
@@ -205,11 +205,11 @@ void sample_round_start(struct engine *e, unsigned groups, bool periodic)
     e->round_periodic = periodic;
     e->round_groups = groups;
     e->round_start = engine_now(e);
-    if ((groups & GROUP_PAST) && e->sequence == 0 && !env_is_recorded(e->env) && reads_this_machine(e))
+    if ((groups & GROUP_PAST) && e->sequence == 0 && !env_is_recorded(e->env) && reads_this_host(e))
         host_look_prepare(e->host_look);
     sample_round_ask_slots(e);
     sample_machine(e); /* while they answer */
-    if (reads_this_machine(e))
+    if (reads_this_host(e))
         fault_log_read(e->faults);
     sample_round_end_if_done(e);
 }
@@ -231,9 +231,9 @@ static bool game_runs(struct engine *e)
     return e->latest && cadence_game_runs(e->latest->gpus, e->latest->gpu_count);
 }
 
-static bool client_looks(const struct engine *e, struct mono now)
+static bool has_reader(const struct engine *e, struct mono now)
 {
-    return !e->may_rest || e->waiter_count > 0 || now.ns < atomic_load(&e->looked_until);
+    return !e->may_rest || e->waiter_count > 0 || now.ns < atomic_load(&e->fresh_until);
 }
 
 int64_t sample_round_asleep_ns(const struct clock *clock)
@@ -246,14 +246,13 @@ int64_t sample_round_asleep_ns(const struct clock *clock)
     }
 }
 
-/* Whether the host was suspended since the last periodic sample. Limits, clocks and fan modes may have changed: reread
- * everything. */
+/* Whether the host was suspended since the last periodic sample: limits, clocks and fan modes may have changed. */
 static bool has_resumed(struct engine *e)
 {
-    enum { SUSPEND_LEAST_MS = 3000 };
+    enum { SUSPEND_MIN_MS = 3000 };
     int64_t asleep = sample_round_asleep_ns(e->env->clock), before = e->asleep_ns;
     e->asleep_ns = asleep;
-    if (asleep - before < SUSPEND_LEAST_MS * (int64_t)NS_PER_MS)
+    if (asleep - before < SUSPEND_MIN_MS * (int64_t)NS_PER_MS)
         return false;
     e->suspended_ms += (asleep - before) / NS_PER_MS;
     return true;
@@ -269,7 +268,7 @@ void sample_round_periodic(struct engine *e)
     } else {
         unsigned groups = has_resumed(e) ? GROUP_ALL : cadence_due(&e->cadence, game_runs(e), now);
         cadence_read(&e->cadence, groups, now);
-        sample_round_start(e, groups | (client_looks(e, now) ? 0 : GROUP_UNSEEN), true);
+        sample_round_start(e, groups | (has_reader(e, now) ? 0 : GROUP_UNSEEN), true);
     }
     e->next_periodic.ns += e->interval_ms * NS_PER_MS;
     if (e->next_periodic.ns < now.ns) /* the host slept, or the interval was changed */

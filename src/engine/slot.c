@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Chooses sources, and derives their state from their answers.
+ * Chooses sources, and derives the state of each from its answers.
  */
-#include "engine/slot.h"
+#include "engine/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ int slots_choose(struct slot *slots, size_t max, const char *const *names, size_
             return error_set(err, -EINVAL, "more than %zu sources", max);
         if (rest.len >= sizeof slots[0].params)
             return error_set(err, -EINVAL, "the parameters of source '%s' are too long", ops->name);
-        int rc = ops->check ? ops->check(rest.at, err) : 0; /* parameters extend to the end of names[i] */
+        int rc = ops->check ? ops->check(rest.at, err) : 0; /* NUL-terminated: the parameters extend to the end of names[i] */
         if (rc < 0)
             return rc;
         add_slot(&slots[used++], ops, rest, true);
@@ -75,7 +75,7 @@ int slots_choose(struct slot *slots, size_t max, const char *const *names, size_
     return (int)used;
 }
 
-void slot_look(struct slot *s, const struct env *env, struct mono now)
+void slot_check_presence(struct slot *s, const struct env *env, struct mono now)
 {
     if (!s->ops->presence || !breaker_set_aside(&s->breaker)) {
         s->presence_known = false;
@@ -103,7 +103,7 @@ bool slot_wanted(const struct slot *slots, size_t count, size_t which, struct mo
     return true;
 }
 
-/* A source that gets nothing from any of its GPUs fails as a whole. */
+/* Whether no GPU can be read: then the source fails as a whole. */
 static bool all_gpus_fail(const struct result *r, size_t *failing)
 {
     *failing = 0;

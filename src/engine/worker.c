@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The worker thread: opens its source when asked to sample, reads the requested groups, keeps the rest from before, and identifies
- * the processes. Knows nothing about other sources.
+ * The worker thread: opens its source for the first sample, reads the requested groups, keeps the others from before, and
+ * identifies processes. Knows nothing about other sources.
  */
-#include "engine/worker.h"
+#include "engine/internal.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include "host/identity.h"
 #include "model/plausible.h"
 
-/* One job, plus the final one that may follow it. */
+/* Room for one job and the final one that may follow it. */
 enum { JOBS_MAX = 4 };
 
 struct sample_job {
@@ -56,7 +56,7 @@ void result_free(struct result *r)
     free(r);
 }
 
-/* Reports out of memory with the spare result, or else with the next available one. A caller waits for it. */
+/* The spare result, or else one as soon as there is memory: a caller waits for it. */
 static struct result *result_without_memory(struct worker *w)
 {
     struct result *r = TAKE(w->spare);
@@ -144,7 +144,7 @@ static int open_source(struct worker *w, struct error *err)
     return rc;
 }
 
-/* Keeps what this sample didn't read. */
+/* Copies the groups that this sample did not read from the previous one. */
 static void keep_groups(struct gpu *now, const struct gpu *before, unsigned read)
 {
     for (size_t i = 0; i < METRIC_COUNT; i++)
@@ -168,24 +168,24 @@ static void keep_groups(struct gpu *now, const struct gpu *before, unsigned read
     }
 }
 
-static void take_identity(struct process *to, const struct process *from)
+static void copy_identity(struct process *to, const struct process *from)
 {
     process_done(to);
     process_copy(to, from);
 }
 
-/* An instance's processes are among its card's, which were already identified. */
-static void share_identities(const struct gpu *card, size_t index)
+/* Copies identities to an instance: its processes are among those of its GPU, which are identified already. */
+static void share_identities(const struct gpu *gpu, size_t index)
 {
-    struct gpu *instance = &card->instances[index];
+    struct gpu *instance = &gpu->instances[index];
     for (size_t i = 0; i < instance->process_count; i++)
-        for (size_t k = 0; k < card->process_count; k++)
-            if (card->processes[k].pid == instance->processes[i].pid && card->processes[k].instance == (int32_t)index)
-                take_identity(&instance->processes[i], &card->processes[k]);
+        for (size_t k = 0; k < gpu->process_count; k++)
+            if (gpu->processes[k].pid == instance->processes[i].pid && gpu->processes[k].instance == (int32_t)index)
+                copy_identity(&instance->processes[i], &gpu->processes[k]);
 }
 
-/* Keeps the processes as read; the copy shown is scaled to the GPU's moment. */
-static void give_power(struct worker *w, size_t position, unsigned groups, struct gpu *out)
+/* Remembers the processes as read, then scales the shown ones to the GPU's present load and attributes its power. */
+static void add_power(struct worker *w, size_t position, unsigned groups, struct gpu *out)
 {
     gpu_done(&w->last[position]);
     if (gpu_copy(&w->last[position], out) < 0)
@@ -197,7 +197,7 @@ static void give_power(struct worker *w, size_t position, unsigned groups, struc
     attribute_power(out, &w->idle_mw[position]);
 }
 
-/* Returns the number of impossible readings. */
+/* Samples one GPU; returns the number of impossible readings. */
 static unsigned read_gpu(struct worker *w, size_t position, unsigned groups, struct gpu *out)
 {
     w->ops->sample(w->source, position, groups, out);
@@ -209,7 +209,7 @@ static unsigned read_gpu(struct worker *w, size_t position, unsigned groups, str
     unsigned implausible = gpu_drop_implausible(out);
     keep_groups(out, &w->last[position], groups);
     gpu_mark_absent(out, groups, READING_UNSUPPORTED);
-    /* Don't look up processes of a simulated or recorded host on this one. */
+    /* Processes of a simulated or recorded host are not on this one. */
     if ((groups & GROUP_PROCESS) && !w->ops->simulated && !w->ops->host)
         for (size_t i = 0; i < out->process_count; i++) {
             identity_fill(w->identity, &out->processes[i]);
@@ -217,8 +217,8 @@ static unsigned read_gpu(struct worker *w, size_t position, unsigned groups, str
         }
     if (groups & GROUP_PROCESS)
         gpu_mark_shares_absent(out, READING_UNSUPPORTED);
-    give_power(w, position, groups, out);
-    if ((groups & GROUP_FAST) && !w->ops->host) /* a recording has its own */
+    add_power(w, position, groups, out);
+    if ((groups & GROUP_FAST) && !w->ops->host) /* a recording has its own value */
         out->effective_permille = gpu_effective_load(out);
     for (size_t i = 0; i < out->instance_count; i++) {
         struct gpu *instance = &out->instances[i];
@@ -237,7 +237,7 @@ static int worker_prepare(struct worker *w, unsigned *groups, struct error *err)
     if (!w->source)
         rc = open_source(w, err);
     else if (w->ops->changed && w->ops->changed(w->source)) {
-        *groups |= w->known; /* new cards start with everything */
+        *groups |= w->known; /* a new GPU needs all groups */
         rc = list_gpus(w, err);
     }
     if (rc == 0 && w->ops->refresh)
@@ -307,8 +307,8 @@ static void *worker_run(void *argument)
     }
 }
 
-/* Only after its thread ended. */
-static void dismiss(struct worker *w)
+/* Call only after the thread has ended. */
+static void destroy(struct worker *w)
 {
     mailbox_free(w->jobs);
     mailbox_free(w->ended);
@@ -331,7 +331,7 @@ struct worker *worker_new(const struct env *env, const struct source_ops *ops, c
     w->identity = identity_new(env, show_secrets);
     w->spare = calloc(1, sizeof *w->spare);
     if (!w->params || !w->jobs || !w->ended || !w->identity || !w->spare || pthread_create(&w->thread, NULL, worker_run, w) != 0) {
-        dismiss(w);
+        destroy(w);
         return NULL;
     }
     return w;
@@ -353,6 +353,6 @@ bool worker_free(struct worker *w, int64_t timeout_ms)
         return false; /* the thread still uses all of it */
     }
     pthread_join(w->thread, NULL);
-    dismiss(w);
+    destroy(w);
     return true;
 }

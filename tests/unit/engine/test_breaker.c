@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/breaker.h"
+#include "engine/internal.h"
 
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which programs are looked at on their host, and that what was seen is in the snapshot.
  */
-#include "engine/host_look.h"
+#include "engine/internal.h"
 
 #include <signal.h>
 #include <stdio.h>

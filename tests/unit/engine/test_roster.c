@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/roster.h"
+#include "engine/internal.h"
 
 #include <stdio.h>
 
