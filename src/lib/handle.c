@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Opening and closing. The library is silent: no log, no stderr, no signal handlers.
+ * Opens and closes handles. The library is silent: no log, no stderr, no signal handlers.
  */
 #include "lib/handle.h"
 
@@ -22,10 +22,10 @@ const char *whirr_version(void)
     return WHIRR_VERSION;
 }
 
-/* ---- which handles are open ---- */
+/* ---- open handles ---- */
 
-/* The link that points to the handle, or NULL. Does not dereference the handle: it may be freed already. */
-static struct whirr **place_of(const struct whirr *w)
+/* The link that points to the handle, or NULL. Must not dereference the handle: it may be freed already. */
+static struct whirr **find_link(const struct whirr *w)
 {
     struct whirr **at = &open_handles;
     while (*at && *at != w)
@@ -36,12 +36,12 @@ static struct whirr **place_of(const struct whirr *w)
 static bool is_open(const struct whirr *w)
 {
     pthread_mutex_lock(&open_lock);
-    bool found = place_of(w) != NULL;
+    bool found = find_link(w) != NULL;
     pthread_mutex_unlock(&open_lock);
     return found;
 }
 
-static void remember(struct whirr *w)
+static void add_open(struct whirr *w)
 {
     pthread_mutex_lock(&open_lock);
     w->next = open_handles;
@@ -49,11 +49,11 @@ static void remember(struct whirr *w)
     pthread_mutex_unlock(&open_lock);
 }
 
-/* Whether it was open: if two threads close it, only one succeeds. */
-static bool forget(struct whirr *w)
+/* True if it was open: if two threads close it, only one of them frees it. */
+static bool remove_open(struct whirr *w)
 {
     pthread_mutex_lock(&open_lock);
-    struct whirr **at = place_of(w);
+    struct whirr **at = find_link(w);
     if (at)
         *at = w->next;
     pthread_mutex_unlock(&open_lock);
@@ -93,8 +93,8 @@ int handle_text(struct whirr *w, struct buf *text, char **ret)
     return 0;
 }
 
-/* A copy that lives as long as the handle; stays empty if the option is not given. */
-static int handle_keep(const char *name, const char *value, char *copy, size_t size, struct error *err)
+/* Copies an option into the handle; "" if it is not given. */
+static int copy_option(const char *name, const char *value, char *copy, size_t size, struct error *err)
 {
     if (value && strlen(value) >= size)
         return error_set(err, -EINVAL, "the %s is too long", name);
@@ -102,7 +102,7 @@ static int handle_keep(const char *name, const char *value, char *copy, size_t s
     return 0;
 }
 
-/* Fields beyond the caller's size belong to later versions. */
+/* Copies only as much as the caller's version of the struct has. */
 static int take_options(struct whirr *w, const struct whirr_options *given, struct error *err)
 {
     struct whirr_options o = {0};
@@ -110,11 +110,11 @@ static int take_options(struct whirr *w, const struct whirr_options *given, stru
         return error_set(err, -EINVAL, "whirr_options.size is not set");
     if (given)
         memcpy(&o, given, MIN_OF(given->size, sizeof o));
-    int rc = handle_keep("source", o.source, w->source, sizeof w->source, err);
+    int rc = copy_option("source", o.source, w->source, sizeof w->source, err);
     if (!rc)
-        rc = handle_keep("sysroot", o.sysroot, w->sysroot, sizeof w->sysroot, err);
+        rc = copy_option("sysroot", o.sysroot, w->sysroot, sizeof w->sysroot, err);
     if (!rc)
-        rc = handle_keep("socket", o.socket, w->socket, sizeof w->socket, err);
+        rc = copy_option("socket", o.socket, w->socket, sizeof w->socket, err);
     w->cli.ask = (struct ask_options){
         .sources = {w->source}, .source_count = o.source != NULL, .socket = o.socket ? w->socket : NULL, .direct = o.direct != 0};
     return rc;
@@ -128,7 +128,7 @@ static int open_all(struct whirr *w, const struct whirr_options *options, struct
     env_init_system(&w->cli.env);
     w->cli.env.sysroot = w->sysroot;
     w->cli.name = "libwhirr";
-    /* A mistake in the configuration only loses the wrong setting: it must not stop the program that links this. */
+    /* A mistake in the configuration costs only that setting: it must not stop the program that links this library. */
     AUTO_FREE struct config_problems *problems = calloc(1, sizeof *problems); /* large */
     rc = problems ? settings_quietly(&w->cli, problems) : -ENOMEM;
     if (rc)
@@ -139,11 +139,11 @@ static int open_all(struct whirr *w, const struct whirr_options *options, struct
 
 static void discard(struct whirr *w)
 {
-    bool left_behind = session_close(w->session);
+    bool abandoned = session_close(w->session);
     machine_free(w->machine);
     if (w->timer >= 0)
         close(w->timer);
-    if (left_behind) { /* a thread hangs in a driver: keep the memory it may use, and the code it returns to */
+    if (abandoned) { /* a thread hangs in a driver: keep the memory it may use, and the code it returns to */
         library_stay((const void *)whirr_close);
         return;
     }
@@ -166,17 +166,17 @@ int whirr_open(const struct whirr_options *options, struct whirr **ret)
         discard(w);
         return rc;
     }
-    remember(w);
+    add_open(w);
     *ret = w;
     return 0;
 }
 
 void whirr_close(struct whirr *w)
 {
-    if (!is_open(w)) /* and keep the previous error */
+    if (!is_open(w)) /* keeps the previous error */
         return;
     whirr_room_done(w);
-    if (forget(w))
+    if (remove_open(w))
         discard(w);
 }
 

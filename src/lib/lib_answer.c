@@ -21,8 +21,8 @@ enum { FRESH_MS = 500 };
 
 /* ---- resources ---- */
 
-/* Measures the CPU between calls, so that no call waits for it. */
-static int answer_gather(struct whirr *w, const struct snapshot **ret, struct host *host)
+/* Without a daemon, CPU rates are those between two calls, so that no call has to wait. */
+static int sample_resources(struct whirr *w, const struct snapshot **ret, struct host *host)
 {
     struct error err = {0};
     const struct snapshot *s = session_sample(w->session, GROUP_QUICK, &err);
@@ -43,7 +43,7 @@ static int resources_text(struct whirr *w, struct buf *out)
 {
     struct host host = {0};
     AUTO_SNAPSHOT const struct snapshot *s = NULL;
-    int rc = answer_gather(w, &s, &host);
+    int rc = sample_resources(w, &s, &host);
     if (rc)
         return rc;
     struct json_writer j = JSON_WRITER_PRETTY(out);
@@ -60,19 +60,19 @@ int whirr_resources_json(struct whirr *w, char **ret)
     return rc ? rc : handle_text(w, &out, ret);
 }
 
-static double answer_number_of(const json_t *o, const char *key)
+static double number_of(const json_t *o, const char *key)
 {
     const json_t *value = json_object_get(o, key);
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static void words_of(const json_t *o, const char *key, char *to, size_t size)
+static void copy_text(const json_t *o, const char *key, char *to, size_t size)
 {
     const char *text = json_string_value(json_object_get(o, key));
     str_copy(to, size, str_from(text ? text : ""));
 }
 
-/* Parses the JSON body instead of computing the best GPU and the scaling again, so that both always agree. */
+/* Parses the JSON body instead of computing the values again, so that both always agree. */
 int whirr_resources(struct whirr *w, struct whirr_resources *ret)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
@@ -94,21 +94,21 @@ int whirr_resources(struct whirr *w, struct whirr_resources *ret)
         return rc;
     struct whirr_resources r = {
         .size = ret->size,
-        .cpu_percent = answer_number_of(o, "cpu_percent"),
-        .memory_percent = answer_number_of(o, "memory_percent"),
-        .available_memory_gb = answer_number_of(o, "available_memory_gb"),
-        .memory_total_gb = answer_number_of(o, "memory_total_gb"),
-        .gpu_vram_gb = answer_number_of(o, "gpu_vram_gb"),
+        .cpu_percent = number_of(o, "cpu_percent"),
+        .memory_percent = number_of(o, "memory_percent"),
+        .available_memory_gb = number_of(o, "available_memory_gb"),
+        .memory_total_gb = number_of(o, "memory_total_gb"),
+        .gpu_vram_gb = number_of(o, "gpu_vram_gb"),
         .gpu_available = json_is_true(json_object_get(o, "gpu_available")),
         .gpu_count = (int)json_integer_value(json_object_get(o, "gpu_count")),
-        .gpu_total_vram_gb = answer_number_of(o, "gpu_total_vram_gb"),
-        .gpu_used_vram_gb = answer_number_of(o, "gpu_used_vram_gb"),
-        .gpu_free_vram_gb = answer_number_of(o, "gpu_free_vram_gb"),
-        .gpu_utilization_percent = answer_number_of(o, "gpu_utilization_percent"),
-        .gpu_temperature_c = answer_number_of(o, "gpu_temperature_c"),
+        .gpu_total_vram_gb = number_of(o, "gpu_total_vram_gb"),
+        .gpu_used_vram_gb = number_of(o, "gpu_used_vram_gb"),
+        .gpu_free_vram_gb = number_of(o, "gpu_free_vram_gb"),
+        .gpu_utilization_percent = number_of(o, "gpu_utilization_percent"),
+        .gpu_temperature_c = number_of(o, "gpu_temperature_c"),
     };
-    words_of(o, "gpu_name", r.gpu_name, sizeof r.gpu_name);
-    words_of(o, "gpu_source", r.gpu_source, sizeof r.gpu_source);
+    copy_text(o, "gpu_name", r.gpu_name, sizeof r.gpu_name);
+    copy_text(o, "gpu_source", r.gpu_source, sizeof r.gpu_source);
     memcpy(ret, &r, MIN_OF(ret->size, sizeof r));
     json_decref(o);
     return 0;

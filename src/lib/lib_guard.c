@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Giving way: the guard's own judgement and policy, with the caller's functions as the only method. And the other side: requesting
+ * Giving way: the guard's own judgment and policy, with the caller's functions as the only method; and the other side, requesting
  * room.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "guard/claim.h"
 #include "lib/handle.h"
 
-enum { LOOK_EVERY_MS = 5000, POLL_MS = 200 };
+enum { STEP_EVERY_MS = 5000, POLL_MS = 200 };
 
 struct whirr_guard {
     struct whirr *w;
@@ -24,7 +24,7 @@ struct whirr_guard {
     struct claim_limits limits;
     struct guard_policy policy;
     enum step_result step; /* result of the last request to the caller */
-    int64_t held_bytes;    /* before it was asked to leave */
+    int64_t held_bytes;    /* the memory it held while it was running */
 };
 
 int whirr_guard_new(struct whirr *w, const int *gpus, size_t gpu_count, const struct whirr_guard_events *events, void *user,
@@ -72,7 +72,7 @@ int whirr_guard_is_out(const struct whirr_guard *g)
 
 /* ---- facts ---- */
 
-static void guard_add_process(struct whirr_guard *g, const struct process *p)
+static void add_process(struct whirr_guard *g, const struct process *p)
 {
     if (g->worker.pid_count < CLAIM_WORKER_PIDS)
         g->worker.pids[g->worker.pid_count++] = (struct claim_identity){p->pid, p->start_key};
@@ -86,7 +86,7 @@ static bool is_mine(const struct whirr_guard *g, int32_t pid)
     return false;
 }
 
-/* This process and its descendants on the GPUs. Repeats because parents may be listed after their children. */
+/* Finds this process and its descendants on the GPUs. Repeats, because a parent may be listed after its children. */
 static void find_family(struct whirr_guard *g, const struct snapshot *s)
 {
     struct process self = {.pid = (int32_t)getpid()};
@@ -95,21 +95,21 @@ static void find_family(struct whirr_guard *g, const struct snapshot *s)
             if (s->gpus[i].processes[k].pid == self.pid)
                 self.start_key = s->gpus[i].processes[k].start_key;
     g->worker.pid_count = 0;
-    guard_add_process(g, &self);
+    add_process(g, &self);
     for (bool more = true; more;) {
         more = false;
         for (size_t i = 0; i < s->gpu_count; i++)
             for (size_t k = 0; k < s->gpus[i].process_count; k++) {
                 const struct process *p = &s->gpus[i].processes[k];
                 if (p->parent && is_mine(g, p->parent) && !is_mine(g, p->pid) && g->worker.pid_count < CLAIM_WORKER_PIDS) {
-                    guard_add_process(g, p);
+                    add_process(g, p);
                     more = true;
                 }
             }
     }
 }
 
-/* Unbound guards count every GPU whose memory counts. */
+/* A guard that names no GPUs is bound to all whose memory counts. */
 static bool is_bound(const struct whirr_guard *g, const struct snapshot *s, const struct gpu *gpu)
 {
     bool any = false;
@@ -129,7 +129,7 @@ static bool enough_is_free(const struct whirr_guard *g, const struct snapshot *s
     return free_bytes >= g->held_bytes + g->limits.reserve_bytes;
 }
 
-static struct guard_facts guard_look(struct whirr_guard *g, const struct snapshot *s, struct claim *claim)
+static struct guard_facts collect_facts(struct whirr_guard *g, const struct snapshot *s, struct claim *claim)
 {
     static const struct claim_signals none;
     find_family(g, s);
@@ -142,9 +142,9 @@ static struct guard_facts guard_look(struct whirr_guard *g, const struct snapsho
     return (struct guard_facts){
         .claim = claim->verdict,
         .worker = WORKER_ALIVE,
-        .drained = true, /* should_evict returns only then */
+        .drained = true, /* should_evict() returns only when the work is drained */
         .step = g->step,
-        /* Trust the caller: a driver context remains, but it is small. */
+        /* Trusts the caller: a driver context remains, but it is small. */
         .memory_freed = g->policy.state == GUARD_VERIFYING,
         .memory_enough = enough_is_free(g, s),
         .cool = true,
@@ -153,7 +153,7 @@ static struct guard_facts guard_look(struct whirr_guard *g, const struct snapsho
 
 /* ---- acting ---- */
 
-/* The next step takes the result with its facts; it runs at once. */
+/* Calls the caller's function. True: the next step runs at once, with the result among its facts. */
 static bool act(struct whirr_guard *g, enum guard_action action, const struct claim *claim)
 {
     if (action == GUARD_DO_EVICT)
@@ -177,18 +177,18 @@ int whirr_guard_step(struct whirr_guard *g)
         AUTO_SNAPSHOT const struct snapshot *s = session_sample(g->w->session, GROUP_QUICK, &err);
         if (!s)
             return handle_fail(g->w, &err);
-        struct guard_facts facts = guard_look(g, s, &claim);
+        struct guard_facts facts = collect_facts(g, s, &claim);
         enum guard_action action = guard_step(&g->policy, &limits, &facts, clock_mono(&clock_system));
         g->step = STEP_PENDING;
         if (!act(g, action, &claim))
-            return action == GUARD_DO_LOOK_AGAIN ? (int)limits.second_look_ms : LOOK_EVERY_MS;
+            return action == GUARD_DO_LOOK_AGAIN ? (int)limits.second_look_ms : STEP_EVERY_MS;
     }
-    return LOOK_EVERY_MS;
+    return STEP_EVERY_MS;
 }
 
 /* ---- requesting room ---- */
 
-static bool is_out_of_the_way(const json_t *worker)
+static bool gave_way(const json_t *worker)
 {
     const char *state = json_string_value(json_object_get(worker, "state"));
     return state && (strcmp(state, "paused") == 0 || strcmp(state, "absent") == 0 || strcmp(state, "reserving") == 0);
@@ -203,14 +203,14 @@ static size_t announce(struct whirr *w, const char *path, char *problem, size_t 
     return asked;
 }
 
-/* 1: all have given way; 0: some have not. */
-static int look_at_workers(struct whirr *w)
+/* Whether all workers have given way. */
+static bool all_gave_way(struct whirr *w)
 {
     char problem[256];
     size_t asked, i;
     json_t *worker, *workers = guard_ask(&w->cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
-    int all = 1;
-    json_array_foreach(workers, i, worker) all &= is_out_of_the_way(worker);
+    bool all = true;
+    json_array_foreach(workers, i, worker) all &= gave_way(worker);
     json_decref(workers);
     return all;
 }
@@ -224,13 +224,13 @@ int whirr_room_ask(struct whirr *w, int64_t wait_ms)
     if (use)
         return use;
     size_t guards = announce(w, "/api/guard/announce", problem, sizeof problem);
-    if (!guards && !look_at_workers(w)) { /* workers exist, but no guard got the request */
+    if (!guards && !all_gave_way(w)) { /* there are workers in the way, but no guard took the request */
         error_set(&err, -EPERM, "%s", problem);
         return handle_fail(w, &err);
     }
     w->announced = guards > 0;
     while (guards) {
-        if (look_at_workers(w))
+        if (all_gave_way(w))
             return 1;
         if (mono_since_ms(clock_mono(&clock_system), begin) >= wait_ms)
             return 0;

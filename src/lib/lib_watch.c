@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Delivers samples at the pace of a timer, which it waits for.
+ * Delivers samples at an interval, in the thread of the caller.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@ int handle_fail_at(struct whirr *w, int code, const char *what)
     return handle_fail(w, &err);
 }
 
-int handle_give_sample(struct whirr *w, whirr_watch_fn *fn, void *user)
+int handle_deliver_sample(struct whirr *w, whirr_watch_fn *fn, void *user)
 {
     struct whirr_sample *s;
     int rc = whirr_sample(w, &s);
@@ -33,7 +33,7 @@ int whirr_watch(struct whirr *w, int64_t interval_ms, whirr_watch_fn *fn, void *
         return handle_fail_at(w, -EINVAL, "the interval");
     struct mono next = clock_mono(&clock_system);
     for (;;) {
-        int rc = handle_give_sample(w, fn, user);
+        int rc = handle_deliver_sample(w, fn, user);
         if (rc)
             return rc;
         next.ns += interval_ms * NS_PER_MS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A timer for the program's own event loop.
+ * A timer descriptor for the program's own event loop.
  */
 #include <errno.h>
 #include <sys/timerfd.h>
@@ -25,8 +25,8 @@ int whirr_watch_fd(struct whirr *w, int64_t interval_ms)
         w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     const struct timespec every = {interval_ms / MS_PER_S, interval_ms % MS_PER_S * (NS_PER_MS)};
     /* The first sample is due at once. */
-    const struct itimerspec rhythm = {.it_interval = every, .it_value = {.tv_nsec = 1}};
-    if (w->timer < 0 || timerfd_settime(w->timer, 0, &rhythm, NULL))
+    const struct itimerspec timer = {.it_interval = every, .it_value = {.tv_nsec = 1}};
+    if (w->timer < 0 || timerfd_settime(w->timer, 0, &timer, NULL))
         return handle_fail_at(w, -errno, "cannot start a timer");
     return w->timer;
 }
@@ -41,5 +41,5 @@ int whirr_watch_dispatch(struct whirr *w, whirr_watch_fn *fn, void *user)
         return handle_fail_at(w, -EBADF, "nothing is watched (whirr_watch_fd)");
     if (read(w->timer, &due, sizeof due) != sizeof due)
         return errno == EAGAIN ? 0 : handle_fail_at(w, -errno, "cannot read the timer");
-    return handle_give_sample(w, fn, user);
+    return handle_deliver_sample(w, fn, user);
 }

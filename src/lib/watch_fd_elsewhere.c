@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Replaces watch_fd.c on systems where no descriptor is a timer.
+ * Replaces watch_fd.c on systems without timer descriptors.
  */
 #include <errno.h>
 

@@ -24,10 +24,10 @@ struct db_job {
     const struct config *config;
     struct db_choice choice;
     const char *url;
-    char place[STORE_PLACE_SIZE]; /* the same, for display */
+    char place[STORE_PLACE_SIZE]; /* the URL without its password, for display */
 };
 
-/* Explains an error and how to solve it. */
+/* Prints an error and how to solve it. */
 static int failed(const struct db_job *job, int rc, const struct error *err)
 {
     bool file = strncmp(job->url, "sqlite:", 7) == 0;
@@ -49,7 +49,7 @@ static int failed(const struct db_job *job, int rc, const struct error *err)
 
 /* ---- migrate ---- */
 
-static int say_migrated(struct db_job *job, int64_t from, int64_t to)
+static int print_migrated(struct db_job *job, int64_t from, int64_t to)
 {
     AUTO_BUF struct buf out = BUF(16384);
     if (job->cli->json) {
@@ -80,14 +80,14 @@ static int migrate(struct db_job *job)
     if (version == 0)
         return cli_fail("nothing is stored there yet; `whirr serve` creates the tables automatically");
     if (version == known)
-        return say_migrated(job, version, known);
+        return print_migrated(job, version, known);
     /* Opening for writing migrates. */
     const struct store_options options = {
         .env = &job->cli->env, .url = job->url, .host = job->config->store.host, .limits = store_default_limits};
     struct store *s = NULL;
     rc = store_open(&options, &s, &err);
     store_close(s);
-    return rc < 0 ? failed(job, rc, &err) : say_migrated(job, version, known);
+    return rc < 0 ? failed(job, rc, &err) : print_migrated(job, version, known);
 }
 
 /* ---- vacuum ---- */
@@ -155,7 +155,7 @@ static bool parameter(void *user, const char *key, char *value, size_t size)
     return true;
 }
 
-/* Leaves a complete file, or none. */
+/* Writes beside the file and renames: it is complete, or it does not exist. */
 static int export_to_file(const struct db_job *job, struct history_source *source, const struct history_question *q,
                           const char *path, struct error *err)
 {

@@ -14,15 +14,15 @@
 #include "cli/fields.h"
 #include "cli/history/show.h"
 
-enum { ANSWER_MAX = 64 << 20, HEIGHT_MAX = 13, HEIGHT_USUAL = 9, WIDTH_MAX = 900, MARKS_LOOKED_AT = 1000 };
+enum { ANSWER_MAX = 64 << 20, HEIGHT_MAX = 13, HEIGHT_USUAL = 9, WIDTH_MAX = 900, MARKS_READ_MAX = 1000 };
 
-struct asked {
+struct history_request {
     const struct cli *cli;
     char metrics[2048];
     size_t points;
 };
 
-/* --csv alone prints all columns as stored. */
+/* Without these, --csv prints all columns as stored. */
 static bool chooses_fields(const struct options *o)
 {
     return options_has(o, "fields") || options_has(o, "template");
@@ -30,7 +30,7 @@ static bool chooses_fields(const struct options *o)
 
 static bool parameter(void *user, const char *key, char *value, size_t size)
 {
-    const struct asked *asked = user;
+    const struct history_request *asked = user;
     const struct options *o = asked->cli->options;
     if (strcmp(key, "metric") == 0) {
         str_copy(value, size, str_from(asked->metrics));
@@ -52,20 +52,19 @@ static bool parameter(void *user, const char *key, char *value, size_t size)
     return options_parameter(asked->cli->options, key, value, size);
 }
 
-static int number_option(const struct cli *cli, const char *name, int64_t least, int64_t most, int *ret, struct error *err)
+static int number_option(const struct cli *cli, const char *name, int64_t min, int64_t max, int *ret, struct error *err)
 {
     const char *text = options_value(cli->options, name, NULL);
     int64_t number;
     if (!text)
         return 0;
-    if (!str_to_i64(str_from(text), &number) || number < least || number > most)
-        return error_set(err, -EINVAL, "'--%s %s' is not a number from %lld to %lld", name, text, (long long)least,
-                         (long long)most);
+    if (!str_to_i64(str_from(text), &number) || number < min || number > max)
+        return error_set(err, -EINVAL, "'--%s %s' is not a number from %lld to %lld", name, text, (long long)min, (long long)max);
     *ret = (int)number;
     return 0;
 }
 
-/* The height of a plot such that all fit on the terminal; a default without one. */
+/* The height at which all plots fit on the terminal; a default without a terminal. */
 static int height_for(const struct cli *cli, size_t plots)
 {
     int columns = 0, all = 0;
@@ -83,7 +82,7 @@ static enum plot_style style_of(const struct cli *cli)
     return strcmp(style, "ascii") == 0 || !cli->page.utf8 ? PLOT_ASCII : PLOT_BRAILLE;
 }
 
-/* Adds the events of the period; if that fails, the plots stand alone. */
+/* Reads the events of the period. If that fails, the plots have no marks. */
 static void ask_events(struct history_source *source, const struct history_question *q, struct buf *out)
 {
     struct history_question *events = malloc(sizeof *events);
@@ -92,7 +91,7 @@ static void ask_events(struct history_source *source, const struct history_quest
         return;
     *events = *q;
     events->kind = HISTORY_EVENTS;
-    events->limit = MARKS_LOOKED_AT;
+    events->limit = MARKS_READ_MAX;
     if (strchr(events->gpus, ','))
         events->gpus[0] = '\0';
     if (history_source_get(source, events, out, &err) < 0)
@@ -101,7 +100,7 @@ static void ask_events(struct history_source *source, const struct history_quest
 }
 
 static int show_answer(const struct cli *cli, struct history_source *source, const struct history_question *q,
-                       struct history_look *look, struct error *err)
+                       struct plot_view *view, struct error *err)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX), events = BUF(ANSWER_MAX), out = BUF(ANSWER_MAX);
     int rc = history_source_get(source, q, &answer, err);
@@ -111,7 +110,7 @@ static int show_answer(const struct cli *cli, struct history_source *source, con
         return show_text(&answer) == EXIT_FINE ? 0 : -EIO;
     if (q->kind == HISTORY_SERIES) {
         ask_events(source, q, &events);
-        rc = history_show_plots(&out, &cli->page, look, buf_view(&answer), buf_view(&events), err);
+        rc = history_show_plots(&out, &cli->page, view, buf_view(&answer), buf_view(&events), err);
     } else {
         rc = history_show_list(&out, &cli->page, q->kind == HISTORY_EVENTS, buf_view(&answer), err);
     }
@@ -122,7 +121,7 @@ static int show_answer(const struct cli *cli, struct history_source *source, con
 
 struct row_reader {
     struct fields *fields;
-    struct buf line; /* an incomplete line */
+    struct buf line; /* the incomplete last line of the download */
     struct error err;
 };
 
@@ -164,7 +163,7 @@ static int download_fields(struct cli *cli, struct history_source *source, const
     return rc;
 }
 
-static int answer_history(struct cli *cli, const struct history_question *q, struct history_look *look, struct error *err)
+static int answer_history(struct cli *cli, const struct history_question *q, struct plot_view *view, struct error *err)
 {
     struct history_source *source = NULL;
     int rc = history_source_open(cli, cli->settings, &source, err);
@@ -173,7 +172,7 @@ static int answer_history(struct cli *cli, const struct history_question *q, str
     else if (rc == 0 && q->format != HISTORY_JSON)
         rc = history_source_download(source, q, history_write_piece, stdout, err);
     else if (rc == 0)
-        rc = show_answer(cli, source, q, look, err);
+        rc = show_answer(cli, source, q, view, err);
     if (rc == 0 && fflush(stdout) != 0)
         rc = error_set(err, errno == EPIPE ? -EPIPE : -EIO, "cannot write: %s", strerror(errno));
     history_source_close(source);
@@ -185,8 +184,8 @@ static int history_run(struct cli *cli)
     const struct options *o = cli->options;
     struct error err = {0};
     AUTO_FREE struct history_question *q = malloc(sizeof *q);
-    struct asked asked = {.cli = cli};
-    struct history_look look = {
+    struct history_request asked = {.cli = cli};
+    struct plot_view view = {
         .width = cli->page.width ? cli->page.width : 80, .each = options_has(o, "each"), .style = style_of(cli)};
     if (!q)
         return cli_fail("out of memory");
@@ -199,8 +198,8 @@ static int history_run(struct cli *cli)
     enum history_kind kind = options_has(o, "events")      ? HISTORY_EVENTS
                              : options_has(o, "processes") ? HISTORY_PROCESSES
                                                            : HISTORY_SERIES;
-    if (number_option(cli, "width", PLOT_WIDTH_LEAST, WIDTH_MAX, &look.width, &err) < 0 ||
-        number_option(cli, "height", PLOT_HEIGHT_LEAST, 100, &look.height, &err) < 0)
+    if (number_option(cli, "width", PLOT_WIDTH_LEAST, WIDTH_MAX, &view.width, &err) < 0 ||
+        number_option(cli, "height", PLOT_HEIGHT_LEAST, 100, &view.height, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     if (cli->json + options_has(o, "csv") + options_has(o, "jsonl") > 1)
         return cli_usage(cli, "--json, --csv and --jsonl can't be combined");
@@ -209,15 +208,15 @@ static int history_run(struct cli *cli)
         return status;
     if (options_has(o, "jsonl") && chooses_fields(o))
         return cli_usage(cli, "--jsonl can't be combined with --fields or --template");
-    /* One point per column of dots. */
-    asked.points = cli->json ? QUESTION_POINTS_DEFAULT : (size_t)MAX_OF(2 * (look.width - 6), 20);
+    /* A character has two columns of dots: one point for each. */
+    asked.points = cli->json ? QUESTION_POINTS_DEFAULT : (size_t)MAX_OF(2 * (view.width - 6), 20);
     if (history_question_read(q, kind, parameter, &asked, clock_wall(cli->env.clock), MOMENT_LOCAL, &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    look.since = options_has(o, "since") ? (double)q->since_ms / MS_PER_S : 0; /* 0: where the answer begins */
-    look.until = (double)q->until_ms / MS_PER_S;
-    if (!look.height)
-        look.height = height_for(cli, q->metric_count);
-    int rc = answer_history(cli, q, &look, &err);
+    view.since = options_has(o, "since") ? (double)q->since_ms / MS_PER_S : 0; /* 0: where the answer begins */
+    view.until = (double)q->until_ms / MS_PER_S;
+    if (!view.height)
+        view.height = height_for(cli, q->metric_count);
+    int rc = answer_history(cli, q, &view, &err);
     if (cli->failure_status == EXIT_USAGE) /* an unknown field */
         return cli_usage(cli, "%s", err.text);
     if (rc < 0 && rc != -EPIPE)

@@ -9,7 +9,7 @@
 
 struct json_t;
 
-/* The database of --store, or the one that the daemon writes, or that of the settings. */
+/* The database of --store, else the one that the daemon writes to, else that of the settings. */
 struct db_choice {
     char url[STORE_PLACE_SIZE];
     const char *by; /* "option", "daemon", "settings", "default" */
@@ -19,11 +19,11 @@ struct db_choice {
     struct json_t *health; /* the daemon's report on its database; NULL: none */
 };
 
-/* For changes, only this user's daemon counts: never change another user's database unless it is named. */
+/* `to_act`: to change the database, asks only this user's own daemon: another user's database must be named to be changed. */
 int db_choose(const struct cli *cli, bool to_act, struct db_choice *ret, struct error *err);
 void db_choice_done(struct db_choice *c);
-/* "the daemon's at /run/whirr/whirr.sock", "named by --store", ... */
+/* "given with --store", "where the daemon writes", "store.url", "the default". */
 const char *db_choice_words(const struct db_choice *c);
 
-/* Prints it. */
+/* Prints the contents of the database. */
 int db_status(struct cli *cli, const struct config *config, const struct db_choice *choice, struct error *err);

@@ -27,14 +27,14 @@ static void ask_daemon(const struct cli *cli, bool to_act, struct db_choice *c)
     json_decref(doc);
 }
 
-/* The daemon's database, if it is accessible from here. */
-static int take_daemons(const struct cli *cli, struct db_choice *c, struct error *err)
+/* Chooses the daemon's database, if its password is known here. */
+static int choose_daemons(const struct cli *cli, struct db_choice *c, struct error *err)
 {
     char own[STORE_PLACE_SIZE], shown[STORE_PLACE_SIZE];
     c->by = "daemon";
     if (!strstr(c->daemon_place, "://"))
         return store_place(c->daemon_place, c->url, err);
-    /* On a server: the settings have the password. */
+    /* The daemon reports the place on a server without the password; the settings may have it. */
     if (store_place(cli->settings->store.url, own, err) == 0) {
         store_place_text(own, shown, sizeof shown);
         if (strcmp(shown, c->daemon_place) == 0) {
@@ -52,7 +52,7 @@ int db_choose(const struct cli *cli, bool to_act, struct db_choice *ret, struct 
     *ret = (struct db_choice){.by = named ? "option" : strcmp(configured, "auto") == 0 ? "default" : "settings"};
     ask_daemon(cli, to_act, ret);
     if (!named && ret->daemon_place[0])
-        return take_daemons(cli, ret, err);
+        return choose_daemons(cli, ret, err);
     return store_place(named ? named : configured, ret->url, err);
 }
 

@@ -23,14 +23,14 @@ struct status {
     const struct db_choice *choice;
     char place[1024];
     struct store_survey survey;
-    bool counted; /* false for an older version, whose tables aren't read */
+    bool counted; /* false: an older version, whose tables are not read */
     struct store_limits limits;
     struct wall now;
     /* Reported by the daemon. */
     bool daemon;
     char state[32], message[256];
     int64_t waiting;
-    int64_t queue_bytes; /* of the file that queues samples for a server; -1: none */
+    int64_t queue_bytes; /* size of the file that queues samples for a server; -1: none */
 };
 
 static void take_health(const json_t *store, struct status *s)
@@ -45,12 +45,12 @@ static void take_health(const json_t *store, struct status *s)
 
 static int64_t queue_size(const char *url)
 {
-    char folder[PLACE_SIZE], path[PLACE_SIZE + 16];
+    char dir[PLACE_SIZE], path[PLACE_SIZE + 16];
     struct stat info;
     struct error err;
-    if (strncmp(url, "sqlite:", 7) == 0 || place_state(folder, &err) < 0)
+    if (strncmp(url, "sqlite:", 7) == 0 || place_state(dir, &err) < 0)
         return -1;
-    snprintf(path, sizeof path, "%s/queue.db", folder);
+    snprintf(path, sizeof path, "%s/queue.db", dir);
     return stat(path, &info) == 0 ? (int64_t)info.st_size : -1;
 }
 
@@ -207,7 +207,7 @@ static void write_text(struct buf *out, const struct page *page, const struct st
     }
 }
 
-static int db_status_look(struct cli *cli, const char *url, struct status *s, struct error *err)
+static int read_survey(struct cli *cli, const char *url, struct status *s, struct error *err)
 {
     int rc = store_peek_version(&cli->env, url, &s->survey.version, err);
     if (rc < 0)
@@ -233,7 +233,7 @@ int db_status(struct cli *cli, const struct config *config, const struct db_choi
                        .queue_bytes = queue_size(choice->url),
                        .choice = choice};
     store_place_text(choice->url, s.place, sizeof s.place);
-    int rc = db_status_look(cli, choice->url, &s, err);
+    int rc = read_survey(cli, choice->url, &s, err);
     if (rc < 0)
         return rc;
     take_health(choice->health, &s);

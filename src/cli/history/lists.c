@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Events beside plots, and lists of the past.
+ * Marks of events below plots, and lists of events and processes.
  */
 #include "cli/history/show.h"
 
@@ -51,7 +51,7 @@ static int grade_of(const json_t *event)
     return !severity ? 0 : strcmp(severity, "critical") == 0 ? 2 : strcmp(severity, "warning") == 0 ? 1 : 0;
 }
 
-static int gravest_first(const void *a, const void *b)
+static int worst_first(const void *a, const void *b)
 {
     const struct event_mark *left = a, *right = b;
     if (left->grade != right->grade)
@@ -78,7 +78,7 @@ void history_marks_read(struct history_marks *marks, struct str answer)
         events[i] = (struct event_mark){event, time_of(json_object_get(event, "at")), grade_of(event)};
     }
     if (events && count) {
-        qsort(events, count, sizeof *events, gravest_first);
+        qsort(events, count, sizeof *events, worst_first);
         marks->count = MIN_OF(count, (size_t)PLOT_MARKS_MAX);
         marks->left_out = count - marks->count;
         qsort(events, marks->count, sizeof *events, oldest_first);
@@ -113,7 +113,7 @@ void history_marks_legend(struct buf *out, const struct page *page, const struct
 
 /* ---- lists ---- */
 
-static void lists_add_number(struct grid *g, const struct page *page, const json_t *row, const char *key)
+static void add_number(struct grid *g, const struct page *page, const json_t *row, const char *key)
 {
     const json_t *value = json_object_get(row, key);
     char text[48];
@@ -121,7 +121,7 @@ static void lists_add_number(struct grid *g, const struct page *page, const json
     grid_add(g, INK_PLAIN, json_is_number(value) ? text : page_dash(page));
 }
 
-/* The same in the unit that fits its size. */
+/* Adds a number in the unit that fits its size. */
 static void add_reading(struct grid *g, const struct page *page, const json_t *row, const char *key, double scale,
                         void (*show)(char text[NUMBER_SIZE], const struct page *page, struct reading reading))
 {
@@ -146,7 +146,7 @@ static void add_text(struct grid *g, const struct page *page, enum ink ink, cons
     grid_add(g, ink, text[0] ? text : page_dash(page));
 }
 
-/* The limit that applied longest; with its share if there were several. */
+/* Adds the limit that applied longest, with its share if there were several. */
 static void add_limit(struct grid *g, const struct page *page, const json_t *row)
 {
     const json_t *limits = json_object_get(row, "limits"), *first = json_array_get(limits, 0);
@@ -156,10 +156,10 @@ static void add_limit(struct grid *g, const struct page *page, const json_t *row
     add_text(g, page, INK_PLAIN, text);
 }
 
-static void lists_add_process(struct grid *g, const struct page *page, const json_t *row, struct wall now)
+static void add_process_row(struct grid *g, const struct page *page, const json_t *row, struct wall now)
 {
-    lists_add_number(g, page, row, "gpu_index");
-    lists_add_number(g, page, row, "pid");
+    add_number(g, page, row, "gpu_index");
+    add_number(g, page, row, "pid");
     add_text(g, page, INK_PLAIN, json_text(row, "user"));
     add_text(g, page, INK_STRONG, json_text(row, "short_name"));
     add_time(g, page, row, "first_seen", now);
@@ -176,10 +176,10 @@ static void lists_add_process(struct grid *g, const struct page *page, const jso
     add_text(g, page, INK_PLAIN, json_text(row, "command"));
 }
 
-/* Usage that no process explains, so that the column adds up. */
+/* Adds the energy that no process explains, so that the column adds up. */
 static void add_remainder(struct grid *g, const struct page *page, const json_t *row)
 {
-    lists_add_number(g, page, row, "gpu_index");
+    add_number(g, page, row, "gpu_index");
     add_text(g, page, INK_PLAIN, "");
     add_text(g, page, INK_PLAIN, "");
     add_text(g, page, INK_FAINT, "(not attributed)");
@@ -190,7 +190,7 @@ static void add_remainder(struct grid *g, const struct page *page, const json_t 
         add_text(g, page, INK_PLAIN, "");
 }
 
-/* When it ended; only findings last. */
+/* Adds the end of an event; only findings have a duration. */
 static void add_end(struct grid *g, const struct page *page, const json_t *row, struct wall now)
 {
     const json_t *data = json_object_get(row, "data"), *lasted = json_object_get(data, "duration_seconds");
@@ -211,7 +211,7 @@ static void add_event(struct grid *g, const struct page *page, const json_t *row
     int grade = grade_of(row);
     add_time(g, page, row, "at", now);
     add_end(g, page, row, now);
-    lists_add_number(g, page, row, "gpu_index");
+    add_number(g, page, row, "gpu_index");
     add_text(g, page, INK_PLAIN, json_text(row, "kind"));
     add_text(g, page, grade == 2 ? INK_BAD : grade == 1 ? INK_WARN : INK_PLAIN, json_text(row, "severity"));
     add_text(g, page, INK_PLAIN, json_text(row, "text"));
@@ -245,7 +245,7 @@ int history_show_list(struct buf *out, const struct page *page, bool events, str
         if (events)
             add_event(&g, page, json_array_get(rows, i), now);
         else
-            lists_add_process(&g, page, json_array_get(rows, i), now);
+            add_process_row(&g, page, json_array_get(rows, i), now);
     }
     const json_t *rest = json_object_get(doc, "not_attributed");
     for (size_t i = 0; i < json_array_size(rest) && json_array_size(rows); i++)

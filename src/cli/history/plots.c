@@ -26,7 +26,7 @@ struct curve {
 
 struct scene {
     const struct page *page;
-    const struct history_look *look;
+    const struct plot_view *view;
     struct curve curves[PLOTS_MAX];
     size_t curve_count, series_count;
     size_t left_out;
@@ -103,9 +103,9 @@ static int read_series(struct scene *s, const json_t *doc)
 
 /* ---- plots ---- */
 
-static struct plot_line line_of(const struct curve *c, bool labelled)
+static struct plot_line line_of(const struct curve *c, bool labeled)
 {
-    return (struct plot_line){.label = labelled ? c->label : "",
+    return (struct plot_line){.label = labeled ? c->label : "",
                               .times = c->numbers,
                               .mean = c->numbers + c->count,
                               .min = c->numbers + 2 * c->count,
@@ -121,17 +121,17 @@ static struct plot plot_of(const struct scene *s, const struct curve *c)
                          .line_count = 1,
                          .since = s->since,
                          .until = s->until,
-                         .width = s->look->width,
-                         .height = s->look->height,
-                         .style = s->look->style,
+                         .width = s->view->width,
+                         .height = s->view->height,
+                         .style = s->view->style,
                          .marks = s->marks.list,
                          .mark_count = s->marks.count};
 }
 
-/* Draws the curves of one metric in a single plot if colors can tell them apart. */
+/* Puts the curves of one metric into a single plot if colors can distinguish them. */
 static size_t plots_gather(const struct scene *s, struct plot *plots, const char **headings)
 {
-    bool together = !s->look->each && s->page->color && s->series_count > 1 && s->look->style == PLOT_BRAILLE;
+    bool together = !s->view->each && s->page->color && s->series_count > 1 && s->view->style == PLOT_BRAILLE;
     size_t count = 0;
     for (size_t i = 0; i < s->curve_count; i++) {
         const struct curve *c = &s->curves[i];
@@ -163,13 +163,13 @@ static void write_range(struct buf *out, const struct scene *s, const json_t *do
     snprintf(line, sizeof line, "%s to %s%sa point every %s, from %s", since, until, page_dot(s->page), step,
              json_string_value(json_object_get(doc, "level")));
     AUTO_BUF struct buf fitted = BUF(512);
-    int room = s->look->width - (json_is_true(json_object_get(doc, "simulated")) ? 13 : 0);
+    int room = s->view->width - (json_is_true(json_object_get(doc, "simulated")) ? 13 : 0);
     page_fit(&fitted, s->page, str_from(line), room);
     page_ink(out, s->page, INK_FAINT, buf_view(&fitted));
     buf_char(out, '\n');
 }
 
-/* Returns the width of the axis on the left. */
+/* Writes all plots; returns the width of the axis on the left. */
 static int write_plots(struct buf *out, const struct scene *s, struct plot *plots, const char *const *headings, size_t count)
 {
     int margin = 0;
@@ -210,7 +210,7 @@ static enum limit limit_at(const json_t *series, double at, double step)
 static void write_limits(struct buf *out, const struct scene *s, const json_t *series, double step, int margin)
 {
     char letters[LIMIT_COUNT] = {0}, next = 'A';
-    int columns = MAX_OF(s->look->width - margin, 10);
+    int columns = MAX_OF(s->view->width - margin, 10);
     AUTO_BUF struct buf band = BUF(4096), legend = BUF(4096);
     for (int i = 0; i < columns; i++) {
         enum limit limit = limit_at(series, s->since + (s->until - s->since) * (i + 0.5) / columns, step);
@@ -229,8 +229,8 @@ static void write_limits(struct buf *out, const struct scene *s, const json_t *s
 /* Without --since, the plot begins with the first data. */
 static void choose_range(struct scene *s)
 {
-    s->since = s->look->since;
-    s->until = s->look->until;
+    s->since = s->view->since;
+    s->until = s->view->until;
     if (s->since > 0)
         return;
     double first = s->until;
@@ -265,19 +265,19 @@ static int show_scene(struct buf *out, struct scene *s, const json_t *doc, struc
     for (size_t i = 0; i < s->series_count; i++)
         write_limits(out, s, json_array_get(json_object_get(doc, "series"), i),
                      json_number_value(json_object_get(doc, "step_seconds")), margin);
-    history_marks_legend(out, s->page, &s->marks, s->look->width, s->until);
+    history_marks_legend(out, s->page, &s->marks, s->view->width, s->until);
     return 0;
 }
 
-int history_show_plots(struct buf *out, const struct page *page, const struct history_look *look, struct str answer,
-                       struct str events, struct error *err)
+int history_show_plots(struct buf *out, const struct page *page, const struct plot_view *view, struct str answer, struct str events,
+                       struct error *err)
 {
     json_t *doc = json_loadb(answer.at, answer.len, 0, NULL);
     struct scene *s = calloc(1, sizeof *s);
     int rc = !doc ? error_set(err, -EPROTO, "cannot understand the answer") : s ? 0 : error_set(err, -ENOMEM, "out of memory");
     if (rc == 0) {
         s->page = page;
-        s->look = look;
+        s->view = view;
         rc = show_scene(out, s, doc, events);
         if (rc < 0)
             error_set(err, rc, "out of memory");

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The answers of /api/history as text for people.
+ * Prints the answers of /api/history: plots, marks and lists.
  */
 #pragma once
 
 #include "base/error.h"
 #include "format/plot/plot.h"
 
-struct history_look {
+struct plot_view {
     int width, height;
     bool each; /* one plot per GPU */
     enum plot_style style;
     double since, until;
 };
 
-/* `events` may be empty. */
-int history_show_plots(struct buf *out, const struct page *page, const struct history_look *look, struct str answer,
-                       struct str events, struct error *err);
+/* Plots an answer; `events` may be empty. */
+int history_show_plots(struct buf *out, const struct page *page, const struct plot_view *view, struct str answer, struct str events,
+                       struct error *err);
 /* Lists events or processes. */
 int history_show_list(struct buf *out, const struct page *page, bool events, struct str answer, struct error *err);
 
-/* ---- Parts of the output of `whirr history`: titles, marks for events, lists. ---- */
+/* ---- lists.c: titles and marks for plots ---- */
 
 enum { MARK_TEXT_SIZE = 256 };
 

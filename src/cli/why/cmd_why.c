@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr why: why is my GPU fan running?
+ * whirr why: explains the present, a moment or span of the past, a job or a process.
  */
 #include <errno.h>
 
@@ -26,8 +26,8 @@ static void cleanup_why(struct why **why)
     why_free(*why);
 }
 
-/* Looks for two seconds in which lines a program of this host spends its time. False: `err` says why not. */
-static bool look_at_lines(struct cli *cli, int32_t pid, struct looks *looks, struct program_lines *ret, struct error *err)
+/* Samples for two seconds in which lines a program of this host spends its time. False: `err` says why it could not. */
+static bool sample_lines(struct cli *cli, int32_t pid, struct looks *looks, struct program_lines *ret, struct error *err)
 {
     const struct lines_request request = {.pid = pid, .ms = LINES_MS, .looks_per_s = LINES_LOOKS_PER_S};
     if (cli->host || lines_take(&cli->env, &request, looks, err) < 0)
@@ -36,7 +36,7 @@ static bool look_at_lines(struct cli *cli, int32_t pid, struct looks *looks, str
     return true;
 }
 
-/* The first program whose own side limits its GPU. */
+/* Adds the lines of the first program that limits its GPU itself. */
 static void add_lines(struct cli *cli, const struct snapshot *now, int only, struct buf *out)
 {
     struct looks looks;
@@ -47,7 +47,7 @@ static void add_lines(struct cli *cli, const struct snapshot *now, int only, str
             const struct process *p = &now->gpus[g].processes[i];
             if (now->gpus[g].simulated || limit_side(p->limit.code) != LIMIT_SIDE_HOST || !p->visible)
                 continue;
-            if (!look_at_lines(cli, p->pid, &looks, &lines, &err))
+            if (!sample_lines(cli, p->pid, &looks, &lines, &err))
                 continue;
             table_lines(out, &cli->page, p, &lines);
             looks_done(&looks);
@@ -55,7 +55,7 @@ static void add_lines(struct cli *cli, const struct snapshot *now, int only, str
         }
 }
 
-/* With -v: samples for a second where programs spend their CPU time. */
+/* With -v: adds where programs spend their CPU time, sampled for a second in total. */
 static void add_cpu_time(struct cli *cli, struct session *session, const struct snapshot *now, int only, struct buf *out)
 {
     const struct process *list[CPU_TIME_PROCESSES];
@@ -68,7 +68,7 @@ static void add_cpu_time(struct cli *cli, struct session *session, const struct 
     }
 }
 
-static int keep_job(const struct snapshot **now, struct why **why, const char *job, struct error *err)
+static int narrow_to_job(const struct snapshot **now, struct why **why, const char *job, struct error *err)
 {
     const struct snapshot *part;
     struct why *own;
@@ -92,7 +92,7 @@ static int why_render(struct cli *cli, struct session *session, struct buf *out,
     if (explain_now(cli, session, &now, &why, err) < 0)
         return err->code;
     const char *job = options_value(cli->options, "job", NULL);
-    if (job && keep_job(&now, &why, job, err) < 0)
+    if (job && narrow_to_job(&now, &why, job, err) < 0)
         return err->code;
     int only;
     if (session_only(session, now, &only, err) < 0)
@@ -126,9 +126,9 @@ static int why_process_render(struct cli *cli, struct session *session, struct b
     struct looks looks;
     struct program_lines lines;
     struct error why = {0};
-    /* A process that is not visible may be one of another PID namespace: here its number is another program's. */
+    /* A process that is not visible may be in another PID namespace: here, its PID may be another program's. */
     bool ours = !rows.rows[0].gpu->simulated && first->visible && limit_side(first->limit.code) >= LIMIT_SIDE_HOST;
-    bool seen = ours && look_at_lines(cli, first->pid, &looks, &lines, &why);
+    bool seen = ours && sample_lines(cli, first->pid, &looks, &lines, &why);
     if ((cli->page.verbose || (!cli->json && !seen)) && !rows.rows[0].gpu->simulated &&
         limit_side(first->limit.code) >= LIMIT_SIDE_HOST)
         cpu_time_words(cli, session, first, SAMPLE_MS, cpu_time);

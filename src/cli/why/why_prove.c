@@ -90,7 +90,7 @@ static void answer_words(const struct proof *p, char *out, size_t size)
         snprintf(out, size, "It is not said of %s, and no single reading would change that.", who);
 }
 
-/* What can bring it about, or what it can bring about, by causes.def. */
+/* Lists the possible causes of a finding, or its possible effects, from causes.def. */
 static void edges_words(enum finding_code code, bool causes, struct text *s)
 {
     for (size_t i = 0; i < FINDING_CODE_COUNT; i++) {
@@ -101,12 +101,12 @@ static void edges_words(enum finding_code code, bool causes, struct text *s)
     }
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 struct proof_shown {
     const struct proof *proof;
     const struct snapshot *now;
-    struct wall asked; /* the age of readings is up to then */
+    struct wall asked; /* when it was asked: the end of the age of readings */
 };
 
 static void line(struct buf *out, const struct page *page, const char *label, const char *text)
@@ -253,7 +253,7 @@ static void prove_json(struct json_writer *j, const struct proof_shown *w)
     jw_end(j);
 }
 
-/* ---- now, and then ---- */
+/* ---- now, or at a stored moment ---- */
 
 static int prove_into(struct cli *cli, const struct proof_shown *w, struct buf *out)
 {
