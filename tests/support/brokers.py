@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's mosquitto with a configuration of its own, what it was given, and a notification server on a D-Bus session of its own."""
+"""Debian's mosquitto with its own configuration and a record of its messages, and a notification server on its own D-Bus session."""
 import contextlib
 import json
 import os
@@ -17,8 +17,8 @@ READY = "whirr-test/ready"
 
 
 class Broker:
-    """mosquitto; login: it wants whirr/p4ssw0rd. tls: with a certificate of localhost. Others come in by a door that opens when our
-    subscriber is there: it misses nothing."""
+    """A running mosquitto. login: requires whirr/p4ssw0rd. tls: has a certificate for localhost. Clients connect through a relay that
+    opens once our subscriber is connected, so that it misses nothing."""
 
     def __init__(self, folder, login=False, tls=False, port=0):
         self.folder, self.port, self.inside, self.scheme = folder, port or free_port(), free_port(), "mqtts" if tls else "mqtt"
@@ -44,7 +44,7 @@ class Broker:
         return f"{self.scheme}://127.0.0.1:{self.port}"
 
     def start(self):
-        """Until it listens, and its subscriber hears: a message that stays with the broker is heard by whoever subscribes."""
+        """Waits until it listens and its subscriber is connected: a retained message reaches every new subscriber."""
         self.process = subprocess.Popen([mosquitto(), "-c", self.folder / "mosquitto.conf"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.messages, hears = [], threading.Event()
         eventually(lambda: self._client("mosquitto_pub", "-t", READY, "-m", "x", "-r").wait() == 0, explain="no broker")
@@ -67,7 +67,7 @@ class Broker:
                 messages.append(message)
 
     def on(self, topic):
-        """The payloads of a topic, oldest first; JSON as objects."""
+        """The payloads of a topic, oldest first; JSON is parsed."""
         found = [m["payload"] for m in list(self.messages) if m["topic"] == topic]
         return [json.loads(p) if isinstance(p, str) and p.startswith("{") else p for p in found]
 
@@ -84,7 +84,7 @@ class Broker:
 
 
 class Door(socketserver.ThreadingTCPServer):
-    """Carries what comes to one port to another one."""
+    """Forwards connections from one port to another."""
     allow_reuse_address = daemon_threads = True
 
     def __init__(self, port, inside):
@@ -155,7 +155,7 @@ loop.run()
 
 
 class Desktop:
-    """A D-Bus session with a notification server that keeps what it shows, and clicks where it is told to."""
+    """A D-Bus session with a notification server that records what it shows, and clicks on request."""
 
     def __init__(self, capabilities="actions,body,body-markup", server=True):
         self.bus = subprocess.Popen(["dbus-daemon", "--session", "--nofork", "--print-address"], stdout=subprocess.PIPE, text=True)

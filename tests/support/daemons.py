@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the daemon as users do, on ports and in folders of the test's own, and asks it over HTTP."""
+"""Starts the daemon as users do, on the test's own ports and directories, and queries it over HTTP."""
 import contextlib
 import http.client
 import json
@@ -41,7 +41,7 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
     def enter(self):
-        """Where there are no Unix sockets: a file says where a daemon listens and what it answers to the key beside it."""
+        """Without Unix sockets, a file has the address of the daemon and the key that it accepts."""
         place, key = pathlib.Path(self.path), pathlib.Path(self.path + ".key")
         port, answer = place.read_text().split()
         s = socket.create_connection(("127.0.0.1", int(port)), timeout=PATIENCE)
@@ -104,13 +104,13 @@ class Daemon:
         return self.ask("GET", path, **headers)
 
     def json(self, path, **headers):
-        """The body of a good answer. Who is told that it is not the time, because the machine is busy, asks again."""
+        """The body of a successful answer. Asks again if a busy host makes the daemon refuse for now."""
         reply = eventually(lambda: (r := self.get(path, **headers)).status != 503 and r, explain=lambda: (path, self.log()))
         assert reply.status == 200, (path, reply.status, reply.body)
         return reply.json()
 
     def raw(self, data, timeout=PATIENCE, finish=False):
-        """What comes back for these bytes, until the server closes the connection or the time is over."""
+        """The response to these bytes, until the server closes the connection or the timeout ends."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as s:
             s.sendall(data)
             if finish:
@@ -125,23 +125,23 @@ class Daemon:
         return eventually(lambda: next((l for l in list(self.lines) if re.search(pattern, l)), None), timeout, self.log)
 
     def wait_stored(self, count, path="/api/system/gpu-stats/history"):
-        """Until so many rows can be read."""
+        """Waits until this many rows are stored."""
         eventually(lambda: self.json(path)["count"] >= count, explain=self.log)
 
     def wait_sampled(self):
-        """Until there is a first sample; a request before that may be told that whirr is starting."""
-        owner = "WHIRR_SERVER_SOCKET" in self.env  # who may ask without a token and without TLS
+        """Waits for the first sample: an earlier request may get "whirr is starting"."""
+        owner = "WHIRR_SERVER_SOCKET" in self.env  # needs neither token nor TLS
         eventually(lambda: self.ask("GET", "/api/health", unix=owner).json()["gpu_monitoring"]["last_sample_at"], explain=self.log)
 
     def wait_age(self, seconds):
-        """Until the newest sample is so old."""
+        """Waits until the newest sample is this old."""
         eventually(lambda: (self.json("/api/health")["gpu_monitoring"]["sample_age_seconds"] or 0) >= seconds, explain=self.log)
 
     def whirr(self, *args, **more):
         return subprocess.run([WHIRR, *args], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, **more)
 
     def stop(self, how=STOP, within=40):
-        """The exit status, and how long it took. What hangs in a test hangs for longer than this is waited for."""
+        """The exit status, and how long it took. Drivers that hang in a test hang longer than this timeout."""
         begin = time.monotonic()
         if self.process.poll() is None:
             self.process.send_signal(how)
@@ -161,7 +161,7 @@ class Starter:
         self.folder, self.running = folder, []
 
     def __call__(self, *args, source="sim:gpus=2,scenario=training", listen="127.0.0.1:0", through=(), sampled=None, **env):
-        """A daemon with its first sample, if its GPUs are simulated ones that answer: before that, it tells everybody that it is starting."""
+        """A daemon with its first sample, if its simulated GPUs answer: before that, it tells every client that it is starting."""
         folder = self.folder / f"daemon{len(self.running)}"
         (folder / "config").mkdir(parents=True)
         more = ["--source", source] if source else []
@@ -172,13 +172,13 @@ class Starter:
         return daemon
 
     def again(self, daemon):
-        """The same daemon once more, in its own directory, after it has ended."""
+        """Starts the same daemon again in its directory, after it has ended."""
         fresh = Daemon(daemon.folder, daemon.args, daemon.given, daemon.through)
         self.running.append(fresh)
         return fresh
 
     def reload(self, daemon):
-        """The daemon with what its configuration says now: the same one, or where it can't be told another."""
+        """Applies the present configuration: reloads the daemon, or restarts it where there is no reload."""
         if ON_WINDOWS:
             daemon.stop()
             fresh = self.again(daemon)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A decoy on the socket of the system's daemon, for as long as the tests run: nobody may ask it.
+"""A decoy on the socket of the system's daemon while the tests run: no test may connect to it.
 
 It stands in a mount namespace of the test process, so the host's own /run is neither changed nor reached.
 """
@@ -13,7 +13,7 @@ import threading
 
 SOCKET = "/run/whirr/whirr.sock"
 CLONE_NEWNS = 0x00020000
-# /run as it is, but with a folder "whirr" of our own.
+# A copy of /run with our own directory "whirr".
 OWN_RUN = """
 set -e
 mount --make-rprivate /
@@ -51,13 +51,13 @@ class Decoy:
                     self.asked.append(str(error))
 
     def taken(self):
-        """What was asked since the last call."""
+        """The requests since the last call."""
         asked, self.asked = self.asked, []
         return asked
 
 
 def start():
-    """None where it cannot be had: in a container without mounts, or as an ordinary user."""
+    """None where it is impossible: in a container without mounts, or as an ordinary user."""
     if os.geteuid() != 0 or ctypes.CDLL(None).unshare(CLONE_NEWNS) != 0:
         return None
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The faults that whirr must survive, and the tests that try each: FILE::TEST, or unit: NAME OF THE PROGRAM::PART. tools/test counts them in its
-summary; e2e/test_faults_listed.py checks that they are there."""
+"""The faults that whirr must survive, and the tests of each: FILE::TEST, or unit: PROGRAM::PART. tools/test counts them in its
+summary; e2e/test_faults_listed.py checks that they exist."""
 
 FAULTS = {
     "allocations and system calls fail in turn, in commands": ["e2e/test_failing_calls.py::test_a_command_ends_with_a_message_or_goes_on"],
@@ -47,7 +47,7 @@ FAULTS = {
 
 
 def is_test(result, test):
-    """Whether this line of results is of that test, with any parameters: "python: e2e.test_x test_y[z]", "unit: whirr.whirr:unit / program 3 - part"."""
+    """Whether this line of results belongs to that test, with any parameters: "python: e2e.test_x test_y[z]", "unit: whirr.whirr:unit / program 3 - part"."""
     where, _, name = test.partition("::")
     if where.startswith("unit: "):
         return result.startswith("unit: ") and f"/ {where.removeprefix('unit: ')} " in result and result.endswith(f" - {name}")
@@ -56,6 +56,6 @@ def is_test(result, test):
 
 
 def tried(outcomes):
-    """Kinds of which some test ran, and those of which one failed; `outcomes` are names with "passed", "failed" or "skipped"."""
+    """The kinds with a test that ran, and those with one that failed; `outcomes` maps names to "passed", "failed" or "skipped"."""
     hows = {kind: {how for name, how in outcomes for test in tests if is_test(name, test)} - {"skipped"} for kind, tests in FAULTS.items()}
     return [kind for kind, how in hows.items() if how], [kind for kind, how in hows.items() if "failed" in how]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model file for llama.cpp with random weights: it says nonsense, at the speed of a real one of its size."""
+"""A model file for llama.cpp with random weights: it generates nonsense at the speed of a real model of its size."""
 import array
 import random
 import struct
 
 LAYERS, WIDTH, HEADS, INNER, CONTEXT = 6, 256, 8, 1024, 16384
 BYTE, CONTROL, UNKNOWN, NORMAL = 6, 3, 2, 1  # types of tokens
-# Bytes, blanks and letters: any text can be read.
+# Bytes, blanks and letters, which encode any text.
 TOKENS = [("<unk>", UNKNOWN), ("<s>", CONTROL), ("</s>", CONTROL), *((f"<0x{n:02X}>", BYTE) for n in range(256)), *((c, NORMAL) for c in "▁abcdefghijklmnopqrstuvwxyz")]
 U32, F32, STRING, ARRAY, I32 = 4, 6, 8, 9, 5  # types of values
 
@@ -46,7 +46,7 @@ def write_model(path):
     rows, offset = [], 0
     for name, shape in shapes:
         rows.append(text(name) + struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *shape) + struct.pack("<IQ", 0, offset))
-        offset += size_of(shape) * 4  # a multiple of 32, by the numbers above
+        offset += size_of(shape) * 4  # a multiple of 32 with the sizes above
     head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(about)) + b"".join(about) + b"".join(rows)
     chance = random.Random(1)
     some = array.array("f", (chance.gauss(0, 0.05) for _ in range(65536)))

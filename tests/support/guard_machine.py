@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine for the guard's tests: a fake NVIDIA driver, a fake libcuda, and stand-ins for inference servers."""
+"""A host for the guard's tests: a fake NVIDIA driver, a fake libcuda, and stand-ins for inference servers."""
 import collections
 import contextlib
 import fcntl
@@ -27,7 +27,7 @@ def wait_for(condition, what):
 
 
 class Machine:
-    """One GPU of 40000 MiB, or several like it; processes are real, what they hold is told."""
+    """One GPU of 40000 MiB, or several; processes are real, the memory they hold is declared."""
 
     def __init__(self, folder):
         self.dir = folder
@@ -35,7 +35,7 @@ class Machine:
         self.cuda.mkdir()
         self.held, self.children, self.servers, self.temperature, self.total, self.more, self.front = {}, [], [], 50, 40000, "", ""
         self.program = WHIRR
-        self.gpus, self.on = 1, {}  # which GPU a process is on, where that is not the first
+        self.gpus, self.on = 1, {}  # the GPU of a process, if it is not the first
         self.lock = threading.RLock()
         self.env = environment(folder, XDG_STATE_HOME=str(folder / "state"), WHIRR_NVML_LIBRARY=str(NVML), WHIRR_CUDA_LIBRARY=str(CUDA), WHIRR_FAKE_CUDA=str(self.cuda),
                                WHIRR_FAKE_NVML=str(folder / "nvml"), STATE_DIRECTORY=str(folder / "state"), RUNTIME_DIRECTORY=str(folder / "run"),
@@ -50,7 +50,7 @@ class Machine:
 
     @contextlib.contextmanager
     def alone(self):
-        """Nobody else shows the machine meanwhile: no thread of ours, no helper with the fake libcuda in it."""
+        """Locks the declared state against our threads and helpers with the fake libcuda."""
         with self.lock, open(self.cuda / "lock", "w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
@@ -88,7 +88,7 @@ class Machine:
         fresh.rename(self.cuda / "script")
 
     def hang(self, call, how="hang"):
-        """This call hangs, before it acts or after it ("late"), until go_on()."""
+        """Makes this call hang, before it acts or after it ("late"), until go_on()."""
         (self.cuda / "hold").touch()
         self.script(f"{how} {call}\n")
 
@@ -133,7 +133,7 @@ class Machine:
                            self.dir / "whirr.sock", "--interval", "5", "--store", "none", *argv], stderr=open(self.dir / "log", "a"))
 
     def health(self):
-        """What the daemon says about itself."""
+        """The daemon's report on itself."""
         connection = http.client.HTTPConnection("localhost")
         connection.sock = socket.socket(socket.AF_UNIX)
         with contextlib.closing(connection):
@@ -142,12 +142,12 @@ class Machine:
             return json.loads(connection.getresponse().read())
 
     def workers(self):
-        """As those who guard them say; one of them that does not answer in time is asked again."""
+        """The workers as their guards report them; asks again if a guard does not answer in time."""
         done = eventually(lambda: "did not answer" not in (done := self.whirr("guard", "status", "--json")).stderr and done, explain=self.log)
         return {w["name"]: w for w in json.loads(done.stdout)["workers"]} if done.returncode == 0 and done.stdout else {}
 
     def status(self):
-        """Of the one worker; of none while nobody guards one, so that a question can be asked again."""
+        """The state of the only worker; {} while no guard reports one, so that callers can ask again."""
         workers = list(self.workers().values())
         return workers[0] if workers else collections.defaultdict(lambda: None, state="none", gate=collections.defaultdict(lambda: None))
 
@@ -196,7 +196,7 @@ LOADED = {"lmstudio": ["m", "org/two"], "textgen": ["m"], "vllm": ["m"], "sglang
 
 
 class Server:
-    """A stand-in; the driver shows 8000 MiB for each model it has loaded, and 300 for the context."""
+    """A stand-in server; the driver shows 8000 MiB for each loaded model, and 300 for the context."""
 
     def __init__(self, m, kind, **state):
         self.port = free_port()
@@ -243,7 +243,7 @@ class Server:
         return path.read_text().splitlines() if path.exists() else []
 
     def done(self):
-        """Whether all requests that came are over."""
+        """Whether all received requests are finished."""
         path = pathlib.Path(str(self.path) + ".done")
         return len(self.log()) == (len(path.read_text().splitlines()) if path.exists() else 0)
 
@@ -253,7 +253,7 @@ class Server:
 
 
 def fleet(m, states, more=""):
-    """A daemon that guards one stand-in of each kind, by that name."""
+    """A daemon that guards one stand-in of each kind, named after the kind."""
     m.total = 400000
     servers = {kind: Server(m, kind, **state) for kind, state in states.items()}
     m.config.write_text(f"[worker]\n{FAST}{more}" + "".join(f'[guard.worker.{k}]\nmethods = ["{k}"]\nurl = "{s.url}"\n' for k, s in servers.items()))

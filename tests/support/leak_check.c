@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Linked into the program and the unit tests of a build with the address sanitizer: a process that gave back every byte it took
- * has leaked none, and need not be searched for leaks at its end.
+ * Linked into the program and the unit tests of a build with the address sanitizer: a process that freed every byte has leaked
+ * none, so the search for leaks at its end is skipped.
  *
- * The search costs more than 4 s on aarch64, whatever the process did: the allocator there has 2^28 regions to look at. A process
- * with anything left, reachable or not, is searched as ever.
+ * The search takes more than 4 s on aarch64, whatever the process did: the allocator there scans 2^28 regions. A process that has
+ * anything left, reachable or not, is searched as usual.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the sanitizer, whose headers gcc installs in part, and of glibc: frees what the library keeps for itself until the end. */
+/* Of the sanitizer, whose headers gcc installs only in part. __libc_freeres() of glibc frees what the library keeps until the end.
+ */
 size_t __sanitizer_get_current_allocated_bytes(void);
 size_t __sanitizer_get_allocated_size(const volatile void *block);
 int __sanitizer_get_ownership(const volatile void *block);
@@ -20,7 +21,7 @@ int __sanitizer_install_malloc_and_free_hooks(void (*taken)(const volatile void 
 int __lsan_is_turned_off(void);
 void __libc_freeres(void);
 
-/* What libraries took while they were loaded is theirs, at the start and later. */
+/* Memory that libraries allocated while they were loaded does not count. */
 enum { THEIRS_MAX = 8192 };
 static const volatile void *theirs[THEIRS_MAX];
 static atomic_size_t theirs_count;
@@ -39,7 +40,7 @@ static void taken(const volatile void *block, size_t bytes)
 
 static void *(*next_dlopen)(const char *, int);
 
-/* Before the one of the sanitizer, which it calls. */
+/* Runs before the sanitizer's function, and calls it. */
 void *dlopen(const char *name, int flags)
 {
     loads = true;
@@ -48,7 +49,7 @@ void *dlopen(const char *name, int flags)
     return library;
 }
 
-/* Before anything else: in a program whose calls fail in turn, this one is not to be among them. */
+/* Runs before anything else: fault injection must not count these calls. */
 static void find_next(void)
 {
     void *found = dlsym(RTLD_NEXT, "dlopen");
@@ -62,7 +63,7 @@ static void freed(const volatile void *block)
 
 static void before_libraries(void)
 {
-    free(malloc(1)); /* the sanitizer begins with the first */
+    free(malloc(1)); /* the sanitizer starts with the first allocation */
     find_next();
     __sanitizer_install_malloc_and_free_hooks(taken, freed);
 }
@@ -73,7 +74,7 @@ __attribute__((constructor(101))) static void after_libraries(void)
     started = true;
 }
 
-/* The sanitizer asks when nothing but its search is left to do. */
+/* The sanitizer calls this right before its search. */
 int __lsan_is_turned_off(void)
 {
     __libc_freeres();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files below a directory are opened, by the kernel's own word (inotify)."""
+"""Records which files below a directory are opened, with inotify."""
 import ctypes
 import os
 import select
@@ -11,7 +11,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 class Opens:
     def __init__(self, root):
-        """Watches all that is there now; links are followed by the kernel, so that a file counts where it is."""
+        """Watches all present files; the kernel follows links, so a file counts where it really is."""
         self.fd = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         self.folders = {}
         for folder, _, _ in os.walk(root):
@@ -20,7 +20,7 @@ class Opens:
             self.folders[watch] = os.path.relpath(folder, root)
 
     def take(self):
-        """The files that were opened since the last time, as paths below the root."""
+        """The files that were opened since the last call, as paths below the root."""
         found = set()
         while select.select([self.fd], [], [], 0)[0]:
             data, at = os.read(self.fd, 1 << 16), 0

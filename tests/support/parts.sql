@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- pg_temp.make_parts(DAYS): the parts of all tables of the last DAYS, as whirr makes them when it writes; for rows that come by SQL.
+-- pg_temp.make_parts(DAYS): creates the partitions of all tables for the last DAYS, as whirr does when it writes; for rows that are inserted with SQL.
 CREATE FUNCTION pg_temp.make_parts(days integer) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     t record;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports for servers that must be told theirs. Whoever picks a port of the kernel's choice and gives it back may find it taken a moment later: the
-kernel gives it to the next one who asks, in this process or beside it."""
+"""Ports for servers that can't choose their own. A port that the kernel chose and a test closed again is not safe: the kernel gives it to the
+next process that asks."""
 import pathlib
 import random
 import socket
@@ -9,8 +9,8 @@ _held = []
 
 
 def free_port():
-    """A port of 127.0.0.1 that nobody else is given: below those that the kernel gives away, and held among all tests of this network namespace
-    for as long as this process lives, by a name in it."""
+    """A port of 127.0.0.1 that no other test gets: below the range of the kernel, and reserved among all tests of this network namespace while this
+    process lives, by an abstract socket name."""
     lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
         port = random.SystemRandom().randrange(10240, max(lowest, 20480))

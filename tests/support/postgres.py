@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A PostgreSQL server for each process of pytest -n, where WHIRR_WITH_POSTGRES asks for them."""
+"""A PostgreSQL server for each process of pytest -n, if WHIRR_WITH_POSTGRES is set."""
 import atexit
 import os
 import subprocess
@@ -7,7 +7,7 @@ import subprocess
 from isolation import ROOT
 
 NAMES = ("WHIRR_TEST_POSTGRES", "WHIRR_TEST_PGCTL", "WHIRR_TEST_PGSMALL")
-# Says where the server is and keeps it until its input ends, with this process at the latest.
+# Prints the address of the server, and keeps it until stdin is closed, at the latest by the end of this process.
 HOLD = "for name in {}; do eval echo \"$name=\\${{$name-}}\"; done; exec >/dev/null; read -r _".format(" ".join(NAMES))
 
 

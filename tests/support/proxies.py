@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's nginx and HAProxy in front of a daemon, as child processes with files and a port of their own."""
+"""Debian's nginx and HAProxy in front of a daemon, as child processes with their own files and port."""
 import os
 import shutil
 import socket
@@ -49,8 +49,8 @@ NGINX_BASE = """proxy_pass http://{upstream};
 
 
 class Proxy:
-    """kind: "nginx" or "haproxy"; tells: it adds X-Forwarded-For; unix: it asks the daemon's Unix socket; recipe: nginx with these
-    lines alone in its location, run as www-data where the test is root."""
+    """kind: "nginx" or "haproxy"; tells: adds X-Forwarded-For; unix: connects to the daemon's Unix socket; recipe: only these lines
+    in the location of nginx, which runs as www-data if the test is root."""
 
     def __init__(self, kind, daemon, folder, tells=True, unix=False, recipe=None):
         program = shutil.which(kind, path=os.environ["PATH"] + ":/usr/sbin")

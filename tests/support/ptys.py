@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program on a terminal of its own, without anything in between: bytes in, bytes out, any size."""
+"""A program on its own pseudoterminal: raw bytes in and out, any size."""
 import contextlib
 import fcntl
 import os
@@ -17,7 +17,7 @@ class Pty:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             try:
-                os.read(0, 1)  # until the size is set
+                os.read(0, 1)  # waits until the size is set
                 os.execve(argv[0], argv, env)
             finally:
                 os._exit(127)
@@ -30,7 +30,7 @@ class Pty:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
     def drain(self, seconds=0.0):
-        """Reads what is there, or what comes within that time."""
+        """Reads what is available, or what arrives within that time."""
         end = time.monotonic() + seconds
         while select.select([self.fd], [], [], max(0.0, end - time.monotonic()))[0]:
             try:
@@ -54,7 +54,7 @@ class Pty:
         self.drain()
 
     def ended(self, seconds=0.0):
-        """The status, None while it runs."""
+        """The exit status; None while it runs."""
         end = time.monotonic() + seconds
         while self.status is None:
             self.drain(0.02)

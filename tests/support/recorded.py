@@ -8,12 +8,12 @@ from isolation import ON_WINDOWS, ROOT, run_whirr
 
 FOLDER = ROOT / "tests" / "machines"
 FAKE_SMI = str(ROOT / "tests" / "fakes" / "nvidia-smi")
-# Whole recorded trees, an extra where they are given.
+# Whole recorded trees, an extra where they are available.
 FIXTURES = pathlib.Path(os.environ.get("WHIRR_FIXTURES", "/nonexistent"))
 
 
 def names(holding):
-    """Machines with a line that begins so: "[/sys/", "[/nvidia-smi"."""
+    """Machines with a line that begins with this text: "[/sys/", "[/nvidia-smi"."""
     return sorted(p.stem for p in FOLDER.glob("*.machine") if f"\n{holding}" in p.read_text())
 
 
@@ -26,11 +26,11 @@ def unpack(file, to):
 
 
 def expand(name, to):
-    """Makes the machine in the directory `to`, which --sysroot takes."""
+    """Unpacks the machine into the directory `to`, for --sysroot."""
     return unpack(FOLDER / f"{name}.machine", to)
 
 
 def answers(root):
-    """What whirr needs in its environment to ask the nvidia-smi of an expanded machine."""
+    """The environment in which whirr runs the nvidia-smi of an unpacked machine."""
     there = (pathlib.Path(root) / "nvidia-smi").is_dir()
     return {"WHIRR_NVIDIA_SMI": FAKE_SMI, "FAKE_SMI_MACHINE": str(root)} if there else {}

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in Python whose names don't end in .py, as modules."""
+"""Imports Python programs whose names don't end in .py."""
 import importlib.machinery
 import importlib.util
 import sys
 
 
 def module(path):
-    """What it defines, without running it; it finds the modules beside it."""
+    """The module of a program, without running it; its directory is in the import path."""
     was, sys.path, sys.dont_write_bytecode = (sys.path, sys.dont_write_bytecode), [str(path.parent), *sys.path], True
     try:
         spec = importlib.util.spec_from_loader(path.name, importlib.machinery.SourceFileLoader(path.name, str(path)))

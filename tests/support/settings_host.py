@@ -17,7 +17,7 @@ class SettingsHost:
     def __init__(self, folder):
         self.folder, self.leases, self.started = folder, folder / "leases", []
         self.journal = folder / "leases-settings"
-        self.journal.mkdir(mode=0o755)  # as earlier versions made it
+        self.journal.mkdir(mode=0o755)  # the mode of earlier versions
         self.values = self.journal / ".fake"  # the helper may write below the journal
         self.script(SCRIPT)
 
@@ -43,7 +43,7 @@ class SettingsHost:
         assert done.returncode == 0, done.stderr
 
     def value(self, key="power_limit", otherwise=450000):
-        """What the driver was last told; a file that is being replaced is read again."""
+        """The last setting that the driver got; reads again while the file is being replaced."""
         try:
             rows = [line.split() for line in self.values.read_text().splitlines()]
         except FileNotFoundError:
@@ -64,7 +64,7 @@ class SettingsHost:
         return process
 
     def watchdogs(self, process):
-        """The processes that watch over this one."""
+        """The watchdog processes of this one."""
         return [int(pid) for pid in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
     def close(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON shapes that clients rely on, key by key, with their types. A checker that says exactly what is wrong."""
+"""The JSON shapes that clients rely on, key by key with their types, and a checker that names every difference."""
 import re
 
 NUMBER = (int, float)
@@ -88,7 +88,7 @@ WHY = {"answer": str, "gpus": [{"gpu_index": int, "answer": str, "causes": [CAUS
 
 
 def problems(value, shape, where="body"):
-    """Everything in which `value` differs from `shape`, as sentences. Further keys are welcome."""
+    """All differences of `value` from `shape`, as sentences. Additional keys are allowed."""
     if isinstance(shape, Null):
         return [] if value is None else problems(value, shape.kind, where)
     if isinstance(shape, OneOf):
@@ -116,7 +116,7 @@ def check(value, shape):
 
 
 def check_gpu(gpu):
-    """What must hold between the keys of one GPU."""
+    """Checks invariants between the keys of one GPU."""
     check(gpu, GPU)
     absent = gpu["absent"]
     assert set(absent.values()) <= REASONS, absent

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The answer key: what the simulator did, for those who score answers.
+ * The answer key: what the simulator did, for tests that score answers.
  */
 #include "sim_truth.h"
 
@@ -94,7 +94,7 @@ int sim_truth(struct source *source, size_t gpu, struct wall at, struct sim_trut
     if (r < 0)
         return r;
     int g = (int)gpu;
-    struct body body = s->bodies[g]; /* asking must not move the machine */
+    struct body body = s->bodies[g]; /* a copy: asking must not change the simulation */
     struct body_view v;
     body_at(&body, &s->world, g, t, &v);
     *ret = (struct sim_truth){.at_s = t,
@@ -109,7 +109,7 @@ int sim_truth(struct source *source, size_t gpu, struct wall at, struct sim_trut
     return 0;
 }
 
-/* Walks on from `at` by seconds until `done` says so. */
+/* Advances from `at` second by second until `done`. */
 static int walk(struct source *source, size_t gpu, struct wall at, double horizon_s,
                 bool (*done)(const struct sim_card *, const struct body_view *), double *ret_s)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Linked into the unit tests of the history: with WHIRR_STATEMENTS=FILE, each statement that they give to SQLite or to a server is
- * appended to that file, those of SQLite with their plan. tests/contract/test_plans.py judges them.
+ * Linked into the unit tests of the history: with WHIRR_STATEMENTS=FILE, appends each statement for SQLite or a server
+ * to that file, those for SQLite with their plan. tests/contract/test_plans.py judges them.
  *
  *   S <statement on one line>
  *   | <a line of its plan>
@@ -31,14 +31,14 @@ static void add_line(struct buf *out, const char *mark, const char *text, size_t
     buf_char(out, '\n');
 }
 
-/* Whole, however many processes and threads do so. */
+/* One write for the whole entry, so that those of other processes and threads do not interleave. */
 static void append(const struct buf *out)
 {
     if (!out->failed && write(statements_fd, out->at, out->len) != (ssize_t)out->len)
         abort();
 }
 
-/* The first statement of the text, which is here known to be one. */
+/* Notes the first statement of the text with its plan; the caller knows that the text is valid. */
 static void note_sqlite(sqlite3 *db, const char *sql, size_t len)
 {
     AUTO_BUF struct buf out = BUF(RECORD_MAX), explain = BUF(RECORD_MAX);
@@ -62,7 +62,7 @@ static int prepare_noted(sqlite3 *db, const char *sql, int size, unsigned flags,
     return code;
 }
 
-/* One after the other, as sqlite3_exec does it: what comes later may need what came before. Results are of no interest here. */
+/* Notes and runs the statements in order, as sqlite3_exec() does: later ones may depend on earlier ones. Ignores the results. */
 static int exec_noted(sqlite3 *db, const char *sql, int (*each)(void *, int, char **, char **), void *user, char **message)
 {
     int code = SQLITE_OK;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stand-ins for those who are told of alerts. They refuse what the real ones refuse, as their documentation has it:
+"""Stand-ins for services that receive alerts. They refuse what the real ones refuse, according to their documentation:
 
 Slack     https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks: 400 no_text, invalid_payload, too_many_attachments (more
           than 100); a text is cut at 40,000 characters; answers "ok". Rate limits: 429 with Retry-After in seconds.
@@ -32,8 +32,8 @@ from waiting import PATIENCE, be_slow
 
 
 class Target:
-    """A server that keeps what it is sent. `answers` are given one by one, then what `judge` says of the request. `ahead` seconds its clock goes
-    before ours; with `tls`, a context of a server, it speaks HTTPS."""
+    """A server that records its requests. It gives `answers` one by one, then the verdict of `judge` on the request. Its clock is `ahead` seconds
+    ahead of ours; with `tls`, a server context, it speaks HTTPS."""
 
     def __init__(self, judge=None, port=0, tls=None):
         self.ahead, self.tls = 0, tls
@@ -243,7 +243,7 @@ def matrix():
 
 
 class Mail:
-    """A mail server that keeps what it is given. how: "starttls", "tls" or "clear"."""
+    """A mail server that records its mail. how: "starttls", "tls" or "clear"."""
 
     def __init__(self, folder, how="starttls", port=0):
         from aiosmtpd.controller import Controller

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program at a terminal of its own: what it shows, and what a person types."""
+"""A program on its own terminal: what it shows, and what a user types."""
 import os
 import pty
 import select
@@ -28,7 +28,7 @@ class Terminal:
         return bool(got)
 
     def expect(self, words, timeout=PATIENCE):
-        """Waits until it shows this, behind what was waited for before."""
+        """Waits until it shows this text, after the text of the last wait."""
         end = time.monotonic() + timeout
         while words not in self.text[self.seen:]:
             assert time.monotonic() < end and self._read(0.1) or words in self.text[self.seen:], f"no '{words}' in:\n{self.text}"
@@ -42,7 +42,7 @@ class Terminal:
         self.type(line)
 
     def end(self, timeout=PATIENCE):
-        """Its exit status, when all was read."""
+        """Reads the remaining output, and returns the exit status."""
         limit = time.monotonic() + timeout
         while time.monotonic() < limit and self._read(0.1) and self.process.poll() is None:
             continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""whirr in a terminal of its own: tmux, with real keys, mouse and captures."""
+"""whirr in its own tmux terminal, with real keys, mouse and captures."""
 import contextlib
 import os
 import pathlib
@@ -47,19 +47,19 @@ class Terminal:
         return eventually(lambda: re.search(text, screen := self.screen()) and screen, seconds, lambda: f"{text!r}:\n{self.screen()}")
 
     def wait_all(self, *texts, gone=()):
-        """The first screen that has all the texts (regular expressions) and none of `gone`: a picture may be captured while it is drawn."""
+        """The first screen with all texts (regular expressions) and none of `gone`: a capture may show a half-drawn screen."""
         return eventually(lambda: all(re.search(t, screen) for t in texts) and not any(re.search(t, screen) for t in gone) and screen
                           if (screen := self.screen()) else None, explain=lambda: f"{texts}, without {gone}:\n{self.screen()}")
 
     def flags(self):
-        """Of mouse, alternate screen and cursor, as the program has left them."""
+        """The modes of mouse, alternate screen and cursor, as the program has left them."""
         return self.tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}#{cursor_flag}").strip()
 
     def pid(self):
         shell = int(self.tmux("list-panes", "-F", "#{pane_pid}"))
 
         def below(parent):
-            """Whirr, below this process: how many shells are between them depends on the one of whoever runs this."""
+            """The PID of whirr, a descendant of this process: the number of shells in between depends on the user's shell."""
             with contextlib.suppress(OSError):  # one of them has just ended
                 for child in pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
                     if os.readlink(f"/proc/{child}/exe") == os.path.realpath(WHIRR):

@@ -11,7 +11,7 @@ from waiting import PATIENCE, eventually
 
 PROGRAM = ROOT / "tests" / "fakes" / "servers" / "tripwires.py"
 VLLM = '# TYPE vllm:generation_tokens_total counter\nvllm:generation_tokens_total{engine="0",model_name="Qwen/Qwen3-8B"} {tokens}.0\n'
-# Its own counter moves when a request ends; the other one while it runs.
+# The first counter moves when a request ends, the second one while it runs.
 SGLANG = 'sglang:generation_tokens_total{model_name="m"} 7.0\nsglang:realtime_tokens_total{mode="decode",model_name="m",tp_rank="0"} {tokens}.0\n'
 PROPS = '{"total_slots": 1, "model_path": "/m/x.gguf", "is_sleeping": false}'
 SLOTS = '[{"id": 0, "id_task": 3, "n_ctx": 4096, "is_processing": true, "next_token": [{"has_next_token": true, "n_remain": -1, "n_decoded": {tokens}}]}]'
@@ -22,8 +22,8 @@ class Servers:
         self.folder, self.running = folder, []
 
     def __call__(self, name, *args, pages=None, wires=0, child=None, beside=None, port=True, key=None):
-        """Starts a program of this name; the PID that is on the GPU, and what it was asked. PORT among the arguments is its port (True: a free
-        one, False: none), on which the child `beside` answers in its place. Who asks without the key is refused."""
+        """Starts a program of this name; returns the PID on the GPU, and the list of its requests. PORT among the arguments becomes its port (True: a
+        free one, False: none), on which the child `beside` answers instead. Requests without the key are refused."""
         place = self.folder / f"server-{len(self.running)}"
         place.mkdir()
         path, log = place / name, place / "log"
@@ -49,7 +49,7 @@ class Servers:
 
 
 def process_of(d, pid):
-    """A process as the daemon shows it; {} while it shows none."""
+    """The process as the daemon shows it; {} if it does not."""
     return next((p for p in d.json("/api/processes")["processes"] if p["pid"] == pid), {})
 
 

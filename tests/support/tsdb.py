@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Databases for metrics, the real ones of Debian's packages: on ports and in directories of the test's own."""
+"""Metric databases from Debian's packages, on the test's own ports and directories."""
 import json
 import math
 import shutil
@@ -13,7 +13,7 @@ from waiting import PATIENCE, eventually, patience
 
 
 class Database:
-    """Answers PromQL. `write` is where samples are pushed to."""
+    """A database that answers PromQL. `write` is the URL for pushing samples."""
 
     def __init__(self, folder, port=None):
         self.folder, self.port = folder, port or free_port()
@@ -67,7 +67,7 @@ class Prometheus(Database):
 
     def __init__(self, folder, targets=(), port=None, rules=(), interval=None):
         super().__init__(folder, port)
-        interval = interval or f"{math.ceil(patience(1))}s"  # and no target takes longer than that to answer
+        interval = interval or f"{math.ceil(patience(1))}s"  # the scrape timeout has to fit into it
         lines = [f"global: {{scrape_interval: {interval}, scrape_timeout: {interval}, evaluation_interval: 1s}}"]
         if rules:
             lines += ["rule_files:"] + [f"  - {path}" for path in rules]
@@ -79,11 +79,11 @@ class Prometheus(Database):
         return shutil.which("prometheus")
 
     def filled(self, openmetrics):
-        """With these samples in its blocks, as old as they say, and nothing that would have to be scraped."""
+        """Writes these samples, with their timestamps, into its blocks: nothing has to be scraped."""
         file = self.folder / "samples"
         file.write_text(openmetrics)
         subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", file, self.folder / "data"], check=True, capture_output=True, timeout=PATIENCE)
-        self.lookback = "1h"  # they are the newest for as long as the tests take
+        self.lookback = "1h"  # so that they stay the newest while the tests run
         return self
 
     def command(self):
@@ -92,7 +92,7 @@ class Prometheus(Database):
 
 
 class VictoriaMetrics(Database):
-    """`patient`: it hides the last 30 seconds, as it does unless it is told otherwise."""
+    """`patient`: hides the last 30 seconds, its default."""
     ready, write = "/health", "/api/v1/write"
 
     def __init__(self, folder, port=None, patient=False):
@@ -104,7 +104,7 @@ class VictoriaMetrics(Database):
         return shutil.which("victoria-metrics")
 
     def get(self, path, **query):
-        """It shows samples some seconds after it has taken them, unless it is told to make haste."""
+        """Samples become visible seconds after they were pushed, unless it is flushed."""
         with urllib.request.urlopen(self.url + "/internal/force_flush", timeout=PATIENCE):
             return super().get(path, **query)
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tests wait: for what they can see, never for a time that is hoped to be long enough."""
+"""How tests wait: for a visible condition, never for a time that should be long enough."""
 import os
 import time
 
-PATIENCE = 90  # seconds: a busy machine is slow, and nothing waits so long when all is well
-SLOWEST = 10  # a machine that is busier than this fails tests, instead of keeping their author waiting for the rest of the day
+PATIENCE = 90  # seconds; only a busy host or a failure needs as many
+SLOWEST = 10  # limit of the factor: a busier host fails tests instead of delaying them for hours
 
 
 def slowness():
-    """How many tasks share a core, over the last minute or right now: 1 on a machine that has nothing else to do."""
+    """The number of tasks that share a core, over the last minute or right now: 1 on an idle host."""
     wanting = os.getloadavg()[0]
     if os.path.exists("/proc/loadavg"):
         with open("/proc/loadavg") as file:
@@ -18,13 +18,13 @@ def slowness():
 
 
 def patience(seconds):
-    """What takes so many seconds at most on an idle machine may take so many here. Ask afterwards, when the load is known: for limits of a
-    test and timeouts that it hands to a program; what a program promises by the clock stays as it is."""
+    """Scales a limit for an idle host to this one. Call it afterwards, when the load is known. For limits of tests and timeouts that they pass to
+    programs; a time that a program promises is not scaled."""
     return seconds * slowness()
 
 
 def eventually(look, timeout=PATIENCE, explain=""):
-    """The first true answer of look(); no longer than timeout seconds, or on a busy machine as many more as everything takes there."""
+    """Waits for the first true result of look() and returns it; the timeout in seconds is scaled on a busy host."""
     begin = time.monotonic()
     while True:
         found = look()
@@ -37,7 +37,7 @@ def eventually(look, timeout=PATIENCE, explain=""):
 
 
 def ended(process):
-    """Its exit status. Counts looks, not seconds: a busy machine makes fewer of them, and gives the process as much less time."""
+    """Waits for its exit status. Counts polls, not seconds: a busy host makes fewer of them, just as it gives the process less time."""
     for _ in range(PATIENCE * 50):
         if process.poll() is not None:
             return process.returncode
@@ -46,7 +46,7 @@ def ended(process):
 
 
 class Fresh:
-    """What make() makes, made anew when it is older than a minute: for histories that end now and are asked about the last hours."""
+    """The result of make(), made again when older than a minute: for histories that end now and are queried about the last hours."""
 
     def __init__(self, make):
         self.make, self.made, self.at = make, None, 0
@@ -58,7 +58,7 @@ class Fresh:
 
 
 def throughout(seconds, look, explain=""):
-    """look() holds now and for so many seconds: for what must not happen although there is time for it."""
+    """Checks that look() holds now and for this many seconds: for what must not happen although there is time for it."""
     end = time.monotonic() + seconds
     while True:
         assert look(), explain() if callable(explain) else explain
@@ -68,10 +68,10 @@ def throughout(seconds, look, explain=""):
 
 
 def any_moment(chance, most):
-    """Some time of at most so many seconds goes by: for what must hold whenever it is interrupted."""
+    """Waits a random time of at most this many seconds: for what must hold whenever it is interrupted."""
     time.sleep(chance.random() * most)
 
 
 def be_slow(seconds):
-    """For a stand-in that takes its time."""
+    """Delays a stand-in that is meant to be slow."""
     time.sleep(seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time and the disk of a daemon: struct world of tests/fakes/faults/clock.c. Its time runs as everywhere, or faster, and can be made to skip."""
+"""The clock and the disk of a daemon: struct world of tests/fakes/faults/clock.c. Its clock runs normally or faster, and can skip."""
 import mmap
 import struct
 import time
@@ -9,7 +9,7 @@ from isolation import BUILD
 
 LIBRARY = BUILD / "tests" / "fakes" / "faults" / "libfake-clock.so"
 OK, FULL, READ_ONLY = 0, 1, 2
-MONO, WALL, DISK = 16, 24, 48  # where they stand
+MONO, WALL, DISK = 16, 24, 48  # offsets in struct world
 
 needs_world = pytest.mark.skipif(not LIBRARY.exists(), reason="the fake clock was not built")
 
@@ -26,7 +26,7 @@ class World:
         struct.pack_into("q", self.at, DISK, state)
 
     def skip(self, seconds):
-        """So much time is over, for those who look at a clock; who sleeps already sleeps on. A little at once: what takes longer than its limit
-        is given up by whoever waits for it."""
+        """Skips this much time for readers of the clock; sleeping threads sleep on. Tests skip a little at a time: after a large skip, every pending
+        wait would have exceeded its limit."""
         for at in (MONO, WALL):
             struct.pack_into("q", self.at, at, struct.unpack_from("q", self.at, at)[0] + int(seconds * 1e9))

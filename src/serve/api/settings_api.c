@@ -89,7 +89,7 @@ static void bad_body(struct exchange *x)
                    "with a value like \"330W\".");
 }
 
-/* Reads the GPU, the setting and its end. The end is required: only a user of the host itself may do without. */
+/* Reads the GPU, the setting and its end. The end is required; only a user of the host itself may omit it. */
 static bool read_request(const struct exchange *x, const json_t *body, struct setting_errand *s)
 {
     enum { DAYS_MAX = 7 };

@@ -3,7 +3,7 @@
  * daemon and tests that simulate the same GPU see one GPU, and each computes from the log what the change has done so far. No
  * device is behind it.
  *
- *   source sim:scenario=training          the machine, for those who only find the file
+ *   source sim:scenario=training          the machine, for readers who have only the file
  *   1763485265123 power_limit 315000 315000
  *   1763485301977 power_limit before      as the scenario has it
  */
