@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What areas make their findings of: causes with evidence, findings of one list, advice that is said once.
+ * What areas make their findings of: causes with evidence, findings of one list, advice without repeats.
  */
 #include "insight/area/area.h"
 

@@ -95,7 +95,7 @@ static void detect_reported(const struct facts *f, struct collection *c)
 
 const struct area area_errors = {.find = detect_reported};
 
-/* ---- what was told of ---- */
+/* ---- errors from drivers and the kernel log ---- */
 
 void say_logged_fault(const struct logged_fault *l, struct finding *ret)
 {

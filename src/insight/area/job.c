@@ -22,7 +22,7 @@ enum {
     DRAM_WAITS = 50,
     POWER_WAITS = 350,  /* of the limit, at most; 122 to 214 of 700 W were seen */
     COPIES_ENGINE = 30, /* at most: only copy engines are at work */
-    SHARE_WAITS = 500,  /* of the time that was looked at */
+    SHARE_WAITS = 500,  /* of the observed time */
     WORKS_LEAST = 500,  /* of the GPU's time, of one that computes */
     OTHERS_LEAST = 100, /* of the GPU's time, of programs that are not of the job */
 };
@@ -266,7 +266,7 @@ void job_waits_done(struct job_waits *w)
     *w = (struct job_waits){0};
 }
 
-/* The GPU that stands for a job that waits: of the one that is waited for, else the first. */
+/* The GPU that stands for a job that waits: of the late rank, else of the first. */
 static const struct gpu *job_wait_gpu(const struct job_wait *w)
 {
     return w->late ? w->late->gpu : w->job->members[0].gpu;
@@ -354,7 +354,7 @@ const char *job_wait_target(const struct job_wait *w, char out[JOB_GPU_WORDS])
     return out;
 }
 
-/* Behind the name of the process that is waited for. */
+/* Follows the name of the late process. */
 static const char *words_late(const struct job_wait *w, bool over)
 {
     switch (w->why) {

@@ -7,7 +7,7 @@
 #include "insight/area/area.h"
 #include "model/job.h"
 
-/* Why the one that is waited for is late, by what shows it best. */
+/* Why a rank is late, strongest evidence first. */
 enum late {
     LATE_UNKNOWN,
     LATE_GPU,     /* its GPU is lost or fails */
@@ -45,7 +45,7 @@ int job_waits_find(struct job_waits *ret, const struct snapshot *now);
 void job_waits_done(struct job_waits *w);
 #define AUTO_JOB_WAITS __attribute__((cleanup(job_waits_done)))
 
-/* The wait that this GPU takes part in, as one that waits (`late` false) or as the one that is waited for; NULL: none. */
+/* The wait that this GPU takes part in, as one that waits (`late` false) or as the late one; NULL: none. */
 const struct job_wait *job_waits_of(const struct job_waits *w, const struct gpu *gpu, bool late);
 /* Of a process of a snapshot that is not published yet: it waits inside a kernel, for another rank. */
 void job_waits_mark(const struct job_waits *w, struct snapshot *now);
@@ -53,7 +53,7 @@ void job_waits_mark(const struct job_waits *w, struct snapshot *now);
 enum { JOB_WORDS = 224, JOB_GPU_WORDS = 64 };
 /* "GPUs 0-2 and 4-7 are waiting for GPU 3, where train.py (alice, job 4711) waits for disk" */
 const char *job_wait_words(const struct job_wait *w, bool over, char out[JOB_WORDS]);
-/* "GPU 3", "rank 3", "each other", "another host or the network": what is waited for. */
+/* "GPU 3", "rank 3", "each other", "another host or the network": the target of the wait. */
 const char *job_wait_target(const struct job_wait *w, char out[JOB_GPU_WORDS]);
 
 /* Evidence, advice and the brief line of a GPU whose job waits. */

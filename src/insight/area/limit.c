@@ -11,7 +11,7 @@
 #include "insight/facts/levels.h"
 
 /* ---- the GPU and its links ----
- * Most limits are told by counters of the units; without them by power, memory activity and traffic, with less confidence. */
+ * Counters of the units show most limits; without them, power, memory activity and traffic, with less confidence. */
 
 /* Permille. A kernel that waits for a late rank keeps the engine at 1000 and the multiprocessors at 8; tiny kernels keep both
  * apart, too, but leave the engine idle between them. */
@@ -44,7 +44,7 @@ enum {
 struct limit_facts {
     const struct gpu *gpu; /* the card, or the instance that the process is in */
     const struct process *process;
-    const struct host *host;    /* pressure on all of it, where the process itself can't be looked at; NULL: not known */
+    const struct host *host;    /* pressure on all of it, where the process itself can't be read; NULL: unknown */
     bool counted;               /* what the units do is counted */
     bool alone;                 /* no other process takes part in the load */
     struct reading util;        /* permille of the time, its own */
@@ -715,7 +715,7 @@ static bool say_partly(struct text *s, const struct gpu *gpu, const struct proce
                        gpu->index);
 }
 
-/* "does nothing" is said of what was looked at, and neither worked nor computed. */
+/* Only a process that was read, and neither worked nor computed, "does nothing". */
 static bool say_rest(struct text *s, const struct gpu *gpu, const struct process *p)
 {
     char bytes[SHORT_WORDS];

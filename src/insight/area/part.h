@@ -80,7 +80,7 @@ struct idle_audit {
     size_t count;
     struct idle_finding findings[IDLE_FINDINGS_MAX]; /* those that keep it first */
     unsigned ruled_out;                              /* 1 << enum idle_code: looked at and not so */
-    size_t hidden;                                   /* processes that could not be looked at */
+    size_t hidden;                                   /* processes that could not be read */
     struct reading excess_mw;                        /* power beyond what is usual when idle */
     size_t suggestion_count;
     char suggestions[3][WHY_LINE_SIZE];

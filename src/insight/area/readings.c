@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a GPU is (a symptom before its activity) and its readings, in words: each number is said once.
+ * What a GPU is (a symptom before its activity) and its readings, in words: each number once.
  */
 #include <stdio.h>
 #include <string.h>

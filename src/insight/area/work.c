@@ -161,7 +161,7 @@ static bool holds_more(const struct process *p, const struct process *than)
 /* Who uses the busier video engine. */
 struct video_work {
     const struct process *first, *second; /* uses most of it; where no share is known, two of different names that could use it */
-    int64_t share_permille;               /* of the first; 0: not known */
+    int64_t share_permille;               /* of the first; 0: unknown */
     size_t users;                         /* how many use it, or could; 1 also where the first uses most of it */
 };
 

@@ -15,7 +15,7 @@
 struct serving_total {
     int64_t ms, request_ms, generated_milli;
     int64_t prompt_milli, prompted_milli; /* prompts, and what was generated where they are known */
-    int64_t energy_uj, powered_milli;     /* the same of energy */
+    int64_t energy_uj, powered_milli;     /* likewise for energy */
 };
 
 struct serving_day {

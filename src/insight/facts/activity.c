@@ -49,7 +49,7 @@ static bool was_at_work(const struct recent_process *p, int64_t now_ms)
     return !reading_get(p->mean_util_permille, &mean) || mean >= RECENT_WORK_LEAST;
 }
 
-/* When the first of those who are there began; 0: not known. */
+/* Start of the oldest running process; 0: unknown. */
 static int64_t first_start(const struct gpu *gpu)
 {
     if (gpu->processes_state != READING_OK || gpu->processes_hidden || gpu->processes_left_out || gpu->instance_count)
@@ -60,7 +60,7 @@ static int64_t first_start(const struct gpu *gpu)
     return first;
 }
 
-/* What a program did that has ended says nothing about those who are there. The sample in which it was missed still has a part of
+/* What a program did that has ended says nothing about those still running. The sample in which it was missed still has a part of
  * its work: drivers average utilization over up to a second. */
 static struct minute minute_of(const struct snapshot *now, const struct gpu *gpu, const struct recent *past)
 {

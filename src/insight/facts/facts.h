@@ -72,8 +72,8 @@ struct facts {
     bool cpu_hot;                            /* and it shares its cooling with this GPU */
     const struct process *loading;           /* fills the memory right now; NULL: none */
     const struct gpu *neighbor;              /* a working card in the same machine that is hotter; NULL none */
-    const struct serving_baselines *serving; /* how fast models are usually served; NULL: not known */
-    const struct changes *changes;           /* what changed on GPUs of this host; NULL: not known */
+    const struct serving_baselines *serving; /* how fast models are usually served; NULL: unknown */
+    const struct changes *changes;           /* what changed on GPUs of this host; NULL: unknown */
     const struct job_waits *waits;           /* ranks that wait for another one; NULL: not judged */
     const struct verdict *verdict;           /* once everything is found: claims of calm rest on it; NULL before */
 };

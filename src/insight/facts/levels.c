@@ -180,7 +180,7 @@ bool clocks_are_high(const struct gpu *gpu, bool *by_state)
     *by_state = false;
     if (reading_get(gpu->clock_graphics_khz, &clock) && reading_get(gpu->clock_graphics_max_khz, &most) && most > 0)
         return clock * 10 >= most * 6 && !clock_is_left_over(gpu);
-    /* Data center GPUs are in P0 for ever, so the state alone says little. */
+    /* Data center GPUs stay in P0, so the state alone says little. */
     *by_state = reading_get(gpu->pstate, &state) && state <= 2 && power_level(gpu) >= POWER_RAISED;
     return *by_state;
 }

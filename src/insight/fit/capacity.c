@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From the driver's numbers to what can be had.
+ * Available capacity from the driver's numbers.
  */
 #include "insight/fit/capacity.h"
 

@@ -10,6 +10,6 @@ struct gguf_type {
     uint16_t elements, bytes; /* of a block */
 };
 
-/* NULL: not known here. */
+/* NULL: unknown here. */
 const struct gguf_type *gguf_type_of(uint64_t type);
 const struct gguf_type *gguf_type_named(const char *name);

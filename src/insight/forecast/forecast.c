@@ -73,7 +73,7 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* A number for who is there, whatever the order; 0 where that is not known. */
+/* A number for the set of processes, whatever the order; 0 where that is not known. */
 static uint64_t process_set(const struct gpu *g, double room)
 {
     if (g->processes_state != READING_OK)

@@ -140,7 +140,7 @@ static void heat_conclude(struct forecast_heat *h, const struct fit_approach *fi
     }
 }
 
-/* Under a load that changes all the time, its mean has to do. */
+/* Under a load that changes all the time, its mean suffices. */
 static bool changes_often(const struct track *t)
 {
     int64_t since_ms = t->last.t_ms - OFTEN_MS;

@@ -13,7 +13,7 @@ struct forecast_process {
     int64_t start_key;
     char name[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], words[PROCESS_WORDS];
     bool seen;      /* in the last snapshot */
-    int64_t age_ms; /* in it; INT64_MAX: not known */
+    int64_t age_ms; /* in it; INT64_MAX: unknown */
     struct track track;
 };
 
@@ -23,7 +23,7 @@ struct forecast_card {
     bool seen;
     int64_t last_ms; /* of the last sample that could be read */
     int64_t interval_ms;
-    uint64_t process_set; /* a digest of who is there; 0 not known */
+    uint64_t process_set; /* digest of the processes; 0 unknown */
     double room_bytes;    /* what processes can have in all; 0 not known */
     struct track vram;
     struct track heat;     /* since the load changed */

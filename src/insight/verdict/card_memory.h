@@ -56,7 +56,7 @@ struct health_card {
 };
 
 struct health_history {
-    int64_t same_ms;               /* the same XID from driver and log, when both are looked at so far apart; 0: 5 s */
+    int64_t same_ms;               /* window in which one XID from driver and log counts once; 0: 5 s */
     const struct baselines *usual; /* borrowed; NULL: nothing is known */
     size_t card_count;
     struct health_card cards[GPU_MAX];
@@ -82,7 +82,7 @@ bool card_memory_logged(const struct health_card *card, const struct health_faul
 bool health_note_xid(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
 /* The same for a fault that a kernel driver told of (source/fault/kernel_log.def). */
 bool health_note_driver_fault(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
-/* The same of a switch, for all GPUs with links to others. */
+/* Likewise for a switch, for all GPUs with links to others. */
 bool health_note_switch_fault(struct health_history *h, const struct snapshot *s, int64_t code, struct wall at);
 /* The machine was booted since the memory was written: every card was reset. */
 void health_note_boot(struct health_history *h);

@@ -45,7 +45,7 @@ void limit_memory_free(struct limit_memory *m)
     free(m);
 }
 
-/* Courses are in the order in which processes are listed, which changes little: the next one is looked at first. */
+/* Courses are in the order in which processes are listed, which changes little: try the next one first. */
 static struct limit_course *course_of(struct limit_memory *m, int gpu_index, const struct process *p)
 {
     for (size_t i = 0; i < m->count; i++) {

@@ -43,7 +43,7 @@ static void gather_forecast(struct collection *c, const struct forecast *forecas
     }
 }
 
-/* ---- what could be looked at ---- */
+/* ---- what could be read ---- */
 
 static bool was_looked_at(struct reading r)
 {
@@ -75,7 +75,7 @@ static void name_unread(struct text *missing, const struct gpu *gpu, bool log_un
         text_append(missing, "%sbattery or mains", comma);
 }
 
-/* Which areas of a GPU could be looked at. */
+/* Areas of a GPU that could be examined. */
 static void gather_looked(struct collection *c, size_t position, const struct gpu *gpu, bool log_unread)
 {
     struct gpu_looked *l = &c->verdict->gpus[position];

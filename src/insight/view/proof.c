@@ -165,14 +165,12 @@ static void try_reading(struct proof_trial *t, struct reading *at, const struct 
     struct proof_reading r = {.info = m, .of_host = of_host, .value = *at};
     bool read = at->state == READING_OK;
     r.needed = read && flips_with(t, at, reading_absent(READING_UNREAD));
-    r.turns = find_turn(t, at, m, &r.turn);
+    r.turns = m->group != GROUP_STATIC && find_turn(t, at, m, &r.turn); /* limits of the part don't move */
     if (!r.needed && !r.turns)
         return;
     /* A move of what was read comes before one of what was not, and that before having no reading. */
     double whole = (double)MAX_OF(llabs(r.value.value), step_of(m));
     r.distance = !r.turns ? 1e12 : !read ? 1e9 : m->kind == KIND_NUMBER ? (double)llabs(r.turn - r.value.value) / whole : 1;
-    if (m->group == GROUP_STATIC) /* limits of the part don't move */
-        r.distance += 1e6;
     keep(p, &r);
 }
 

@@ -30,7 +30,7 @@ struct why *why_judge(const struct snapshot *now, const struct judge_basis *basi
 struct why *why_explain(const struct snapshot *now, const struct recent *past);
 /* The same, held against what is usual for these GPUs; `usual` may be NULL. */
 struct why *why_explain_usual(const struct snapshot *now, const struct recent *past, const struct baselines *usual);
-/* The same of a moment that is over, in the past tense. */
+/* Likewise for a moment that is over, in the past tense. */
 struct why *why_explain_past(const struct snapshot *then, const struct recent *past, const struct baselines *usual);
 /* "power limit 450 W (before 350 W), fan control automatic (before manual)"; false and "": nothing has changed. */
 bool resume_changes(const struct recent_settings *before, const struct gpu *gpu, char *out, size_t size);
