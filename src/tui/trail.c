@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Points of one GPU, stored and resampled.
  */
-#include "tui/trail.h"
+#include "tui/top.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Passes queries about the past to the store's reader, and its answers back.
  */
-#include "serve/api/core.h"
+#include "serve/api/history_api.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "http/http.h"
 #include "past/past_json.h"
+#include "serve/api/core.h"
 #include "store/service/service.h"
 
 enum { ANSWER_MAX = 64 << 20 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "serve/live/engineio.h"
 
 enum { QUEUE_MAX = 8 << 20 };
 

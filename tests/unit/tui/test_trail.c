@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "tui/trail.h"
+#include "tui/top.h"
 
 static struct trail_point at(int64_t ms, float util)
 {
