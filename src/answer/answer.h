@@ -44,7 +44,8 @@ enum answer_field_kind {
     ANSWER_BOOL,
     ANSWER_TEXT,    /* an array of char */
     ANSWER_WORD,    /* a pointer to text; read only where `names` has it */
-    ANSWER_NAME,    /* an enum or bool, by its name */
+    ANSWER_NAME,    /* an enum or bool, by its name; one that is not known is read as `none`, if that is not 0 */
+    ANSWER_BITS,    /* a number whose bits have names: a list of those that are set */
     ANSWER_MOMENT,  /* struct wall; ms 0 is none */
     ANSWER_READING, /* three states */
     ANSWER_OPTION,  /* a reading whose absence means that there is none */
@@ -68,6 +69,14 @@ struct answer_names {
         return function((type)value);                   \
     }                                                   \
     static const struct answer_names id = {id##_text, (first_), (int)(last_) + 1}
+
+/* The same for several files. */
+#define ANSWER_SHARED_NAMES(id, type, function, first_, last_) \
+    static const char *id##_text(int value)                    \
+    {                                                          \
+        return function((type)value);                          \
+    }                                                          \
+    const struct answer_names id = {id##_text, (first_), (int)(last_) + 1}
 
 /* The next name after `*value`, which begins below `first`; NULL: that was the last. A name that stands for two values comes once.
  */
@@ -99,6 +108,7 @@ struct answer_step {
     union {
         int64_t number;
         struct answer_pair pair;
+        const void *both[2];
     } item; /* room for an element that is not in the record */
 };
 
@@ -127,6 +137,7 @@ struct answer_field {
     bool natural : 1;    /* never below 0 */
     bool by_pointer : 1; /* the member points to it, or to the first of it: only written. NULL: none */
     bool counts : 1;     /* is told to assistants even in a short answer */
+    bool open : 1;       /* names that other versions have more of: described as a text */
     bool foreign : 1;    /* a text that programs and users can influence */
 };
 
@@ -228,6 +239,7 @@ static inline const char *answer_key(const char *key)
 #define NATURAL .natural = true
 #define COUNTS .counts = true
 #define FOREIGN .foreign = true
+#define OPEN .open = true
 #define SCALE(factor) .scale = (factor)
 #define TENTHS .parts = 10
 #define NAMES(of_enum) .names = &(of_enum)
@@ -238,6 +250,8 @@ static inline const char *answer_key(const char *key)
 
 /* An object with all fields. The context is passed on to what makes values. */
 void answer_write(struct json_writer *j, const struct answer *a, const void *record, void *context);
+/* Only its fields, for an object with others. */
+void answer_write_keys(struct json_writer *j, const struct answer *a, const void *record, void *context);
 
 /* Reads the members of an object that answer_write() wrote, here or in another version. Without a value a member becomes none,
  * or stays as it is where none is not possible. false: something in it can't be, and `wrong` (may be NULL) is the first such key;

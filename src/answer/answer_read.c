@@ -53,6 +53,25 @@ static bool read_name(const struct answer_field *f, const json_t *value, void *a
     return false;
 }
 
+/* Names of another version are left out. */
+static bool read_bits(const struct answer_field *f, const json_t *value, void *at)
+{
+    int64_t bits = 0;
+    for (size_t k = 0; k < json_array_size(value); k++)
+        for (int i = f->names->first; i < f->names->count; i++)
+            if (json_is_string(json_array_get(value, k)) &&
+                strcmp(json_string_value(json_array_get(value, k)), f->names->name(i)) == 0)
+                bits |= (int64_t)1 << i;
+    return json_is_array(value) && store_int(f, at, bits);
+}
+
+static bool read_text(const json_t *value, char *to, size_t size)
+{
+    if (json_is_string(value))
+        str_copy_clean(to, size, str_from(json_string_value(value)));
+    return json_is_string(value);
+}
+
 static bool read_moment(const json_t *value, struct wall *ret)
 {
     struct wall at;
@@ -76,11 +95,14 @@ static bool read_lines(const json_t *value, char *to, size_t size)
 static bool read_list(const struct answer_field *f, const json_t *value, char *record)
 {
     size_t count = 0;
-    if (f->item != ANSWER_OBJECT)
+    if (f->item != ANSWER_OBJECT && f->item != ANSWER_TEXT)
         return true; /* only written so far */
     bool fine = json_is_array(value) && json_array_size(value) <= f->size / f->stride;
-    for (; count < json_array_size(value) && count < f->size / f->stride; count++)
-        fine &= answer_read(f->of, json_array_get(value, count), record + f->offset + count * f->stride, NULL);
+    for (; count < json_array_size(value) && count < f->size / f->stride; count++) {
+        const json_t *item = json_array_get(value, count);
+        char *at = record + f->offset + count * f->stride;
+        fine &= f->item == ANSWER_TEXT ? read_text(item, at, f->stride) : answer_read(f->of, item, at, NULL);
+    }
     memcpy(record + f->count_offset, &count, sizeof count);
     return fine;
 }
@@ -97,10 +119,8 @@ static bool read_value(const struct answer_field *f, const json_t *value, char *
             *(double *)at = json_number_value(value) / (f->scale != 0 ? f->scale : 1);
         return json_is_number(value);
     case ANSWER_BOOL: *(bool *)at = json_is_true(value); return json_is_boolean(value);
-    case ANSWER_TEXT:
-        if (json_is_string(value))
-            str_copy_clean(at, f->size, str_from(json_string_value(value)));
-        return json_is_string(value);
+    case ANSWER_TEXT: return read_text(value, at, f->size);
+    case ANSWER_BITS: return read_bits(f, value, at);
     case ANSWER_WORD: return !f->names || read_name(f, value, at);
     case ANSWER_NAME: return read_name(f, value, at);
     case ANSWER_MOMENT: return read_moment(value, at);
@@ -129,7 +149,7 @@ static void read_none(const struct answer_field *f, const json_t *json, char *re
         *(struct reading *)at = reading_absent(told && why != READING_OK ? why : READING_UNREAD);
     } else if (f->kind == ANSWER_NUMBER && f->nullable) {
         *(double *)at = f->none;
-    } else if ((f->kind == ANSWER_INT || f->kind == ANSWER_AMOUNT) && f->nullable) {
+    } else if ((f->kind == ANSWER_INT || f->kind == ANSWER_AMOUNT) ? f->nullable : f->kind == ANSWER_NAME && f->none != 0) {
         store_int(f, at, (int64_t)f->none);
     }
 }
@@ -148,6 +168,8 @@ static bool read_field(const struct answer_field *f, const json_t *json, char *r
         *(bool *)(record + f->flag_offset) = there;
     if (there && read_value(f, value, record))
         return true;
+    if (f->flag_size == sizeof(bool))
+        *(bool *)(record + f->flag_offset) = false;
     read_none(f, json, record);
     return !there;
 }

@@ -88,7 +88,10 @@ static json_t *type_of(const struct answer_field *f)
     case ANSWER_LIST: return json_pack("{s:s, s:o}", "type", "array", "items", type_of_items(f));
     case ANSWER_LINES: return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
     case ANSWER_MAP: return json_pack("{s:s, s:{s:s}}", "type", "object", "additionalProperties", "type", "string");
-    default: return f->names ? type_of_names(f->names) : json_pack("{s:s}", "type", plain_type(f));
+    case ANSWER_BITS:
+        return json_pack("{s:s, s:o}", "type", "array", "items",
+                         f->open ? json_pack("{s:s}", "type", "string") : type_of_names(f->names));
+    default: return f->names && !f->open ? type_of_names(f->names) : json_pack("{s:s}", "type", plain_type(f));
     }
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Describes any answer as a type of TypeScript, from its table: web/src/api.ts.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "answer/answer.h"
+
+enum { LINE_WIDTH = 120 }; /* as the page's sources are formatted */
 
 static bool add_fields(struct buf *out, const struct answer *a, int indent);
 
@@ -15,11 +18,38 @@ static void add_object(struct buf *out, const struct answer *a, int indent)
     buf_printf(out, "%*s}", indent, "");
 }
 
-static void add_names(struct buf *out, const struct answer_names *names)
+static void names_with(struct buf *out, const struct answer_names *names, const char *first, const char *between)
 {
-    const char *name, * or = "";
-    for (int i = names->first; i < names->count && (name = names->name(i)); i++, or = " | ")
-        buf_printf(out, "%s\"%s\"", or, name);
+    const char *name, *lead = first;
+    int value = names->first - 1;
+    while ((name = answer_next_name(names, &value))) {
+        buf_printf(out, "%s\"%s\"", lead, name);
+        lead = between;
+    }
+}
+
+/* On the line of the key, or on one of their own, or each on one. */
+static void add_names(struct buf *out, const struct answer_field *f, int indent)
+{
+    char each[32];
+    bool list = f->kind == ANSWER_BITS;
+    size_t begin = out->len, behind = f->nullable ? strlen(" | null;") : 1, length;
+    names_with(out, f->names, "", " | ");
+    length = out->len - begin;
+    if ((size_t)indent + strlen(f->key) + 2 + length + behind + (list ? strlen("()[]") : 0) <= LINE_WIDTH)
+        return;
+    out->len = begin - (list ? 0 : 1); /* nor a blank behind the key */
+    snprintf(each, sizeof each, "\n%*s| ", indent + 2, "");
+    if ((size_t)indent + 2 + length + (list ? 0 : behind) <= LINE_WIDTH) {
+        buf_printf(out, "\n%*s", indent + 2, "");
+        names_with(out, f->names, "", " | ");
+    } else {
+        names_with(out, f->names, each, each);
+        if (f->nullable && !list)
+            buf_printf(out, "\n%*s", indent + 1, "");
+    }
+    if (list)
+        buf_printf(out, "\n%*s", indent, "");
 }
 
 static void add_type(struct buf *out, enum answer_field_kind kind, const struct answer_field *f, int indent)
@@ -43,9 +73,16 @@ static void add_type(struct buf *out, enum answer_field_kind kind, const struct 
         else
             add_object(out, f->of, indent);
         break;
+    case ANSWER_BITS:
+        buf_text(out, f->open ? "string[]" : "(");
+        if (!f->open) {
+            add_names(out, f, indent);
+            buf_text(out, ")[]");
+        }
+        break;
     default:
-        if (f->names)
-            add_names(out, f->names);
+        if (f->names && !f->open)
+            add_names(out, f, indent);
         else
             buf_text(out, "string");
     }

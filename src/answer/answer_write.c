@@ -102,6 +102,15 @@ static void write_reading(struct object *o, const struct answer_field *f, const 
         write_unknown(o, f->key, r->state);
 }
 
+static void write_bits(struct object *o, const struct answer_field *f, int64_t bits)
+{
+    jw_array(o->j);
+    for (int i = f->names->first; i < f->names->count; i++)
+        if (bits & (int64_t)1 << i)
+            jw_text(o->j, f->names->name(i));
+    jw_end(o->j);
+}
+
 static void write_lines(struct object *o, const char *lines)
 {
     struct str rest = str_from(lines), line;
@@ -166,6 +175,7 @@ static void write_value(struct object *o, const struct answer_field *f, const vo
         else
             jw_int(o->j, number);
         break;
+    case ANSWER_BITS: write_bits(o, f, load_int(f, at)); break;
     case ANSWER_NUMBER: write_scaled(o, f, is_none(f, *(const double *)at) ? NAN : *(const double *)at); break;
     case ANSWER_BOOL: jw_bool(o->j, *(const char *)at); break;
     case ANSWER_TEXT: write_text(o, f, at); break;
@@ -220,10 +230,13 @@ static void write_fields(struct object *o, const struct answer *a)
     }
 }
 
-void answer_write(struct json_writer *j, const struct answer *a, const void *record, void *context)
+void answer_write_keys(struct json_writer *j, const struct answer *a, const void *record, void *context)
 {
-    struct object o = {.j = j, .at = {record, context}};
-    jw_object(j);
+    struct object o; /* what is absent needs no zeros */
+    o.j = j;
+    o.at = (struct answer_at){record, context};
+    o.has_readings = false;
+    o.absent_count = 0;
     write_fields(&o, a);
     if (o.has_readings) {
         jw_key_object(j, "absent");
@@ -231,5 +244,11 @@ void answer_write(struct json_writer *j, const struct answer *a, const void *rec
             jw_key_text(j, o.absent_key[i], reading_state_name(o.absent_state[i]));
         jw_end(j);
     }
+}
+
+void answer_write(struct json_writer *j, const struct answer *a, const void *record, void *context)
+{
+    jw_object(j);
+    answer_write_keys(j, a, record, context);
     jw_end(j);
 }

@@ -7,6 +7,7 @@
 #include "insight/verdict/health.h"
 
 struct page;
+extern const struct answer health_answer, health_change_answer;
 
 /* The basis of a verdict. */
 struct health_basis {

@@ -79,7 +79,7 @@ const char *mcp_fields(const struct mcp_shape *shape, struct buf *words)
     if (!shape->answer)
         return shape->fields;
     for (const struct answer_field *f = answer_fields(shape->answer); f->kind; f++)
-        if (f->of && strcmp(f->key, shape->rows) == 0)
+        if (f->of && f->key && strcmp(f->key, shape->rows) == 0)
             add_words(words, f->of);
     return buf_view(words).at;
 }

@@ -4,6 +4,8 @@
 #include "base/cleanup.h"
 #include "format/capacity.h"
 #include "format/forecast.h"
+#include "format/health.h"
+#include "format/json/json.h"
 #include "mcp/tool.h"
 
 /* ---- arguments ---- */
@@ -91,7 +93,6 @@ const struct mcp_input *const mcp_inputs_of_all[] = {&cursor, &max_bytes, &detai
 
 #define WHY_FIELDS "gpu_index:i gpu_name:s answer:t severity:s causes:u suggestions:a"
 #define FINDING_FIELDS "code:s severity:s area:s gpu_index:i pid:i since:s muted:b headline:t"
-#define CODE_FIELDS "code:s area:s severity:s muted:b work_may_go_there:b meaning:s"
 
 const struct mcp_tool mcp_tools[] = {
     {"status", "GPUs now", "All GPUs of this host at a glance: load, memory, temperature, power, fan, and what was found unusual.",
@@ -137,11 +138,7 @@ const struct mcp_tool mcp_tools[] = {
                        "container_name:t job:t started_at:s"})},
     {"health", "Health of the GPUs",
      "Whether the GPUs are well: errors of memory, links, driver and heat, the reason and what to do.", INPUTS(&gpu),
-     SHAPES({.command = "health",
-             .path = "/api/gpu/health",
-             .head = "timestamp:s state:s severity:s",
-             .rows = "gpus",
-             .fields = "gpu_index:i gpu_name:s simulated:x state:s reason:s action:s since:s findings:a not_looked:s"})},
+     SHAPES({.command = "health", .path = "/api/gpu/health", .answer = &health_answer, .rows = "gpus"})},
     {"history", "Course of metrics",
      "Any metric over any time, summed up: mean, least and most of each GPU, host or process, and points of its course.",
      INPUTS(&metrics, &gpu, &since, &until, &of_process, &points),
@@ -184,9 +181,8 @@ const struct mcp_tool mcp_tools[] = {
      SHAPES({.when = "code",
              .command = "why --codes",
              .path = "/api/findings",
-             .head = "",
+             .answer = &finding_codes_answer,
              .rows = "codes",
-             .fields = CODE_FIELDS,
              .only = "code"},
             {.command = "status",
              .path = "/api/gpu/metrics",

@@ -50,27 +50,6 @@ static void processes(struct json_writer *j, const struct snapshot *s, int only)
     jw_end(j);
 }
 
-static void empty_why(struct json_writer *j, const char *answer)
-{
-    jw_key_text(j, "answer", answer);
-    jw_key_text(j, "severity", severity_text(SEVERITY_INFO));
-    jw_key(j, "gpu_index");
-    jw_null(j);
-    jw_key(j, "timestamp");
-    jw_null(j);
-    jw_key_bool(j, "simulated", false);
-    jw_key_array(j, "gpus");
-    jw_end(j);
-    jw_key_object(j, "machine");
-    jw_key_text(j, "answer", "");
-    jw_key_text(j, "severity", severity_text(SEVERITY_INFO));
-    jw_key_array(j, "causes");
-    jw_end(j);
-    jw_key_array(j, "suggestions");
-    jw_end(j);
-    jw_end(j);
-}
-
 static void moment_head(struct json_writer *j, const struct past_question *q, const char *host, const char *detail,
                         const char *note)
 {
@@ -99,7 +78,7 @@ static int answer_moment(struct store *s, const struct past_question *q, const c
         } else {
             char answer[320];
             snprintf(answer, sizeof answer, "Nothing is known about that moment. %s", m.gap.text);
-            empty_why(j, answer);
+            json_why_nothing(j, answer);
         }
         processes(j, m.snapshot, only);
         jw_key(j, "gap");
@@ -136,7 +115,7 @@ static void episode(struct json_writer *j, const struct explained_episode *e)
     json_scaled(j, "power_watts", e->power_mw, 1e-3);
     json_words(j, "ended_by", e->ended);
     jw_key_number(j, "weight", e->weight);
-    json_why_part(j, &e->part);
+    answer_write_keys(j, &why_part_answer, &e->part, NULL);
     jw_end(j);
 }
 
@@ -242,7 +221,7 @@ void past_answer_nothing(const struct past_question *q, const char *why, struct 
     struct json_writer j = JSON_WRITER(out);
     if (q->kind == PAST_MOMENT) {
         moment_head(&j, q, "", NULL, "");
-        empty_why(&j, why);
+        json_why_nothing(&j, why);
         processes(&j, NULL, ALL_GPUS);
         jw_key(&j, "gap");
         jw_null(&j);

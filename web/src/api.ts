@@ -187,6 +187,20 @@ export interface Driver {
   }[];
 }
 
+export interface FindingCodes {
+  codes: {
+    code: string;
+    area: string;
+    severity: "info" | "notice" | "warning" | "critical";
+    /** How long it must last before it notifies */
+    holds_seconds: number;
+    muted: boolean;
+    /** Whether new work may be placed on a GPU with it */
+    work_may_go_there: boolean;
+    meaning: string;
+  }[];
+}
+
 export interface ForecastMemory {
   /** unknown: watched for too short a time, or it can't be read; no_trend: nothing points there; never: it settles before; expected: as things go; reached: it is there */
   verdict: "unknown" | "no_trend" | "never" | "expected" | "reached";
@@ -330,7 +344,7 @@ export interface Guard {
 }
 
 export interface GuardEvent {
-  kind: "state" | "problem" | "ended" | "problem";
+  kind: "state" | "problem" | "ended";
   worker: string;
   state: "running" | "draining" | "evicting" | "verifying" | "paused" | "reserving" | "resuming" | "absent";
   before: "running" | "draining" | "evicting" | "verifying" | "paused" | "reserving" | "resuming" | "absent";
@@ -347,6 +361,171 @@ export interface GuardHealth {
   troubled: number;
   /** Why nothing is guarded although `[worker]` asks for evictions */
   message: string | null;
+}
+
+/** One finding of the verdict; docs/findings.md has the codes */
+export interface Finding {
+  code: string;
+  severity: "info" | "notice" | "warning" | "critical";
+  area: string;
+  confidence: number;
+  /** null: the host */
+  gpu_index: number | null;
+  pid: number | null;
+  /** It has held, or has come and gone, since then */
+  since: string | null;
+  /** now: it holds; comes_and_goes: it was back at least three times in ten minutes, and may be away at this moment; was: it is over; soon: a forecast */
+  tense: "now" | "comes_and_goes" | "was" | "soon";
+  /** When what is over ended */
+  until: string | null;
+  /** The part of the last minute and of the last ten minutes in which it held, as far as they were watched; from the driver's own counters where it has them */
+  share: {
+    minute: number | null;
+    ten_minutes: number | null;
+  } | null;
+  /** With what it was compared: other GPUs of its kind, its own past, what the part can do, a limit that the driver reports; null: with nothing */
+  reference: string | null;
+  /** The code of the finding that brings it about (docs/causes.md); null: it is a root */
+  effect_of: string | null;
+  /** By [finding.CODE]: listed only */
+  muted: boolean;
+  headline: string;
+  /** Whether its evidence could be seen; not_looked of the GPU has what is missing */
+  seen: string;
+}
+
+/** What a GPU is doing, judged over the last minute, and what a person would notice about it */
+export interface Activity {
+  code:
+    "unknown" | "lost" | "failing" | "asleep" | "idle" | "kept_from_idling" | "lightly_loaded" | "busy" | "saturated";
+  words: string;
+  /** Utilization as it was judged, over the last seconds; with bursts their mean over the last minute */
+  load_percent: number | null;
+  /** Works in bursts, with pauses */
+  bursts: boolean;
+  symptoms: ("loud" | "hot" | "throttling" | "memory_full" | "unusual")[];
+  throttled_by: string[];
+}
+
+/** What is usual for this GPU, learned from its own history; null while there is none. Below `days_needed` days nothing is called usual: confidence is 0 and the values are null */
+export interface Usual {
+  confidence: number;
+  /** Days of evidence at the power of this moment, else when idle, else in all */
+  days: number;
+  days_needed: number;
+  since: string | null;
+  /** Why the baseline begins there: the first sample, another power limit, another fan curve */
+  began_with: "first" | "power_limit" | "fan_curve";
+  /** The middle of the days, at the power of this moment */
+  temperature_celsius: number | null;
+  temperature_low_celsius: number | null;
+  temperature_high_celsius: number | null;
+  /** It never worked at this power for long: the temperatures are those of the next higher power that is known */
+  at_more_power: boolean;
+  /** The temperatures are those that are usual in air of this temperature; null where no sensor reports it, or too few days have it */
+  ambient_celsius: number | null;
+  fan_percent: number | null;
+  idle_power_watts: number | null;
+  idle_power_high_watts: number | null;
+  /** At this hour of the day */
+  utilization_percent: number | null;
+  too_hot: boolean;
+  fan_too_fast: boolean;
+  fan_too_slow: boolean;
+  idle_power_too_high: boolean;
+  /** Idle power at the present memory clock and at the lowest; null where the history doesn't have both */
+  idle_power_by_memory_clock: {
+    clock_mhz: number;
+    watts: number;
+    low_clock_mhz: number;
+    low_watts: number;
+  } | null;
+  /** Idle power before a process that is on the GPU came, and since: only where both were idle minutes in which no other process came or went */
+  idle_power_by_process: {
+    pid: number;
+    since: string | null;
+    watts: number;
+    watts_before: number;
+  }[];
+  /** A slow rise at the same power: dust. null: none that stands out from noise */
+  drift: {
+    text: string;
+    celsius_per_month: number;
+    fan_percent_per_month: number;
+    power_watts: number;
+    since: string | null;
+    until: string | null;
+    days: number;
+    /** Enough to call the GPU degraded */
+    strong: boolean;
+  } | null;
+}
+
+export interface HealthVerdict {
+  gpu_index: number;
+  gpu_name: string | null;
+  gpu_uuid: string | null;
+  pci_address: string | null;
+  simulated: boolean;
+  activity: Activity;
+  state: "unknown" | "asleep" | "healthy" | "degraded" | "failing" | "lost";
+  reason: string;
+  /** What to do */
+  action: string;
+  since: string | null;
+  usual: Usual | null;
+  /** Those of the verdict that count for health, in its order: a cause before what it brings about */
+  findings: {
+    check: string;
+    /** Of the finding (docs/findings.md) */
+    code: string;
+    state: "unknown" | "asleep" | "healthy" | "degraded" | "failing" | "lost";
+    xid: number | null;
+    reason: string;
+    action: string;
+    since: string | null;
+  }[];
+  /** The areas that the judgement rests on */
+  looked: (
+    "errors" | "fan" | "heat" | "power" | "clocks" | "link" | "memory" | "work" | "idle" | "trust" | "host" | "limit"
+  )[];
+  /** What could not be looked at, the kernel log included */
+  not_looked: string | null;
+}
+
+export interface GpuHealth {
+  timestamp: string | null;
+  state: "unknown" | "asleep" | "healthy" | "degraded" | "failing" | "lost";
+  /** false: from one look, without the past */
+  remembered: boolean;
+  watched_since: string | null;
+  kernel_log: {
+    /** skipped: all GPUs are simulated or replayed */
+    state: "read" | "denied" | "absent" | "skipped";
+    /** What to do so that it can be read */
+    message: string | null;
+  };
+  /** Of the first finding; null: not judged */
+  severity: "info" | "notice" | "warning" | "critical" | null;
+  /** The most important first */
+  findings: Finding[];
+  gpus: HealthVerdict[];
+}
+
+export interface HealthChange {
+  timestamp: string | null;
+  gpu_index: number;
+  gpu_name: string | null;
+  gpu_uuid: string | null;
+  pci_address: string | null;
+  simulated: boolean;
+  activity: Activity;
+  state: "unknown" | "asleep" | "healthy" | "degraded" | "failing" | "lost";
+  reason: string;
+  /** What to do */
+  action: string;
+  since: string | null;
+  before: "unknown" | "asleep" | "healthy" | "degraded" | "failing" | "lost";
 }
 
 export interface Lease {
@@ -416,7 +595,20 @@ export interface Leases {
 export interface Notifier {
   /** Of the table [notify.NAME] */
   name: string;
-  type: "webhook" | "slack" | "discord" | "ntfy" | "alertmanager" | "command" | "email" | "telegram" | "gotify" | "pushover" | "matrix" | "desktop" | "mqtt";
+  type:
+    | "webhook"
+    | "slack"
+    | "discord"
+    | "ntfy"
+    | "alertmanager"
+    | "command"
+    | "email"
+    | "telegram"
+    | "gotify"
+    | "pushover"
+    | "matrix"
+    | "desktop"
+    | "mqtt";
   target: string;
   state: "idle" | "waiting" | "sending" | "retrying";
   /** Notices that wait */
@@ -552,56 +744,204 @@ export interface Resources {
   gpu_simulated: boolean;
 }
 
-/** What is usual for this GPU, learned from its own history; null while there is none. Below `days_needed` days nothing is called usual: confidence is 0 and the values are null */
-export interface Usual {
+export interface Brief {
+  /** Something a person notices: lost, throttling for heat, loud, hot, a fan */
+  trouble: boolean;
+  /** With trouble, what is wrong */
+  headline: string | null;
+  state: string | null;
+  numbers: string | null;
+  doing: string | null;
+}
+
+export interface Cause {
+  code: string;
+  text: string;
   confidence: number;
-  /** Days of evidence at the power of this moment, else when idle, else in all */
-  days: number;
-  days_needed: number;
-  since: string | null;
-  /** Why the baseline begins there: the first sample, another power limit, another fan curve */
-  began_with: "first" | "power_limit" | "fan_curve";
-  /** The middle of the days, at the power of this moment */
-  temperature_celsius: number | null;
-  temperature_low_celsius: number | null;
-  temperature_high_celsius: number | null;
-  /** It never worked at this power for long: the temperatures are those of the next higher power that is known */
-  at_more_power: boolean;
-  /** The temperatures are those that are usual in air of this temperature; null where no sensor reports it, or too few days have it */
-  ambient_celsius: number | null;
-  fan_percent: number | null;
-  idle_power_watts: number | null;
-  idle_power_high_watts: number | null;
-  /** At this hour of the day */
-  utilization_percent: number | null;
-  too_hot: boolean;
-  fan_too_fast: boolean;
-  fan_too_slow: boolean;
-  idle_power_too_high: boolean;
-  /** Idle power at the present memory clock and at the lowest; null where the history doesn't have both */
-  idle_power_by_memory_clock: {
-    clock_mhz: number;
-    watts: number;
-    low_clock_mhz: number;
-    low_watts: number;
-  } | null;
-  /** Idle power before a process that is on the GPU came, and since: only where both were idle minutes in which no other process came or went */
-  idle_power_by_process: {
+  /** The same in words */
+  likelihood: string;
+  evidence: string[];
+  pid: number | null;
+  process: string | null;
+}
+
+export interface WhyPart {
+  answer: string;
+  severity: "info" | "notice" | "warning" | "critical";
+  /** Most likely first */
+  causes: Cause[];
+  suggestions: string[];
+}
+
+export interface IdleFinding {
+  code:
+    | "display"
+    | "memory_clock"
+    | "context"
+    | "model"
+    | "browser"
+    | "video_decode"
+    | "monitor"
+    | "open_device"
+    | "aspm"
+    | "runtime_pm"
+    | "persistence";
+  text: string;
+  pid: number | null;
+  /** What it adds to the idle power, as measured in the history; null: not measured */
+  watts: number | null;
+}
+
+export interface IdleAudit {
+  answer: string;
+  keeps_from_idling: IdleFinding[];
+  /** Worth knowing */
+  also: IdleFinding[];
+  /** Looked at and not so */
+  ruled_out: (
+    | "display"
+    | "memory_clock"
+    | "context"
+    | "model"
+    | "browser"
+    | "video_decode"
+    | "monitor"
+    | "open_device"
+    | "aspm"
+    | "runtime_pm"
+    | "persistence"
+  )[];
+  /** Beyond what is usual when idle */
+  excess_watts: number | null;
+  /** Processes that could not be looked at */
+  hidden_processes: number;
+  suggestions: string[];
+}
+
+/** What limits a process on a GPU, over the last ten seconds */
+export interface Limit {
+  code:
+    | "compute"
+    | "compute_no_tensor"
+    | "memory_bandwidth"
+    | "power"
+    | "heat"
+    | "clocks"
+    | "video"
+    | "pcie_in"
+    | "pcie_out"
+    | "nvlink"
+    | "spill"
+    | "launch"
+    | "compile"
+    | "host_cpu"
+    | "cpu_work"
+    | "partly_on_cpu"
+    | "allocation"
+    | "loaders"
+    | "cpu_quota"
+    | "disk"
+    | "network_fs"
+    | "memory_pressure"
+    | "numa"
+    | "kernel_wait"
+    | "straggler_wait"
+    | "peer"
+    | "other_programs"
+    | "no_requests"
+    | "none"
+    | "cannot_tell";
+  /** Behind "limited by" */
+  words: string;
+  /** gpu: the GPU works as hard as it can; link: PCIe or NVLink; host: the program's own side keeps the GPU waiting; others: other programs or ranks; none: nothing is asked of the GPU, or nothing shows */
+  side: string;
+  /** Share of the time that was looked at */
+  share_percent: number;
+  /** How long that was; 0: one look */
+  over_seconds: number;
+  confidence: number;
+  /** What limits it for most of the rest */
+  second:
+    | "compute"
+    | "compute_no_tensor"
+    | "memory_bandwidth"
+    | "power"
+    | "heat"
+    | "clocks"
+    | "video"
+    | "pcie_in"
+    | "pcie_out"
+    | "nvlink"
+    | "spill"
+    | "launch"
+    | "compile"
+    | "host_cpu"
+    | "cpu_work"
+    | "partly_on_cpu"
+    | "allocation"
+    | "loaders"
+    | "cpu_quota"
+    | "disk"
+    | "network_fs"
+    | "memory_pressure"
+    | "numa"
+    | "kernel_wait"
+    | "straggler_wait"
+    | "peer"
+    | "other_programs"
+    | "no_requests"
+    | "none"
+    | "cannot_tell"
+    | null;
+  second_percent: number;
+}
+
+export interface WhyGpu {
+  gpu_index: number;
+  activity: Activity;
+  /** The same in one line of a list, in parts: state, numbers: doing */
+  brief: Brief;
+  answer: string;
+  severity: "info" | "notice" | "warning" | "critical";
+  /** Most likely first */
+  causes: Cause[];
+  suggestions: string[];
+  usual: Usual | null;
+  /** null: not asked for */
+  idle: IdleAudit | null;
+  /** Settings that are others than before the host was suspended, for a day after the resume; null: none */
+  after_resume: string | null;
+  gpu_name: string | null;
+  /** What limits the processes on it */
+  limits: {
     pid: number;
-    since: string | null;
-    watts: number;
-    watts_before: number;
+    process: string;
+    limit: Limit;
   }[];
-  /** A slow rise at the same power: dust. null: none that stands out from noise */
-  drift: {
-    text: string;
-    celsius_per_month: number;
-    fan_percent_per_month: number;
-    power_watts: number;
-    since: string | null;
-    until: string | null;
-    days: number;
-    /** Enough to call the GPU degraded */
-    strong: boolean;
-  } | null;
+  /** The most important first */
+  findings: Finding[];
+  /** The areas that the judgement rests on */
+  looked: (
+    "errors" | "fan" | "heat" | "power" | "clocks" | "link" | "memory" | "work" | "idle" | "trust" | "host" | "limit"
+  )[];
+  /** What could not be looked at, the kernel log included */
+  not_looked: string | null;
+}
+
+/** Why the fan is running, why the GPU is hot or slow */
+export interface WhyNow {
+  /** The sentence */
+  answer: string;
+  severity: "info" | "notice" | "warning" | "critical";
+  /** Which GPU the sentence is about first; null: the host */
+  gpu_index: number | null;
+  /** What may be said where nothing was found: that nothing is unusual only where all was looked at; null where something was found, and without a GPU */
+  calm: string | null;
+  /** Of the sample that was explained; null: nothing was stored then */
+  timestamp: string | null;
+  simulated: boolean;
+  gpus: WhyGpu[];
+  /** The most important first */
+  findings: Finding[];
+  machine: WhyPart;
 }

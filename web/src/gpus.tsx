@@ -7,7 +7,7 @@ import { areaLevel, gpuLevel, type Level } from "./level";
 import { Bar, Icon, Mark, value } from "./parts";
 import { readings } from "./readings";
 import type { Forecast, Usual } from "./api";
-import type { Gpu, HealthVerdict, Why, WhyGpu } from "./types";
+import type { Gpu, GpuCondition, Why, WhyGpu } from "./types";
 
 const CARDS = 4,
   DENSE = 16;
@@ -45,7 +45,7 @@ function Fan({ g }: { g: Gpu }) {
 }
 
 /** Its state in a word or two, from the answer or its health. */
-function Chip({ g, why, health, level }: { g: Gpu; why?: WhyGpu; health?: HealthVerdict; level: Level }) {
+function Chip({ g, why, health, level }: { g: Gpu; why?: WhyGpu; health?: GpuCondition; level: Level }) {
   const sick =
     health && health.state !== "healthy" && health.state !== "asleep" && health.state !== "unknown"
       ? health.state
@@ -85,7 +85,7 @@ function Ring({ g }: { g: Gpu }) {
 interface Of {
   g: Gpu;
   why?: WhyGpu;
-  health?: HealthVerdict;
+  health?: GpuCondition;
   soon?: Forecast["gpus"][number];
   picked: boolean;
   then: boolean;
@@ -274,7 +274,7 @@ export function Gpus({
 }: {
   gpus: Gpu[];
   why: Why | null;
-  health: HealthVerdict[];
+  health: GpuCondition[];
   forecast: Forecast | null;
   picked: number | null;
   then: boolean;

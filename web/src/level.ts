@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Severity as the daemon judges it: six levels, and what they apply to. Does not touch the document.
-import type { Finding, Gpu, HealthVerdict, Severity, Why } from "./types";
+import type { Finding, Gpu, GpuCondition, Severity, Why } from "./types";
 
 export type Level = "bad" | "warn" | "note" | "good" | "idle" | "silent";
 export const RANK: Record<Level, number> = { silent: 5, bad: 4, warn: 3, note: 2, good: 1, idle: 0 };
@@ -21,7 +21,7 @@ export function counts(findings: { severity: Severity; muted?: boolean }[]): [Le
 }
 
 /** The daemon's verdict. For a past moment without findings, the stored health counts. */
-export function gpuLevel(gpu: Gpu, health?: HealthVerdict): Level {
+export function gpuLevel(gpu: Gpu, health?: GpuCondition): Level {
   const found = levelOf(gpu.finding?.severity);
   if (found !== "good") return found;
   if (gpu.state === "lost" || gpu.state === "error") return "bad";

@@ -12,9 +12,9 @@ import { toSection } from "./section";
 import { painted, start, useStore } from "./store";
 import "./style.css";
 import "./theme";
-import type { HealthVerdict } from "./types";
+import type { GpuCondition } from "./types";
 
-const NONE: HealthVerdict[] = [];
+const NONE: GpuCondition[] = [];
 
 /** Loads what comes after the first paint; a failed connection delays it, but must not lose half of the page. */
 async function loadBelow(attempt = 0): Promise<typeof BelowParts> {

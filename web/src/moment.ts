@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reconstructs a moment from the history. Does not touch the document.
 import { nearest } from "./model";
-import type { Gpu, HealthVerdict, History, Num, PastEvent, Series, Why } from "./types";
+import type { Gpu, GpuCondition, History, Num, PastEvent, Series, Why } from "./types";
 
 export const THEN = [
   "utilization_percent",
@@ -77,7 +77,7 @@ export function gpusAt(now: Gpu[], history: History, why: Why, atSeconds: number
 
 /** The health at a moment: from the last change before it, or the previous state in the first change after it; otherwise as now,
  * if unchanged since. */
-export function healthAt(now: HealthVerdict[], events: PastEvent[], at: number): HealthVerdict[] {
+export function healthAt(now: GpuCondition[], events: PastEvent[], at: number): GpuCondition[] {
   const changes = events
     .filter((e) => e.kind === "health" && e.gpu_index != null && e.data)
     .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
@@ -89,10 +89,10 @@ export function healthAt(now: HealthVerdict[], events: PastEvent[], at: number):
         today = now.find((h) => h.gpu_index === gpu);
       const before = own.filter((e) => Date.parse(e.at) <= at).at(-1),
         after = own.find((e) => Date.parse(e.at) > at);
-      if (before) return [{ ...(before.data as unknown as HealthVerdict), since: before.at }];
+      if (before) return [{ ...(before.data as unknown as GpuCondition), since: before.at }];
       if (!after)
         return today && (today.state === "healthy" || (today.since && Date.parse(today.since) <= at)) ? [today] : [];
-      const was = (after.data as { before?: string }).before;
+      const was = (after.data as { before?: GpuCondition["state"] }).before;
       return was && was !== "unknown"
         ? [{ gpu_index: gpu, gpu_name: today?.gpu_name ?? "", state: was, reason: "", action: "", since: null }]
         : [];
@@ -101,12 +101,12 @@ export function healthAt(now: HealthVerdict[], events: PastEvent[], at: number):
 
 /** The data of a moment; nothing from the present if nothing was stored then. */
 export function pastAt(
-  now: { gpus: Gpu[] | null; health: HealthVerdict[] },
+  now: { gpus: Gpu[] | null; health: GpuCondition[] },
   history: History,
   why: Why,
   events: PastEvent[],
   at: number,
-): { gpus: Gpu[]; health: HealthVerdict[] } {
+): { gpus: Gpu[]; health: GpuCondition[] } {
   return why.gap
     ? { gpus: [], health: [] }
     : { gpus: gpusAt(now.gpus ?? [], history, why, at / 1000), health: healthAt(now.health, events, at) };

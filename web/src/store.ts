@@ -12,7 +12,7 @@ import type { Alerts, Forecast, GuardedWorker as Worker, Notifier } from "./api"
 import type {
   Finding,
   Gpu,
-  HealthVerdict,
+  GpuCondition,
   History,
   Life,
   LimitStretch,
@@ -41,7 +41,7 @@ export interface State {
   findings: Finding[]; // now, the worst first
   why: Why | null; // now
   sources: SourceStatus[];
-  health: HealthVerdict[];
+  health: GpuCondition[];
   alerts: Asked<Alerts>;
   notifiers: Asked<Notifier[]>;
   workers: Asked<Worker[]>;
@@ -50,7 +50,7 @@ export interface State {
   limits: LimitStretch[]; // of the last minutes, from the history
   filled: number; // how often the last minutes were loaded from the history
   unfilled: string | null; // why they could not be loaded
-  past: { gpus: Gpu[]; why: Why; health: HealthVerdict[] } | null; // the moment of place.at
+  past: { gpus: Gpu[]; why: Why; health: GpuCondition[] } | null; // the moment of place.at
   span: { why: WhySpan; report: Report | null; events: PastEvent[] } | null; // the range of place
   busy: boolean;
   failed: string | null; // why there is neither `past` nor `span`
@@ -227,7 +227,7 @@ const guarded = () =>
 /** What the tiles show besides the figures. */
 const judged = () =>
   Promise.all([
-    quiet(get<{ gpus: HealthVerdict[] }>("/api/gpu/health").then((h) => set({ health: h.gpus }))),
+    quiet(get<{ gpus: GpuCondition[] }>("/api/gpu/health").then((h) => set({ health: h.gpus }))),
     quiet(get<Forecast>("/api/forecast").then((forecast) => set({ forecast }))),
   ]);
 
@@ -427,7 +427,7 @@ export async function start(): Promise<void> {
   });
   const metrics = embedded<Metrics>("first-metrics"),
     why = embedded<Why>("first-why");
-  const health = embedded<{ gpus: HealthVerdict[] }>("first-health"),
+  const health = embedded<{ gpus: GpuCondition[] }>("first-health"),
     forecast = embedded<Forecast>("first-forecast");
   if (metrics) {
     set(known(metrics));

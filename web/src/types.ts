@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of the API that the page uses and that have no table yet (api.ts); /openapi.json describes all of it.
-import type { Usual } from "./api";
+import type { Activity, Finding, HealthVerdict, Limit, WhyNow, WhyPart } from "./api";
+
+export type { Activity, Brief, Cause, Finding, Limit, WhyGpu, WhyPart } from "./api";
+
+/** How a GPU is, now or in the past: what a change of it tells. */
+export type GpuCondition = Pick<HealthVerdict, "gpu_index" | "gpu_name" | "state" | "reason" | "action" | "since">;
 
 export type Num = number | null | undefined;
 
@@ -34,34 +39,6 @@ export interface Process {
   image_jobs?: Num;
   limit?: Limit | null;
   absent?: Record<string, string>;
-}
-
-/** What limits a process. */
-export interface Limit {
-  code: string;
-  words: string; // follows "limited by"
-  side: string; // gpu, link, host, others, none
-  share_percent: number;
-  second?: string | null;
-  second_percent?: number;
-}
-
-export interface Activity {
-  code: string;
-  words: string;
-  throttled_by: string[] | null;
-}
-
-export interface Finding {
-  code: string;
-  severity: Severity;
-  area: string;
-  gpu_index: number | null;
-  pid: number | null;
-  headline: string;
-  since?: string | null;
-  tense?: "now" | "comes_and_goes" | "was" | "soon";
-  muted?: boolean;
 }
 
 export interface GpuLease {
@@ -140,54 +117,15 @@ export interface Summary {
   severity?: Severity | null;
 }
 
-export interface Cause {
-  code: string;
-  text: string;
-  confidence: number;
-  likelihood: string; // the same in words
-  evidence: string[];
-  pid: number | null;
-  process: string | null;
-}
-
 export type Severity = "critical" | "warning" | "notice" | "info";
-export interface WhyPart {
-  answer: string;
-  causes: Cause[];
-  suggestions: string[];
-  severity: Severity;
-}
-export interface Brief {
-  trouble: boolean;
-  headline: string | null;
-  state: string;
-  numbers: string | null;
-  doing: string | null;
-}
-export interface WhyGpu extends WhyPart {
-  gpu_index: number;
-  gpu_name: string;
-  activity?: Activity;
-  brief?: Brief;
-  usual?: Usual | null;
-  findings?: Finding[];
-}
-
 export interface Gap {
   since: string | null;
   until: string | null;
   text: string;
 }
 
-export interface Why {
-  answer: string;
-  timestamp: string;
-  simulated: boolean;
-  severity: Severity;
-  gpu_index: number | null; // the main GPU of the answer
-  calm?: string | null; // what to say if nothing was found
-  gpus: WhyGpu[];
-  machine: WhyPart;
+/** With what is said of the past only. */
+export interface Why extends WhyNow {
   at?: string;
   detail?: string;
   note?: string | null;
@@ -275,7 +213,7 @@ export interface LimitStretch {
   gpu_index: number;
   since: string;
   until: string;
-  code: string;
+  code: Limit["code"];
   words: string; // follows "limited by"
   doing: string;
   side: string;
@@ -309,13 +247,4 @@ export interface Setting {
 export interface Settings {
   files: string[];
   settings: Setting[];
-}
-
-export interface HealthVerdict {
-  gpu_index: number;
-  gpu_name: string;
-  state: string;
-  reason: string;
-  action: string;
-  since: string | null;
 }

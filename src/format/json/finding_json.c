@@ -1,178 +1,237 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Findings as JSON, written and parsed: the same keys in every answer.
  */
-#include <jansson.h>
-#include <string.h>
-
-#include "base/str.h"
+#include "base/clock.h"
 #include "format/json/json.h"
-#include "model/finding.h"
-#include "model/severity.h"
+#include "format/json/told.h"
+
+static const char *code_name(enum finding_code code)
+{
+    return finding_code_name(code);
+}
+ANSWER_NAMES(areas, enum finding_area, finding_area_name, 0, AREA_COUNT - 1);
+ANSWER_NAMES(tenses, enum tense, tense_name, TENSE_NOW, TENSE_SOON);
+ANSWER_SHARED_NAMES(finding_codes, enum finding_code, code_name, 0, FINDING_CODE_COUNT - 1);
+ANSWER_SHARED_NAMES(severities, enum severity, severity_text, SEVERITY_INFO, SEVERITY_CRITICAL);
+
+/* ---- one ---- */
+
+static bool make_area(const struct answer_at *at, union answer_value *ret)
+{
+    ret->word = finding_area_name(finding_kind(((const struct finding *)at->record)->code)->area);
+    return true;
+}
+
+static bool has_share(const void *record)
+{
+    return ((const struct finding *)record)->share_minute_permille.state == READING_OK;
+}
+
+static bool make_reference(const struct answer_at *at, union answer_value *ret)
+{
+    ret->word = finding_reference(((const struct finding *)at->record)->code);
+    return ret->word;
+}
+
+#define SHARE SCALE(1e-3), .schema = "{\"type\": \"number\", \"minimum\": 0, \"maximum\": 1}"
+static void share_fields(struct answer_rows *to)
+{
+    ROWS(struct finding) = {
+        FIELD(OPTION, "minute", share_minute_permille, NULL, SHARE),
+        FIELD(OPTION, "ten_minutes", share_ten_permille, NULL, SHARE),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer share_answer = ANSWER(struct finding, share_fields);
+
+static void finding_fields(struct answer_rows *to)
+{
+    ROWS(struct finding) = {
+        FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN, .none = FINDING_CANNOT_KNOW), /* its severity and text stay */
+        FIELD(NAME, "severity", severity, NULL, NAMES(severities)),
+        MADE(WORD, "area", make_area, NULL),
+        FIELD(NUMBER, "confidence", confidence, NULL, .schema = "{\"minimum\": 0, \"maximum\": 1}"),
+        FIELD(INT, "gpu_index", gpu_index, "null: the host", NONE(-1)),
+        FIELD(INT, "pid", pid, NULL, OR_NULL),
+        FIELD(MOMENT, "since", since, "It has held, or has come and gone, since then", OR_NULL),
+        FIELD(NAME, "tense", tense,
+              "now: it holds; comes_and_goes: it was back at least three times in ten minutes, and may be away at this moment; "
+              "was: it is over; soon: a forecast",
+              NAMES(tenses)),
+        FIELD(MOMENT, "until", until, "When what is over ended", OR_NULL),
+        PART("share", share_answer,
+             "The part of the last minute and of the last ten minutes in which it held, as far as they were watched; from the "
+             "driver's own counters where it has them",
+             WHEN(has_share)),
+        MADE(WORD, "reference", make_reference,
+             "With what it was compared: other GPUs of its kind, its own past, what the part can do, a limit that the driver "
+             "reports; null: with nothing",
+             OR_NULL, .schema = "{\"enum\": [\"siblings\", \"own_past\", \"nominal\", \"limit\", null]}"),
+        FIELD(NAME, "effect_of", root, "The code of the finding that brings it about (docs/causes.md); null: it is a root",
+              NAMES(finding_codes), OPEN, PRESENT(is_effect)),
+        FIELD(BOOL, "muted", muted, "By [finding.CODE]: listed only"),
+        FIELD(TEXT, "headline", headline, NULL, FOREIGN),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer members_answer = ANSWER(struct finding, finding_fields);
 
 /* Whether its evidence could be seen: a claim of calm rests on all areas, the others on their own. */
-static const char *seen(const struct verdict *v, const struct finding *f)
+static bool make_seen(const struct answer_at *at, union answer_value *ret)
 {
-    const struct gpu_looked *l = verdict_looked(v, f->gpu_index);
-    enum finding_area area = finding_kind(f->code)->area;
-    if (f->code == FINDING_CANNOT_KNOW)
-        return "no";
-    unsigned needed = f->code == FINDING_NOTHING_UNUSUAL ? AREAS_OF_CALM : 1u << area & AREAS_OF_CALM;
-    return l && (l->looked & needed) != needed ? "partly" : "yes";
+    const struct finding_told *told = at->record;
+    const struct gpu_looked *l = verdict_looked(told->v, told->f->gpu_index);
+    bool calm = told->f->code == FINDING_NOTHING_UNUSUAL, none = told->f->code == FINDING_CANNOT_KNOW;
+    unsigned needed = calm ? AREAS_OF_CALM : 1u << finding_kind(told->f->code)->area & AREAS_OF_CALM;
+    ret->word = none ? "no" : l && (l->looked & needed) != needed ? "partly" : "yes";
+    return true;
 }
 
-static void finding(struct json_writer *j, const struct verdict *v, const struct finding *f)
+static void told_fields(struct answer_rows *to)
 {
-    jw_object(j);
-    jw_key_text(j, "code", finding_code_name(f->code));
-    jw_key_text(j, "severity", severity_text(f->severity));
-    jw_key_text(j, "area", finding_area_name(finding_kind(f->code)->area));
-    jw_key_number(j, "confidence", f->confidence);
-    jw_key(j, "gpu_index");
-    if (f->gpu_index >= 0)
-        jw_int(j, f->gpu_index);
-    else
-        jw_null(j);
-    jw_key(j, "pid");
-    if (f->pid)
-        jw_int(j, f->pid);
-    else
-        jw_null(j);
-    if (f->since.ms)
-        json_time(j, "since", f->since);
-    else
-        jw_key_text(j, "since", NULL);
-    jw_key_text(j, "tense", tense_name(f->tense));
-    if (f->until.ms)
-        json_time(j, "until", f->until);
-    else
-        jw_key_text(j, "until", NULL);
-    jw_key(j, "share");
-    if (f->share_minute_permille.state == READING_OK) {
-        jw_object(j);
-        jw_key_number(j, "minute", (double)f->share_minute_permille.value / 1000);
-        jw_key_number(j, "ten_minutes", (double)f->share_ten_permille.value / 1000);
-        jw_end(j);
-    } else {
-        jw_null(j);
+    ROWS(struct finding_told) = {
+        VIA(KEYS, NULL, f, members_answer, NULL),
+        MADE(WORD, "seen", make_seen, "Whether its evidence could be seen; not_looked of the GPU has what is missing",
+             .schema = "{\"enum\": [\"yes\", \"partly\", \"no\"]}"),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer finding_answer = ANSWER(struct finding_told, told_fields, .name = "Finding",
+                                                   .about = "One finding of the verdict; docs/findings.md has the codes");
+
+/* ---- those of an answer ---- */
+
+struct findings_told told_findings(const struct verdict *v, int gpu_index)
+{
+    struct findings_told told = {v, gpu_index, {gpu_index == EVERY_GPU ? verdict_main(v) : verdict_first(v, gpu_index), v}, v, 0};
+    told.severity = told.first.f ? told.first.f->severity : SEVERITY_INFO;
+    return told;
+}
+
+static const void *next_finding(const struct answer_at *at, struct answer_step *step)
+{
+    const struct findings_told *told = at->record;
+    while (told->v && step->at < told->v->count) {
+        const struct finding *f = &told->v->findings[step->at++];
+        if (told->gpu_index != EVERY_GPU && f->gpu_index != told->gpu_index)
+            continue;
+        _Static_assert(sizeof(struct finding_told) == sizeof step->item.both, "two pointers");
+        memcpy(step->item.both, &(struct finding_told){f, told->v}, sizeof step->item.both);
+        return step->item.both;
     }
-    jw_key_text(j, "reference", finding_reference(f->code));
-    jw_key_text(j, "seen", seen(v, f));
-    jw_key_text(j, "effect_of", f->is_effect ? finding_code_name(f->root) : NULL);
-    jw_key_bool(j, "muted", f->muted);
-    jw_key_text(j, "headline", f->headline);
-    jw_end(j);
+    return NULL;
 }
 
-void json_first_finding(struct json_writer *j, const struct verdict *v, int gpu_index)
+static void list_fields(struct answer_rows *to)
 {
-    const struct finding *first = gpu_index == EVERY_GPU ? verdict_main(v) : verdict_first(v, gpu_index);
-    jw_key(j, "finding");
-    if (first)
-        finding(j, v, first);
-    else
-        jw_null(j);
+    ROWS(struct findings_told) = {
+        EACH(OBJECT, "findings", next_finding, "The most important first", FIELDS(finding_answer)),
+    };
+    KEEP_ROWS(to);
 }
+const struct answer findings_answer = ANSWER(struct findings_told, list_fields);
 
-void json_findings(struct json_writer *j, const struct verdict *v, int gpu_index)
+static void first_fields(struct answer_rows *to)
 {
-    jw_key_array(j, "findings");
-    for (size_t i = 0; v && i < v->count; i++)
-        if (gpu_index == EVERY_GPU || v->findings[i].gpu_index == gpu_index)
-            finding(j, v, &v->findings[i]);
-    jw_end(j);
+    ROWS(struct findings_told) = {
+        FIELD(OBJECT, "finding", first, "The most important; null: nothing is known", FIELDS(finding_answer), PRESENT(first.f)),
+    };
+    KEEP_ROWS(to);
 }
+const struct answer first_finding_answer = ANSWER(struct findings_told, first_fields);
 
-void json_verdict(struct json_writer *j, const struct verdict *v, int gpu_index)
+static void verdict_fields(struct answer_rows *to)
 {
-    const struct finding *first = gpu_index == EVERY_GPU ? verdict_main(v) : verdict_first(v, gpu_index);
-    jw_key_text(j, "severity", v ? severity_text(first ? first->severity : SEVERITY_INFO) : NULL);
-    json_findings(j, v, gpu_index);
+    ROWS(struct findings_told) = {
+        FIELD(NAME, "severity", severity, "Of the first finding; null: not judged", NAMES(severities), PRESENT(judged), COUNTS),
+        {.kind = ANSWER_KEYS, FIELDS(findings_answer)},
+    };
+    KEEP_ROWS(to);
 }
+const struct answer verdict_answer = ANSWER(struct findings_told, verdict_fields);
 
-void json_looked(struct json_writer *j, const struct verdict *v, int gpu_index)
+const struct gpu_looked *told_looked(const struct verdict *v, int gpu_index)
 {
+    static const struct gpu_looked nothing;
     const struct gpu_looked *l = verdict_looked(v, gpu_index);
-    jw_key_array(j, "looked");
-    for (unsigned area = 0; l && area < AREA_COUNT; area++)
-        if (l->looked & 1u << area)
-            jw_text(j, finding_area_name((enum finding_area)area));
-    jw_end(j);
-    jw_key_text(j, "not_looked", l && l->missing[0] ? l->missing : NULL);
+    return l ? l : &nothing;
 }
 
-void looked_from_json(const json_t *gpu, struct gpu_looked *ret)
+static void looked_fields(struct answer_rows *to)
 {
-    const json_t *areas = json_object_get(gpu, "looked");
-    const char *missing = json_string_value(json_object_get(gpu, "not_looked"));
-    for (size_t i = 0; i < json_array_size(areas); i++)
-        for (unsigned area = 0; area < AREA_COUNT; area++)
-            if (json_is_string(json_array_get(areas, i)) &&
-                strcmp(json_string_value(json_array_get(areas, i)), finding_area_name((enum finding_area)area)) == 0)
-                ret->looked |= 1u << area;
-    str_copy(ret->missing, sizeof ret->missing, str_from(missing ? missing : ""));
+    ROWS(struct gpu_looked) = {
+        FIELD(BITS, "looked", looked, "The areas that the judgement rests on", NAMES(areas)),
+        FIELD(TEXT, "not_looked", missing, "What could not be looked at, the kernel log included", OR_NULL, COUNTS),
+    };
+    KEEP_ROWS(to);
 }
-
-void json_finding_codes(struct json_writer *j, const struct finding_settings *settings)
-{
-    jw_object(j);
-    jw_key_array(j, "codes");
-    for (size_t i = 0; i < FINDING_CODE_COUNT; i++) {
-        const struct finding_kind *kind = finding_kind((enum finding_code)i);
-        jw_object(j);
-        jw_key_text(j, "code", kind->code);
-        jw_key_text(j, "area", finding_area_name(kind->area));
-        jw_key_text(j, "severity", severity_text(finding_severity(settings, (enum finding_code)i)));
-        jw_key_int(j, "holds_seconds", finding_hold_ms(settings, (enum finding_code)i) / MS_PER_S);
-        jw_key_bool(j, "muted", settings->list[i].muted);
-        jw_key_bool(j, "work_may_go_there", kind->places);
-        jw_key_text(j, "meaning", kind->title);
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
-}
-
-static void read_finding(const json_t *json, struct finding *f)
-{
-    const char *code = json_string_value(json_object_get(json, "code")),
-               *severity = json_string_value(json_object_get(json, "severity"));
-    const char *headline = json_string_value(json_object_get(json, "headline")),
-               *since = json_string_value(json_object_get(json, "since"));
-    const json_t *gpu = json_object_get(json, "gpu_index");
-    /* An unknown code of a newer version keeps its severity and text. */
-    f->code = FINDING_CANNOT_KNOW;
-    if (code)
-        finding_code_from_name(code, &f->code);
-    if (severity)
-        severity_from_text(severity, &f->severity);
-    f->confidence = json_number_value(json_object_get(json, "confidence"));
-    f->gpu_index = json_is_integer(gpu) ? (int)json_integer_value(gpu) : -1;
-    f->pid = (int32_t)json_integer_value(json_object_get(json, "pid"));
-    f->muted = json_is_true(json_object_get(json, "muted"));
-    if (since)
-        wall_parse(str_from(since), &f->since);
-    const char *until = json_string_value(json_object_get(json, "until")),
-               *tense = json_string_value(json_object_get(json, "tense"));
-    f->tense = tense ? tense_from_name(tense) : finding_usual_tense(f->code);
-    const char *root = json_string_value(json_object_get(json, "effect_of"));
-    f->is_effect = root && finding_code_from_name(root, &f->root);
-    if (until)
-        wall_parse(str_from(until), &f->until);
-    const json_t *share = json_object_get(json, "share");
-    if (json_is_object(share)) {
-        f->share_minute_permille = reading_ok((int64_t)(json_number_value(json_object_get(share, "minute")) * 1000 + 0.5));
-        f->share_ten_permille = reading_ok((int64_t)(json_number_value(json_object_get(share, "ten_minutes")) * 1000 + 0.5));
-    }
-    str_copy(f->headline, sizeof f->headline, str_from(headline ? headline : ""));
-}
+const struct answer looked_answer = ANSWER(struct gpu_looked, looked_fields);
 
 struct verdict *verdict_from_json(const json_t *findings, const struct snapshot *s)
 {
     size_t count = json_array_size(findings), most = FINDINGS_PER_GPU * (s->gpu_count + 2);
     struct verdict *v = verdict_new(s->gpu_count, count < most ? count : most);
-    for (size_t i = 0; v && i < count && i < most; i++)
-        read_finding(json_array_get(findings, i), &v->findings[v->count++]);
+    for (size_t i = 0; v && i < count && i < most; i++) {
+        struct finding *f = &v->findings[v->count++];
+        f->tense = TENSE_COUNT;
+        answer_read(&members_answer, json_array_get(findings, i), f, NULL);
+        if (f->tense == TENSE_COUNT) /* of an older version */
+            f->tense = finding_usual_tense(f->code);
+    }
     for (size_t i = 0; v && i < s->gpu_count; i++)
         v->gpus[i].gpu_index = s->gpus[i].index;
     return v;
+}
+
+/* ---- all that there can be ---- */
+
+struct told_code {
+    enum finding_code code;
+    enum severity severity;
+    enum finding_area area;
+    int64_t hold_ms;
+    bool muted, places;
+    const char *meaning;
+};
+
+static void code_fields(struct answer_rows *to)
+{
+    ROWS(struct told_code) = {
+        FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN, COUNTS),
+        FIELD(NAME, "area", area, NULL, NAMES(areas), OPEN, COUNTS),
+        FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS),
+        FIELD(AMOUNT, "holds_seconds", hold_ms, "How long it must last before it notifies", SCALE(1e-3), WHOLE),
+        FIELD(BOOL, "muted", muted, NULL, COUNTS),
+        FIELD(BOOL, "work_may_go_there", places, "Whether new work may be placed on a GPU with it", COUNTS),
+        FIELD(WORD, "meaning", meaning, NULL, COUNTS),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer code_answer = ANSWER(struct told_code, code_fields);
+
+struct told_codes {
+    size_t count;
+    struct told_code list[FINDING_CODE_COUNT];
+};
+static void codes_fields(struct answer_rows *to)
+{
+    ROWS(struct told_codes) = {OBJECTS("codes", list, count, code_answer, NULL)};
+    KEEP_ROWS(to);
+}
+const struct answer finding_codes_answer = ANSWER(struct told_codes, codes_fields, .name = "FindingCodes");
+
+void json_finding_codes(struct json_writer *j, const struct finding_settings *settings)
+{
+    struct told_codes told = {.count = FINDING_CODE_COUNT};
+    for (enum finding_code i = 0; i < FINDING_CODE_COUNT; i++) {
+        const struct finding_kind *kind = finding_kind(i);
+        told.list[i] = (struct told_code){.code = i,
+                                          .severity = finding_severity(settings, i),
+                                          .area = kind->area,
+                                          .hold_ms = finding_hold_ms(settings, i),
+                                          .muted = settings->list[i].muted,
+                                          .places = kind->places,
+                                          .meaning = kind->title};
+    }
+    answer_write(j, &finding_codes_answer, &told, NULL);
 }

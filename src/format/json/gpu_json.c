@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
+#include "format/json/told.h"
 #include "insight/facts/levels.h"
 
 static void throttle_words(struct json_writer *j, int64_t bits)
@@ -138,19 +139,8 @@ static void gpu_processes(struct json_writer *j, const struct gpu *gpu)
 
 void json_activity(struct json_writer *j, const struct activity *a)
 {
-    jw_key_object(j, "activity");
-    jw_key_text(j, "code", activity_code_name(a->code));
-    jw_key_text(j, "words", activity_code_words(a->code));
-    json_scaled(j, "load_percent", a->load_permille, 0.1);
-    jw_key_bool(j, "bursts", a->bursts);
-    jw_key_array(j, "symptoms");
-    for (unsigned i = 0; i < SYMPTOM_COUNT; i++)
-        if (a->symptoms & 1u << i)
-            jw_text(j, symptom_name((enum symptom)i));
-    jw_end(j);
-    jw_key(j, "throttled_by");
-    throttle_words(j, a->throttled_by);
-    jw_end(j);
+    jw_key(j, "activity");
+    answer_write(j, &activity_answer, a, NULL);
 }
 
 /* An array: null would mean unknown. */
@@ -255,7 +245,8 @@ void json_metrics(struct json_writer *j, const struct snapshot *s, int only)
     jw_key(j, "source_status");
     json_sources(j, s);
     events(j, s);
-    json_verdict(j, s->verdict, only == ALL_GPUS ? EVERY_GPU : s->gpus[only].index);
+    struct findings_told found = told_findings(s->verdict, only == ALL_GPUS ? EVERY_GPU : s->gpus[only].index);
+    answer_write_keys(j, &verdict_answer, &found, NULL);
     jw_key(j, "resources");
     json_resources(j, s, &s->host);
     jw_key(j, "machine");

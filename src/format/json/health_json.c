@@ -9,185 +9,210 @@
 #include "base/json_reader.h"
 #include "format/health.h"
 #include "format/json/json.h"
-#include "format/json/usual_json.h"
+#include "format/json/told.h"
 
-static void key_time(struct json_writer *j, const char *key, struct wall at)
+ANSWER_NAMES(states, enum health_state, health_state_name, HEALTH_UNKNOWN, HEALTH_LOST);
+ANSWER_NAMES(checks, enum health_check, health_check_name, 0, HEALTH_CHECK_COUNT - 1);
+
+static bool is_xid(const void *record)
 {
-    char text[WALL_TEXT_SIZE];
-    wall_format(at, text);
-    jw_key_text(j, key, at.ms ? text : NULL);
+    return ((const struct health_finding *)record)->check == HEALTH_CHECK_XID;
 }
 
-static void key_text(struct json_writer *j, const char *key, const char *text)
+static void finding_fields(struct answer_rows *to)
 {
-    jw_key_text(j, key, text[0] ? text : NULL);
+    ROWS(struct health_finding) = {
+        FIELD(NAME, "check", check, NULL, NAMES(checks), OPEN),
+        FIELD(NAME, "code", code, "Of the finding (docs/findings.md)", NAMES(finding_codes), OPEN),
+        FIELD(NAME, "state", state, NULL, NAMES(states)),
+        FIELD(INT, "xid", fault, NULL, WHEN(is_xid)),
+        FIELD(TEXT, "reason", reason, NULL),
+        FIELD(TEXT, "action", action, NULL),
+        FIELD(MOMENT, "since", since, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer finding_answer = ANSWER(struct health_finding, finding_fields);
+
+/* ---- a GPU ---- */
+
+static void head_fields(struct answer_rows *to)
+{
+    ROWS(struct health_verdict) = {
+        FIELD(INT, "gpu_index", gpu_index, NULL, COUNTS),
+        FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL, COUNTS),
+        FIELD(TEXT, "gpu_uuid", id.uuid, NULL, OR_NULL),
+        FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL),
+        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
+        FIELD(OBJECT, "activity", activity, NULL, FIELDS(activity_answer)),
+        FIELD(NAME, "state", state, NULL, NAMES(states), COUNTS),
+        FIELD(TEXT, "reason", reason, NULL, COUNTS),
+        FIELD(TEXT, "action", action, "What to do", COUNTS),
+        FIELD(MOMENT, "since", since, NULL, OR_NULL, COUNTS),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer head_answer = ANSWER(struct health_verdict, head_fields);
+
+static void verdict_fields(struct answer_rows *to)
+{
+    ROWS(struct health_verdict) = {
+        {.kind = ANSWER_KEYS, FIELDS(head_answer)},
+        FIELD(OBJECT, "usual", usual, NULL, FIELDS(usual_answer), PRESENT(usual.days)),
+        OBJECTS("findings", findings, finding_count, finding_answer,
+                "Those of the verdict that count for health, in its order: a cause before what it brings about", COUNTS),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer whole_answer = ANSWER(struct health_verdict, verdict_fields);
+
+struct health_told_gpu {
+    const struct health_verdict *v;
+    const struct gpu_looked *looked;
+};
+static void gpu_fields(struct answer_rows *to)
+{
+    ROWS(struct health_told_gpu) = {
+        VIA(KEYS, NULL, v, whole_answer, NULL),
+        VIA(KEYS, NULL, looked, looked_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer gpu_answer = ANSWER(struct health_told_gpu, gpu_fields, .name = "HealthVerdict");
+
+/* ---- all GPUs ---- */
+
+/* The answer: the record and its own context. */
+struct told_health {
+    struct health_basis basis;
+    enum health_state worst;
+    struct findings_told found;
+    const struct health *health;
+    int only;
+    struct health_told_gpu gpu; /* the one being written */
+};
+
+static const void *next_gpu(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_health *told = at->context;
+    while (step->at < told->health->count) {
+        const struct health_verdict *v = &told->health->verdicts[step->at++];
+        if (told->only != HEALTH_ALL && v->gpu_index != told->only)
+            continue;
+        told->gpu = (struct health_told_gpu){v, told_looked(told->found.v, v->gpu_index)};
+        return &told->gpu;
+    }
+    return NULL;
 }
 
-static void finding(struct json_writer *j, const struct health_finding *f)
+static const char *log_state_name(int state)
 {
-    jw_object(j);
-    jw_key_text(j, "check", health_check_name(f->check));
-    jw_key_text(j, "code", finding_code_name(f->code));
-    jw_key_text(j, "state", health_state_name(f->state));
-    jw_key(j, "xid");
-    if (f->check == HEALTH_CHECK_XID)
-        jw_int(j, f->fault);
-    else
-        jw_null(j);
-    jw_key_text(j, "reason", f->reason);
-    jw_key_text(j, "action", f->action);
-    key_time(j, "since", f->since);
-    jw_end(j);
+    return (const char *const[]){"read", "denied", "absent", "skipped"}[state];
 }
+ANSWER_NAMES(log_states, int, log_state_name, 0, 3);
 
-static void verdict_head(struct json_writer *j, const struct health_verdict *v)
+static void log_fields(struct answer_rows *to)
 {
-    jw_key_int(j, "gpu_index", v->gpu_index);
-    key_text(j, "gpu_name", v->id.name);
-    key_text(j, "gpu_uuid", v->id.uuid);
-    key_text(j, "pci_address", v->id.pci_address);
-    jw_key_bool(j, "simulated", v->simulated);
-    json_activity(j, &v->activity);
-    jw_key_text(j, "state", health_state_name(v->state));
-    jw_key_text(j, "reason", v->reason);
-    jw_key_text(j, "action", v->action);
-    key_time(j, "since", v->since);
+    ROWS(struct told_health) = {
+        FIELD(WORD, "state", basis.log_state, "skipped: all GPUs are simulated or replayed", NAMES(log_states)),
+        FIELD(WORD, "message", basis.log_message, "What to do so that it can be read", OR_NULL),
+    };
+    KEEP_ROWS(to);
 }
+static const struct answer log_answer = ANSWER(struct told_health, log_fields);
+
+static void health_fields(struct answer_rows *to)
+{
+    ROWS(struct told_health) = {
+        FIELD(MOMENT, "timestamp", basis.at, NULL, OR_NULL, COUNTS),
+        FIELD(NAME, "state", worst, NULL, NAMES(states), COUNTS),
+        FIELD(BOOL, "remembered", basis.remembered, "false: from one look, without the past"),
+        FIELD(MOMENT, "watched_since", basis.watched_since, NULL, OR_NULL),
+        PART("kernel_log", log_answer, NULL),
+        FIELD(KEYS, NULL, found, NULL, FIELDS(verdict_answer)),
+        EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(gpu_answer)),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer health_answer = ANSWER(struct told_health, health_fields, .name = "GpuHealth");
 
 void json_health(struct json_writer *j, const struct health *health, const struct health_basis *basis,
                  const struct verdict *verdict, int only)
 {
-    enum health_state worst = HEALTH_UNKNOWN;
+    struct told_health told = {.basis = *basis,
+                               .worst = HEALTH_UNKNOWN,
+                               .found = told_findings(verdict, only == HEALTH_ALL ? EVERY_GPU : only),
+                               .health = health,
+                               .only = only};
     for (size_t i = 0; i < health->count; i++)
         if (only == HEALTH_ALL || health->verdicts[i].gpu_index == only)
-            worst = MAX_OF(worst, health->verdicts[i].state);
-    jw_object(j);
-    key_time(j, "timestamp", basis->at);
-    jw_key_text(j, "state", health_state_name(worst));
-    jw_key_bool(j, "remembered", basis->remembered);
-    key_time(j, "watched_since", basis->watched_since);
-    jw_key_object(j, "kernel_log");
-    jw_key_text(j, "state", basis->log_state);
-    key_text(j, "message", basis->log_message);
-    jw_end(j);
-    json_verdict(j, verdict, only == HEALTH_ALL ? EVERY_GPU : only);
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < health->count; i++) {
-        const struct health_verdict *v = &health->verdicts[i];
-        if (only != HEALTH_ALL && v->gpu_index != only)
-            continue;
-        jw_object(j);
-        verdict_head(j, v);
-        json_looked(j, verdict, v->gpu_index);
-        json_usual(j, &v->usual);
-        jw_key_array(j, "findings");
-        for (size_t k = 0; k < v->finding_count; k++)
-            finding(j, &v->findings[k]);
-        jw_end(j);
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
+            told.worst = MAX_OF(told.worst, health->verdicts[i].state);
+    answer_write(j, &health_answer, &told, &told);
 }
+
+/* ---- a change ---- */
+
+static void before_fields(struct answer_rows *to)
+{
+    ROWS(struct health_verdict) = {FIELD(NAME, "before", before, NULL, NAMES(states))};
+    KEEP_ROWS(to);
+}
+static const struct answer before_answer = ANSWER(struct health_verdict, before_fields);
+
+struct told_change {
+    struct wall at;
+    const struct health_verdict *v;
+};
+static void change_fields(struct answer_rows *to)
+{
+    ROWS(struct told_change) = {
+        FIELD(MOMENT, "timestamp", at, NULL, OR_NULL),
+        VIA(KEYS, NULL, v, head_answer, NULL),
+        VIA(KEYS, NULL, v, before_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer health_change_answer = ANSWER(struct told_change, change_fields, .name = "HealthChange");
 
 void json_health_change(struct json_writer *j, const struct health_verdict *v, struct wall at)
 {
-    jw_object(j);
-    key_time(j, "timestamp", at);
-    verdict_head(j, v);
-    jw_key_text(j, "before", health_state_name(v->before));
-    jw_end(j);
+    answer_write(j, &health_change_answer, &(struct told_change){at, v}, NULL);
 }
 
 /* ---- parsing ---- */
 
-static void take_state(const json_t *o, enum health_state *ret)
+/* A check of another version is left out. */
+static void read_verdict(const json_t *json, struct health_verdict *v)
 {
-    const char *name = json_string_value(json_object_get(o, "state"));
-    if (!name || !health_state_from_name(name, ret))
-        *ret = HEALTH_UNKNOWN;
-}
-
-static void take_finding(const json_t *o, struct health_verdict *v)
-{
-    const char *name = json_string_value(json_object_get(o, "check"));
-    if (v->finding_count == HEALTH_FINDINGS_MAX || !name)
-        return;
-    struct health_finding *f = &v->findings[v->finding_count];
-    *f = (struct health_finding){.fault = (int32_t)json_integer_value(json_object_get(o, "xid"))};
-    if (!health_check_from_name(name, &f->check))
-        return;
-    const char *code = json_string_value(json_object_get(o, "code"));
-    if (!code || !finding_code_from_name(code, &f->code)) /* of an older version */
-        f->code = health_check_finding(f->check);
-    take_state(o, &f->state);
-    json_copy_text(o, "reason", f->reason, sizeof f->reason);
-    json_copy_text(o, "action", f->action, sizeof f->action);
-    f->since = json_moment(o, "since");
-    v->finding_count++;
-}
-
-void activity_from_json(const json_t *o, struct activity *a)
-{
-    *a = (struct activity){0};
-    const char *code = json_string_value(json_object_get(o, "code"));
-    for (int i = 0; code && i < ACTIVITY_COUNT; i++)
-        if (strcmp(code, activity_code_name((enum activity_code)i)) == 0)
-            a->code = (enum activity_code)i;
-    if (json_is_number(json_object_get(o, "load_percent")))
-        a->load_permille = reading_ok((int64_t)(json_number_value(json_object_get(o, "load_percent")) * 10 + 0.5));
-    a->bursts = json_is_true(json_object_get(o, "bursts"));
-    size_t i;
-    json_t *item;
-    json_array_foreach(json_object_get(o, "symptoms"), i,
-                       item) for (unsigned k = 0; k < SYMPTOM_COUNT;
-                                  k++) if (json_is_string(item) && strcmp(json_string_value(item), symptom_name((enum symptom)k)) ==
-                                                                       0) a->symptoms |= 1u << k;
-    json_array_foreach(json_object_get(o, "throttled_by"), i,
-                       item) for (unsigned k = 0; k < THROTTLE_COUNT;
-                                  k++) if (json_is_string(item) && strcmp(json_string_value(item), throttle_name(k)) == 0)
-        a->throttled_by |= 1 << k;
-}
-
-static void take_verdict(const json_t *o, struct health_verdict *v)
-{
-    v->gpu_index = (int)json_integer_value(json_object_get(o, "gpu_index"));
-    json_copy_text(o, "gpu_name", v->id.name, sizeof v->id.name);
-    json_copy_text(o, "gpu_uuid", v->id.uuid, sizeof v->id.uuid);
-    json_copy_text(o, "pci_address", v->id.pci_address, sizeof v->id.pci_address);
-    v->simulated = json_is_true(json_object_get(o, "simulated"));
-    activity_from_json(json_object_get(o, "activity"), &v->activity);
-    usual_from_json(json_object_get(o, "usual"), &v->usual);
-    take_state(o, &v->state);
-    json_copy_text(o, "reason", v->reason, sizeof v->reason);
-    json_copy_text(o, "action", v->action, sizeof v->action);
-    v->since = json_moment(o, "since");
-    size_t i;
-    json_t *item;
-    json_array_foreach(json_object_get(o, "findings"), i, item) take_finding(item, v);
+    const json_t *findings = json_object_get(json, "findings");
+    answer_read(&whole_answer, json, v, NULL);
+    v->finding_count = 0;
+    for (size_t i = 0; i < json_array_size(findings) && v->finding_count < HEALTH_FINDINGS_MAX; i++) {
+        struct health_finding f = {.check = HEALTH_CHECK_COUNT, .code = FINDING_CODE_COUNT};
+        answer_read(&finding_answer, json_array_get(findings, i), &f, NULL);
+        if (f.check == HEALTH_CHECK_COUNT)
+            continue;
+        if (f.code == FINDING_CODE_COUNT) /* of an older version */
+            f.code = health_check_finding(f.check);
+        v->findings[v->finding_count++] = f;
+    }
 }
 
 struct health *health_from_json(struct str text, struct health_basis *basis, struct buf *texts)
 {
-    json_t *root = json_loadb(text.at, text.len, 0, NULL), *item;
-    const json_t *gpus = json_object_get(root, "gpus"), *log = json_object_get(root, "kernel_log");
-    size_t count = MIN_OF(json_array_size(gpus), (size_t)(2 * GPU_MAX)), i;
+    json_t *root = json_loadb(text.at, text.len, 0, NULL);
+    const json_t *gpus = json_object_get(root, "gpus");
+    size_t count = MIN_OF(json_array_size(gpus), (size_t)(2 * GPU_MAX));
     struct health *health = json_is_array(gpus) ? calloc(1, sizeof *health + count * sizeof health->verdicts[0]) : NULL;
+    struct told_health told = {.basis.log_state = "absent"};
+    for (size_t i = 0; health && i < count; i++)
+        read_verdict(json_array_get(gpus, i), &health->verdicts[health->count++]);
     if (health) {
-        take_state(root, &health->worst);
-        json_array_foreach(gpus, i, item)
-        {
-            if (health->count < count)
-                take_verdict(item, &health->verdicts[health->count++]);
-        }
-        *basis = (struct health_basis){.remembered = json_is_true(json_object_get(root, "remembered"))};
-        basis->at = json_moment(root, "timestamp");
-        basis->watched_since = json_moment(root, "watched_since");
-        const char *state = json_string_value(json_object_get(log, "state"));
-        const char *message = json_string_value(json_object_get(log, "message"));
-        buf_printf(texts, "%.20s%c%.400s", state ? state : "absent", '\0', message ? message : "");
-        basis->log_state = texts->failed ? "absent" : texts->at;
-        basis->log_message = texts->failed ? "" : texts->at + strlen(texts->at) + 1;
+        answer_read(&health_answer, root, &told, NULL);
+        buf_text(texts, json_text(json_object_get(root, "kernel_log"), "message"));
+        health->worst = told.worst;
+        *basis = told.basis;
+        basis->log_message = texts->failed ? "" : buf_view(texts).at;
     }
     json_decref(root);
     return health;

@@ -25,8 +25,6 @@ enum { JSON_BODY_MAX = 512 * 1024 * 1024 };
 void json_metrics(struct json_writer *j, const struct snapshot *s, int only);
 /* The key `activity` with its object. */
 void json_activity(struct json_writer *j, const struct activity *a);
-struct json_t;
-void activity_from_json(const struct json_t *o, struct activity *a);
 /* The key `limit` with its object; null if not judged. */
 void json_limit(struct json_writer *j, const struct process_limit *l);
 struct process_rows;
@@ -117,26 +115,19 @@ void json_history_point(struct json_writer *j, const struct store_gpu *gpu, stru
 /* s: the snapshot that was explained. */
 void json_why(struct json_writer *j, const struct snapshot *s, const struct why *why, int only);
 
-/* Only its keys, for an object with more of them; and those of one part: answer, causes, suggestions. */
+/* Only its keys, for an object with more of them; and of a moment about which nothing is known. */
 void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only);
-void json_why_part(struct json_writer *j, const struct why_part *p);
+void json_why_nothing(struct json_writer *j, const char *answer);
+/* answer, severity, causes and suggestions of a struct why_part. */
+extern const struct answer why_answer, why_part_answer;
 
 /* ---- Findings, the same list in every answer: the most important first. ---- */
 
 enum { EVERY_GPU = -2 };
-/* "findings": of one GPU, of the host alone (-1), or EVERY_GPU and the host. `v` may be NULL: an empty list. */
-void json_findings(struct json_writer *j, const struct verdict *v, int gpu_index);
-/* "finding": the first of these; null: none. */
-void json_first_finding(struct json_writer *j, const struct verdict *v, int gpu_index);
-/* The same after "severity": that of the first finding. */
-void json_verdict(struct json_writer *j, const struct verdict *v, int gpu_index);
-/* "looked", "not_looked": the areas that a GPU's verdict is based on. */
-void json_looked(struct json_writer *j, const struct verdict *v, int gpu_index);
-void looked_from_json(const struct json_t *gpu, struct gpu_looked *ret);
+extern const struct answer finding_codes_answer;
 /* All codes: `whirr why --codes --json`. */
 void json_finding_codes(struct json_writer *j, const struct finding_settings *settings);
-struct verdict *verdict_from_json(const struct json_t *findings, const struct snapshot *s); /* NULL: out of memory */
+struct verdict *verdict_from_json(const json_t *findings, const struct snapshot *s); /* NULL: out of memory */
 
 /* Parses a daemon's explanation for the GPUs of that snapshot. NULL if it is malformed, or out of memory. */
-struct json_t;
-struct why *why_from_json(const struct json_t *json, const struct snapshot *s);
+struct why *why_from_json(const json_t *json, const struct snapshot *s);

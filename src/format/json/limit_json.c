@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The limit of a process, as JSON: the key `limit` of every process, and the body of `whirr why PID`.
  */
-#include <math.h>
-
 #include "format/json/json.h"
+#include "format/json/told.h"
 #include "format/process_rows.h"
 #include "insight/area/limit.h"
 
 void json_limit(struct json_writer *j, const struct process_limit *l)
 {
     jw_key(j, "limit");
-    if (!l->code) {
+    if (l->code)
+        answer_write(j, &limit_answer, l, NULL);
+    else
         jw_null(j);
-        return;
-    }
-    jw_object(j);
-    jw_key_text(j, "code", limit_name(l->code));
-    jw_key_text(j, "words", limit_words(l->code));
-    jw_key_text(j, "side", limit_side_name(limit_side(l->code)));
-    jw_key_number(j, "share_percent", (double)l->share_permille / 10);
-    jw_key_number(j, "over_seconds", round((double)l->over_ms / MS_PER_S));
-    jw_key_number(j, "confidence", round(l->confidence * 100) / 100);
-    jw_key_text(j, "second", limit_name(l->second));
-    jw_key_number(j, "second_percent", (double)l->second_permille / 10);
-    jw_end(j);
 }
 
 static void host_keys(struct json_writer *j, const struct host_evidence *h)

@@ -3,6 +3,7 @@
  */
 #include "base/units.h"
 #include "format/json/json.h"
+#include "format/json/told.h"
 #include "insight/view/why.h"
 #include "model/severity.h"
 
@@ -87,6 +88,7 @@ static void summary_gpu(struct json_writer *j, const struct gpu *gpu, const stru
     struct reading processes = gpu->processes_state == READING_OK
                                    ? reading_ok((int64_t)(gpu->process_count + gpu->processes_left_out))
                                    : reading_absent(gpu->processes_state);
+    struct findings_told found = told_findings(verdict, gpu->index);
     jw_object(j);
     jw_key_int(j, "index", gpu->index);
     json_words(j, "name", gpu->id.name);
@@ -95,7 +97,8 @@ static void summary_gpu(struct json_writer *j, const struct gpu *gpu, const stru
     json_words(j, "error_message", gpu->error_message);
     jw_key_bool(j, "simulated", gpu->simulated);
     json_activity(j, &gpu->activity);
-    json_first_finding(j, verdict, gpu->index); /* larger answers have all findings: this one is sent with every sample */
+    answer_write_keys(j, &first_finding_answer, &found,
+                      NULL); /* larger answers have all findings: this one is sent with every sample */
     json_scaled(j, "utilization_percent", gpu->util_permille, 0.1);
     json_scaled(j, "memory_used_mb", gpu->mem_used_bytes, PER_MIB);
     json_scaled(j, "memory_total_mb", gpu->mem_total_bytes, PER_MIB);
@@ -111,6 +114,7 @@ static void summary_gpu(struct json_writer *j, const struct gpu *gpu, const stru
 void json_summary(struct json_writer *j, const struct snapshot *s, const struct why *why)
 {
     const struct verdict *verdict = why ? why->verdict : s->verdict;
+    struct findings_told found = told_findings(verdict, EVERY_GPU);
     bool available = false;
     for (size_t i = 0; i < s->gpu_count; i++)
         available |= s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP;
@@ -123,7 +127,7 @@ void json_summary(struct json_writer *j, const struct snapshot *s, const struct 
     json_source_names(j, s);
     jw_key_text(j, "answer", why ? why->answer : NULL);
     jw_key_text(j, "severity", why ? severity_text(why_severity(why)) : NULL);
-    json_first_finding(j, verdict, EVERY_GPU);
+    answer_write_keys(j, &first_finding_answer, &found, NULL);
     json_totals(j, s);
     jw_key_array(j, "gpus");
     for (size_t i = 0; i < s->gpu_count; i++)

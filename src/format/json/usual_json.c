@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A GPU's usual values as JSON, written and parsed: part of /api/why and /api/gpu/health.
  */
-#include "format/json/usual_json.h"
+#include "format/json/told.h"
+#include "insight/baseline/baseline.h"
 
 ANSWER_NAMES(starts, enum baseline_start, baseline_start_name, BASELINE_FIRST, BASELINE_NEW_FAN_CURVE);
 
@@ -102,18 +103,3 @@ const struct answer usual_answer =
     ANSWER(struct usual, usual_fields, .name = "Usual",
            .about = "What is usual for this GPU, learned from its own history; null while there is none. Below `days_needed` days "
                     "nothing is called usual: confidence is 0 and the values are null");
-
-void json_usual(struct json_writer *j, const struct usual *u)
-{
-    jw_key(j, "usual");
-    if (u->days)
-        answer_write(j, &usual_answer, u, NULL);
-    else
-        jw_null(j);
-}
-
-void usual_from_json(const json_t *json, struct usual *ret)
-{
-    *ret = (struct usual){0};
-    answer_read(&usual_answer, json, ret, NULL);
-}

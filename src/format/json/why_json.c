@@ -1,167 +1,264 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The explanation as JSON: the body of GET /api/why.
+ * The explanation as JSON, written and parsed: the body of GET /api/why.
  */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
 #include "format/json/json.h"
-#include "format/json/usual_json.h"
+#include "format/json/told.h"
 #include "insight/view/idle_audit.h"
 
-static void cause(struct json_writer *j, const struct why_cause *c)
+ANSWER_NAMES(idle_codes, enum idle_code, idle_code_name, 0, IDLE_CODE_COUNT - 1);
+
+/* ---- what the host and each GPU have in common ---- */
+
+static bool make_likelihood(const struct answer_at *at, union answer_value *ret)
 {
-    jw_object(j);
-    jw_key_text(j, "code", finding_code_name(c->code));
-    jw_key_text(j, "text", c->text);
-    jw_key_number(j, "confidence", c->confidence);
-    jw_key_text(j, "likelihood", why_likelihood(c));
-    jw_key_array(j, "evidence");
-    for (size_t i = 0; i < c->evidence_count; i++)
-        jw_text(j, c->evidence[i]);
-    jw_end(j);
-    jw_key(j, "pid");
-    if (c->pid)
-        jw_int(j, c->pid);
-    else
-        jw_null(j);
-    json_words(j, "process", c->process);
-    jw_end(j);
+    ret->word = why_likelihood(at->record);
+    return true;
 }
 
-/* The keys that the host and each GPU have in common. */
-void json_why_part(struct json_writer *j, const struct why_part *p)
+static void cause_fields(struct answer_rows *to)
 {
-    jw_key_text(j, "answer", p->answer);
-    jw_key_text(j, "severity", severity_text(p->severity));
-    jw_key_array(j, "causes");
-    for (size_t i = 0; i < p->cause_count; i++)
-        cause(j, &p->causes[i]);
-    jw_end(j);
-    jw_key_array(j, "suggestions");
-    for (size_t i = 0; i < p->suggestion_count; i++)
-        jw_text(j, p->suggestions[i]);
-    jw_end(j);
+    ROWS(struct why_cause) = {
+        FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN, .none = FINDING_CANNOT_KNOW), /* its text still explains it */
+        FIELD(TEXT, "text", text, NULL),
+        FIELD(NUMBER, "confidence", confidence, NULL, .schema = "{\"minimum\": 0, \"maximum\": 1}"),
+        MADE(WORD, "likelihood", make_likelihood, "The same in words",
+             .schema = "{\"enum\": [\"very likely\", \"likely\", \"possible\", \"can't tell\"]}"),
+        TEXTS(TEXT, "evidence", evidence, evidence_count, NULL),
+        FIELD(INT, "pid", pid, NULL, OR_NULL),
+        FIELD(TEXT, "process", process, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer cause_answer = ANSWER(struct why_cause, cause_fields, .name = "Cause");
+
+static void part_fields(struct answer_rows *to)
+{
+    ROWS(struct why_part) = {
+        FIELD(TEXT, "answer", answer, NULL, COUNTS, FOREIGN),
+        FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS),
+        OBJECTS("causes", causes, cause_count, cause_answer, "Most likely first", COUNTS, FOREIGN),
+        TEXTS(TEXT, "suggestions", suggestions, suggestion_count, NULL, COUNTS),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer why_part_answer = ANSWER(struct why_part, part_fields, .name = "WhyPart");
+
+/* ---- the idle audit ---- */
+
+static void idle_finding_fields(struct answer_rows *to)
+{
+    ROWS(struct idle_finding) = {
+        FIELD(NAME, "code", code, NULL, NAMES(idle_codes)),
+        FIELD(TEXT, "text", text, NULL),
+        FIELD(INT, "pid", pid, NULL, OR_NULL),
+        FIELD(OPTION, "watts", added_mw, "What it adds to the idle power, as measured in the history; null: not measured",
+              SCALE(1e-3)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer idle_finding_answer = ANSWER(struct idle_finding, idle_finding_fields, .name = "IdleFinding");
+
+static const void *next_idle(const struct answer_at *at, struct answer_step *step, bool keeps)
+{
+    const struct idle_audit *a = at->record;
+    while (step->at < a->count)
+        if (a->findings[step->at++].keeps == keeps)
+            return &a->findings[step->at - 1];
+    return NULL;
 }
 
-static void brief(struct json_writer *j, const struct why_brief *b)
+static const void *next_that_keeps(const struct answer_at *at, struct answer_step *step)
 {
-    jw_key_object(j, "brief");
-    jw_key_bool(j, "trouble", b->trouble);
-    json_words(j, "headline", b->headline);
-    json_words(j, "state", b->state);
-    json_words(j, "numbers", b->numbers);
-    json_words(j, "doing", b->doing);
-    jw_end(j);
+    return next_idle(at, step, true);
 }
 
-/* How urgent the answer is, and its main GPU; null if it is about the host. */
-static void about(struct json_writer *j, const struct why *why, int only)
+static const void *next_other(const struct answer_at *at, struct answer_step *step)
 {
-    bool one = only >= 0 && only < (int)why->gpu_count;
-    const struct why_part *part = one ? &why->gpus[only] : why->gpu_count ? &why->gpus[why->main] : NULL;
-    jw_key_text(j, "severity", severity_text(one ? part->severity : why_severity(why)));
-    jw_key(j, "gpu_index");
-    if (part)
-        jw_int(j, part->gpu_index);
-    else
-        jw_null(j);
+    return next_idle(at, step, false);
 }
 
-static void idle_findings(struct json_writer *j, const char *key, const struct idle_audit *a, bool keeps)
+static void idle_fields(struct answer_rows *to)
 {
-    jw_key_array(j, key);
-    for (size_t i = 0; i < a->count; i++) {
-        const struct idle_finding *f = &a->findings[i];
-        if (f->keeps != keeps)
+    ROWS(struct idle_audit) = {
+        FIELD(TEXT, "answer", answer, NULL),
+        EACH(OBJECT, "keeps_from_idling", next_that_keeps, NULL, FIELDS(idle_finding_answer)),
+        EACH(OBJECT, "also", next_other, "Worth knowing", FIELDS(idle_finding_answer)),
+        FIELD(BITS, "ruled_out", ruled_out, "Looked at and not so", NAMES(idle_codes)),
+        FIELD(OPTION, "excess_watts", excess_mw, "Beyond what is usual when idle", SCALE(1e-3)),
+        FIELD(INT, "hidden_processes", hidden, "Processes that could not be looked at"),
+        TEXTS(TEXT, "suggestions", suggestions, suggestion_count, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer idle_answer = ANSWER(struct idle_audit, idle_fields, .name = "IdleAudit");
+
+/* ---- a GPU ---- */
+
+static void brief_fields(struct answer_rows *to)
+{
+    ROWS(struct why_brief) = {
+        FIELD(BOOL, "trouble", trouble, "Something a person notices: lost, throttling for heat, loud, hot, a fan"),
+        FIELD(TEXT, "headline", headline, "With trouble, what is wrong", OR_NULL),
+        FIELD(TEXT, "state", state, NULL, OR_NULL),
+        FIELD(TEXT, "numbers", numbers, NULL, OR_NULL),
+        FIELD(TEXT, "doing", doing, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer brief_answer = ANSWER(struct why_brief, brief_fields, .name = "Brief");
+
+static void gpu_part_fields(struct answer_rows *to)
+{
+    ROWS(struct why_part) = {
+        FIELD(INT, "gpu_index", gpu_index, NULL, COUNTS),
+        FIELD(OBJECT, "activity", activity, NULL, FIELDS(activity_answer)),
+        FIELD(OBJECT, "brief", brief, "The same in one line of a list, in parts: state, numbers: doing", FIELDS(brief_answer)),
+        {.kind = ANSWER_KEYS, FIELDS(why_part_answer)},
+        FIELD(OBJECT, "usual", usual, NULL, FIELDS(usual_answer), PRESENT(usual.days)),
+        FIELD(OBJECT, "idle", idle_audit, "null: not asked for", FIELDS(idle_answer), PRESENT(idle_audit.looked)),
+        FIELD(TEXT, "after_resume", after_resume,
+              "Settings that are others than before the host was suspended, for a day after the resume; null: none", OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer gpu_part_answer = ANSWER(struct why_part, gpu_part_fields);
+
+static bool make_process(const struct answer_at *at, union answer_value *ret)
+{
+    _Static_assert(sizeof ret->text >= PROCESS_WORDS, "room");
+    ret->text[0] = '\0';
+    process_words(at->record, SHORT_NAME, ret->text);
+    return true;
+}
+
+static void limited_fields(struct answer_rows *to)
+{
+    ROWS(struct process) = {
+        FIELD(INT, "pid", pid, NULL),
+        MADE(TEXT, "process", make_process, NULL),
+        FIELD(OBJECT, "limit", limit, NULL, FIELDS(limit_answer)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer limited_answer = ANSWER(struct process, limited_fields);
+
+static const void *next_limited(const struct answer_at *at, struct answer_step *step)
+{
+    const struct gpu *gpu = at->record;
+    while (step->at < gpu->process_count)
+        if (gpu->processes[step->at++].limit.code)
+            return &gpu->processes[step->at - 1];
+    return NULL;
+}
+
+static void gpu_fields(struct answer_rows *to)
+{
+    ROWS(struct gpu) = {
+        FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL, COUNTS),
+        EACH(OBJECT, "limits", next_limited, "What limits the processes on it", FIELDS(limited_answer)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer gpu_answer = ANSWER(struct gpu, gpu_fields);
+
+struct why_told_gpu {
+    const struct why_part *part;
+    const struct gpu *gpu;
+    struct findings_told found;
+    const struct gpu_looked *looked;
+};
+static void told_gpu_fields(struct answer_rows *to)
+{
+    ROWS(struct why_told_gpu) = {
+        VIA(KEYS, NULL, part, gpu_part_answer, NULL),
+        VIA(KEYS, NULL, gpu, gpu_answer, NULL),
+        FIELD(KEYS, NULL, found, NULL, FIELDS(findings_answer)),
+        VIA(KEYS, NULL, looked, looked_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer told_gpu_answer = ANSWER(struct why_told_gpu, told_gpu_fields, .name = "WhyGpu");
+
+/* ---- all of them ---- */
+
+/* The answer: the record and its own context. */
+struct told_why {
+    const struct snapshot *s;
+    const struct why *why;
+    int only, gpu_index;
+    const char *answer, *calm;
+    enum severity severity;
+    struct wall at;
+    bool simulated;
+    struct findings_told found;
+    const struct why_part *machine;
+    struct why_told_gpu gpu; /* the one being written */
+};
+
+static const void *next_gpu(const struct answer_at *at, struct answer_step *step)
+{
+    static const struct gpu unknown;
+    struct told_why *told = at->context;
+    while (told->why && step->at < told->why->gpu_count) {
+        size_t i = step->at++;
+        if (told->only != ALL_GPUS && told->only != (int)i)
             continue;
-        jw_object(j);
-        jw_key_text(j, "code", idle_code_name(f->code));
-        jw_key_text(j, "text", f->text);
-        jw_key(j, "pid");
-        if (f->pid)
-            jw_int(j, f->pid);
-        else
-            jw_null(j);
-        json_scaled(j, "watts", f->added_mw, 1e-3);
-        jw_end(j);
+        const struct why_part *part = &told->why->gpus[i];
+        told->gpu = (struct why_told_gpu){part, i < told->s->gpu_count ? &told->s->gpus[i] : &unknown,
+                                          told_findings(told->why->verdict, part->gpu_index),
+                                          told_looked(told->why->verdict, part->gpu_index)};
+        return &told->gpu;
     }
-    jw_end(j);
+    return NULL;
 }
 
-/* The idle audit; null if not requested. */
-static void idle(struct json_writer *j, const struct idle_audit *a)
+static void why_fields(struct answer_rows *to)
 {
-    jw_key(j, "idle");
-    if (!a->looked) {
-        jw_null(j);
-        return;
-    }
-    jw_object(j);
-    jw_key_text(j, "answer", a->answer);
-    idle_findings(j, "keeps_from_idling", a, true);
-    idle_findings(j, "also", a, false);
-    jw_key_array(j, "ruled_out");
-    for (unsigned i = 0; i < IDLE_CODE_COUNT; i++)
-        if (a->ruled_out & 1u << i)
-            jw_text(j, idle_code_name((enum idle_code)i));
-    jw_end(j);
-    json_scaled(j, "excess_watts", a->excess_mw, 1e-3);
-    jw_key_int(j, "hidden_processes", (int64_t)a->hidden);
-    jw_key_array(j, "suggestions");
-    for (size_t i = 0; i < a->suggestion_count; i++)
-        jw_text(j, a->suggestions[i]);
-    jw_end(j);
-    jw_end(j);
+    ROWS(struct told_why) = {
+        FIELD(WORD, "answer", answer, "The sentence", COUNTS, FOREIGN),
+        FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS),
+        FIELD(INT, "gpu_index", gpu_index, "Which GPU the sentence is about first; null: the host", NONE(-1)),
+        FIELD(WORD, "calm", calm,
+              "What may be said where nothing was found: that nothing is unusual only where all was looked at; null where "
+              "something was found, and without a GPU",
+              OR_NULL, .schema = "{\"enum\": [\"nothing unusual\", \"no trouble seen\", null]}"),
+        FIELD(MOMENT, "timestamp", at, "Of the sample that was explained; null: nothing was stored then", OR_NULL, COUNTS),
+        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
+        EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(told_gpu_answer)),
+        FIELD(KEYS, NULL, found, NULL, FIELDS(findings_answer)),
+        VIA(OBJECT, "machine", machine, why_part_answer, NULL),
+    };
+    KEEP_ROWS(to);
 }
-
-/* The limits of a GPU's processes. */
-static void limits(struct json_writer *j, const struct gpu *gpu)
-{
-    char words[PROCESS_WORDS];
-    jw_key_array(j, "limits");
-    for (size_t i = 0; i < gpu->process_count; i++) {
-        const struct process *p = &gpu->processes[i];
-        if (!p->limit.code)
-            continue;
-        jw_object(j);
-        jw_key_int(j, "pid", p->pid);
-        jw_key_text(j, "process", process_words(p, SHORT_NAME, words));
-        json_limit(j, &p->limit);
-        jw_end(j);
-    }
-    jw_end(j);
-}
+const struct answer why_answer =
+    ANSWER(struct told_why, why_fields, .name = "WhyNow", .about = "Why the fan is running, why the GPU is hot or slow");
 
 void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only)
 {
-    bool simulated = false;
+    bool one = only >= 0 && only < (int)why->gpu_count;
+    const struct why_part *part = one ? &why->gpus[only] : why->gpu_count ? &why->gpus[why->main] : NULL;
+    struct told_why told = {.s = s,
+                            .why = why,
+                            .only = only,
+                            .gpu_index = part ? part->gpu_index : -1,
+                            .answer = one ? part->answer : why->answer,
+                            .calm = why_calm(s, only),
+                            .severity = one ? part->severity : why_severity(why),
+                            .at = s->taken_at,
+                            .found = told_findings(why->verdict, one ? part->gpu_index : EVERY_GPU),
+                            .machine = &why->machine};
     for (size_t i = 0; i < s->gpu_count; i++)
-        simulated |= s->gpus[i].simulated;
-    jw_key_text(j, "answer", only >= 0 && only < (int)why->gpu_count ? why->gpus[only].answer : why->answer);
-    about(j, why, only);
-    json_words(j, "calm", why_calm(s, only));
-    json_time(j, "timestamp", s->taken_at);
-    jw_key_bool(j, "simulated", simulated);
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < why->gpu_count; i++) {
-        if (only != ALL_GPUS && only != (int)i)
-            continue;
-        jw_object(j);
-        jw_key_int(j, "gpu_index", why->gpus[i].gpu_index);
-        json_words(j, "gpu_name", i < s->gpu_count ? s->gpus[i].id.name : "");
-        json_activity(j, &why->gpus[i].activity);
-        brief(j, &why->gpus[i].brief);
-        json_why_part(j, &why->gpus[i]);
-        limits(j, i < s->gpu_count ? &s->gpus[i] : &(const struct gpu){0});
-        json_usual(j, &why->gpus[i].usual);
-        idle(j, &why->gpus[i].idle_audit);
-        json_words(j, "after_resume", why->gpus[i].after_resume);
-        json_findings(j, why->verdict, why->gpus[i].gpu_index);
-        json_looked(j, why->verdict, why->gpus[i].gpu_index);
-        jw_end(j);
-    }
-    jw_end(j);
-    json_findings(j, why->verdict, only >= 0 && only < (int)why->gpu_count ? why->gpus[only].gpu_index : EVERY_GPU);
-    jw_key_object(j, "machine");
-    json_why_part(j, &why->machine);
-    jw_end(j);
+        told.simulated |= s->gpus[i].simulated;
+    answer_write_keys(j, &why_answer, &told, &told);
+}
+
+void json_why_nothing(struct json_writer *j, const char *answer)
+{
+    struct told_why told = {.gpu_index = -1, .answer = answer, .machine = &(struct why_part){.gpu_index = -1}};
+    answer_write_keys(j, &why_answer, &told, &told);
 }
 
 void json_why(struct json_writer *j, const struct snapshot *s, const struct why *why, int only)
@@ -169,4 +266,48 @@ void json_why(struct json_writer *j, const struct snapshot *s, const struct why 
     jw_object(j);
     json_why_keys(j, s, why, only);
     jw_end(j);
+}
+
+/* ---- parsing ---- */
+
+static void read_idle(const json_t *list, bool keeps, struct idle_audit *ret)
+{
+    for (size_t i = 0; i < json_array_size(list) && ret->count < IDLE_FINDINGS_MAX; i++) {
+        struct idle_finding *f = &ret->findings[ret->count++];
+        answer_read(&idle_finding_answer, json_array_get(list, i), f, NULL);
+        f->keeps = keeps;
+    }
+}
+
+struct why *why_from_json(const json_t *json, const struct snapshot *s)
+{
+    const json_t *gpus = json_object_get(json, "gpus");
+    if (!json_is_array(gpus) || json_array_size(gpus) != s->gpu_count)
+        return NULL;
+    struct why *why = calloc(1, sizeof *why + s->gpu_count * sizeof why->gpus[0]);
+    if (!why)
+        return NULL;
+    why->verdict = verdict_from_json(json_object_get(json, "findings"), s);
+    if (!why->verdict) {
+        why_free(why);
+        return NULL;
+    }
+    const char *answer = json_string_value(json_object_get(json, "answer"));
+    str_copy(why->answer, sizeof why->answer, str_from(answer ? answer : ""));
+    why->machine.gpu_index = -1;
+    answer_read(&why_part_answer, json_object_get(json, "machine"), &why->machine, NULL);
+    why->gpu_count = s->gpu_count;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        const json_t *gpu = json_array_get(gpus, i), *idle = json_object_get(gpu, "idle");
+        struct why_part *part = &why->gpus[i];
+        part->activity = s->gpus[i].activity;
+        answer_read(&gpu_part_answer, gpu, part, NULL);
+        part->gpu_index = s->gpus[i].index;
+        read_idle(json_object_get(idle, "keeps_from_idling"), true, &part->idle_audit);
+        read_idle(json_object_get(idle, "also"), false, &part->idle_audit);
+        answer_read(&looked_answer, gpu, &why->verdict->gpus[i], NULL);
+        if (part->answer[0] && strncmp(why->answer, part->answer, strlen(part->answer)) == 0)
+            why->main = i;
+    }
+    return why;
 }

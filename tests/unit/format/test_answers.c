@@ -15,7 +15,7 @@
 #include "format/forecast.h"
 #include "format/health.h"
 #include "format/json/json.h"
-#include "format/json/usual_json.h"
+#include "format/json/told.h"
 #include "format/lease.h"
 #include "format/notifiers.h"
 #include "format/process_rows.h"
@@ -235,9 +235,13 @@ static struct usual usual_example(bool full)
 
 static void write_usual(struct json_writer *j, bool full)
 {
-    struct usual u = usual_example(full), nothing = {0};
+    struct usual u = usual_example(full);
     jw_object(j);
-    json_usual(j, full ? &u : &nothing);
+    jw_key(j, "usual");
+    if (full)
+        answer_write(j, &usual_answer, &u, NULL);
+    else
+        jw_null(j);
     jw_end(j);
 }
 
@@ -246,7 +250,8 @@ static void write_usual_early(struct json_writer *j, bool full)
     struct usual u = usual_example(false);
     (void)full;
     jw_object(j);
-    json_usual(j, &u);
+    jw_key(j, "usual");
+    answer_write(j, &usual_answer, &u, NULL);
     jw_end(j);
 }
 
@@ -794,6 +799,10 @@ static void fill(const struct answer *a, char *record, uint32_t *seed)
             number = f->names->first + number % (f->names->count - f->names->first);
             memcpy(at, &number, f->size);
             break;
+        case ANSWER_BITS:
+            number %= (int64_t)1 << f->names->count;
+            memcpy(at, &number, f->size);
+            break;
         case ANSWER_TEXT: snprintf(at, f->size, "t%d", (int)number % 1000); break;
         case ANSWER_LINES: snprintf(at, f->size, "a%d\nb", (int)number % 1000); break;
         case ANSWER_MOMENT: *(struct wall *)at = (struct wall){now.ms + number}; break;
@@ -803,8 +812,10 @@ static void fill(const struct answer *a, char *record, uint32_t *seed)
         case ANSWER_KEYS: fill(f->of, at, seed); break;
         case ANSWER_LIST:
             *(size_t *)(record + f->count_offset) = 2;
-            for (size_t i = 0; i < 2; i++)
+            for (size_t i = 0; i < 2 && f->of; i++)
                 fill(f->of, at + i * f->stride, seed);
+            for (size_t i = 0; i < 2 && f->item == ANSWER_TEXT; i++)
+                snprintf(at + i * f->stride, f->stride, "l%zu", i);
             break;
         case ANSWER_WORD:
         case ANSWER_MAP: break;

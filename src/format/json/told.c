@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a GPU is doing, and what limits a process on it.
+ */
+#include "format/json/told.h"
+
+ANSWER_NAMES(activities, enum activity_code, activity_code_name, 0, ACTIVITY_COUNT - 1);
+ANSWER_NAMES(symptoms, enum symptom, symptom_name, 0, SYMPTOM_COUNT - 1);
+ANSWER_NAMES(throttles, unsigned, throttle_name, 0, THROTTLE_COUNT - 1);
+
+static bool make_activity_words(const struct answer_at *at, union answer_value *ret)
+{
+    ret->word = activity_code_words(((const struct activity *)at->record)->code);
+    return true;
+}
+
+static void activity_fields(struct answer_rows *to)
+{
+    ROWS(struct activity) = {
+        FIELD(NAME, "code", code, NULL, NAMES(activities)),
+        MADE(WORD, "words", make_activity_words, NULL),
+        FIELD(OPTION, "load_percent", load_permille,
+              "Utilization as it was judged, over the last seconds; with bursts their mean over the last minute", SCALE(0.1)),
+        FIELD(BOOL, "bursts", bursts, "Works in bursts, with pauses"),
+        FIELD(BITS, "symptoms", symptoms, NULL, NAMES(symptoms)),
+        FIELD(BITS, "throttled_by", throttled_by, NULL, NAMES(throttles), OPEN),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer activity_answer =
+    ANSWER(struct activity, activity_fields, .name = "Activity",
+           .about = "What a GPU is doing, judged over the last minute, and what a person would notice about it");
+
+ANSWER_NAMES(limits, enum limit, limit_name, LIMIT_UNJUDGED + 1, LIMIT_COUNT - 1);
+
+static bool make_limit_words(const struct answer_at *at, union answer_value *ret)
+{
+    ret->word = limit_words(((const struct process_limit *)at->record)->code);
+    return true;
+}
+
+static bool make_side(const struct answer_at *at, union answer_value *ret)
+{
+    ret->word = limit_side_name(limit_side(((const struct process_limit *)at->record)->code));
+    return true;
+}
+
+static void limit_fields(struct answer_rows *to)
+{
+    ROWS(struct process_limit) = {
+        FIELD(NAME, "code", code, NULL, NAMES(limits)),
+        MADE(WORD, "words", make_limit_words, "Behind \"limited by\""),
+        MADE(WORD, "side", make_side,
+             "gpu: the GPU works as hard as it can; link: PCIe or NVLink; host: the program's own side keeps the GPU waiting; "
+             "others: other programs or ranks; none: nothing is asked of the GPU, or nothing shows",
+             .schema = "{\"enum\": [\"none\", \"gpu\", \"link\", \"host\", \"others\"]}"),
+        FIELD(AMOUNT, "share_percent", share_permille, "Share of the time that was looked at", SCALE(0.1)),
+        FIELD(AMOUNT, "over_seconds", over_ms, "How long that was; 0: one look", SCALE(1e-3), WHOLE),
+        FIELD(NUMBER, "confidence", confidence, NULL, .parts = 100, .schema = "{\"minimum\": 0, \"maximum\": 1}"),
+        FIELD(NAME, "second", second, "What limits it for most of the rest", NAMES(limits), OR_NULL),
+        FIELD(AMOUNT, "second_percent", second_permille, NULL, SCALE(0.1)),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer limit_answer = ANSWER(struct process_limit, limit_fields, .name = "Limit",
+                                          .about = "What limits a process on a GPU, over the last ten seconds");
