@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "insight/facts/words.h"
 
-/* ---- one copy on one GPU, or over several of one maker ----
+/* ---- one copy on one GPU, or over several of one vendor ----
  * Copies that need several GPUs do not share them: the groups are cut from the GPUs in order of their room, so that a smaller
  * request never fails where a larger one fits. */
 
@@ -48,7 +48,7 @@ static size_t first_of_maker(const struct capacity *c, size_t gpu)
     return first;
 }
 
-/* The maker of the first card comes first: a program is seldom made for two. Copies are spread; then GPUs at rest; then the
+/* The vendor of the first GPU comes first: a program is seldom made for two. Copies are spread; then GPUs at rest; then the
  * tightest room, so that the large ones stay whole for large things. */
 static bool is_better(const struct capacity *c, const int64_t *rooms, const size_t *taken, size_t a, size_t b)
 {
@@ -90,7 +90,7 @@ struct group {
     int64_t room[PLACEMENT_GPUS_MAX]; /* beyond what is fixed */
 };
 
-/* Positions of the cards of one maker, most room first. An instance cannot be joined with anything. */
+/* Positions of the GPUs of one vendor, most room first. An instance cannot be joined with anything. */
 static size_t list_of(const struct capacity *c, const int64_t *rooms, size_t maker, size_t *list)
 {
     size_t count = 0;
@@ -307,7 +307,7 @@ static int64_t split_shortage(const struct capacity *c, const struct placement_r
     return MAX_OF(best, 1);
 }
 
-/* Whole cards of the same maker can share one copy; the most that any maker has. */
+/* Whole GPUs of the same vendor can share one copy; the most that any vendor has. */
 static size_t split_largest_group(const struct capacity *c, const int64_t *rooms)
 {
     size_t most = 0;
@@ -420,7 +420,7 @@ static void say_unknown(struct text *t, const struct capacity *c, const struct p
         text_append(t, "; it does not fit on the others");
 }
 
-/* The most cards of one maker on which something could be placed: only these can share a copy. */
+/* The most GPUs of one vendor on which something could be placed: only these can share a copy. */
 static int largest_group(const struct capacity *c, const struct placement_request *request)
 {
     int most = 0;
