@@ -26,6 +26,9 @@
     COMMAND(run)          \
     COMMAND(reserve)      \
     COMMAND(lease)        \
+    COMMAND(do)           \
+    COMMAND(try)          \
+    COMMAND(undo)         \
     COMMAND(quiet)        \
     COMMAND(limit)        \
     COMMAND(clocks)       \

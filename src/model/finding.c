@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "model/remedy.h"
 
 enum { YES = true, NO = false };
 
@@ -395,4 +396,97 @@ bool verdict_is_calm(const struct verdict *v, int gpu_index)
             finding_kind(v->findings[i].code)->severity > SEVERITY_INFO)
             return false;
     return true;
+}
+
+/* ---- what can be done about them ---- */
+
+static const struct remedy_row remedies[REMEDY_COUNT] = {
+#define REMEDY(name, code, kind, who, undo, text) [REMEDY_##name] = {code, REMEDY_##kind, REMEDY_##who, REMEDY_##undo, text},
+#define REMEDY_FOR(...)
+#include "model/remedies.def"
+#undef REMEDY
+#undef REMEDY_FOR
+};
+
+static const struct {
+    enum finding_code root;
+    enum remedy_code remedy;
+} remedy_roots[] = {
+#define REMEDY(...)
+#define REMEDY_FOR(finding, remedy) {FINDING_##finding, REMEDY_##remedy},
+#include "model/remedies.def"
+#undef REMEDY
+#undef REMEDY_FOR
+};
+
+const struct remedy_row *remedy_row(enum remedy_code code)
+{
+    return &remedies[code];
+}
+
+bool remedy_from_name(const char *name, enum remedy_code *ret)
+{
+    for (int i = 0; name && i < REMEDY_COUNT; i++)
+        if (strcmp(remedies[i].code, name) == 0) {
+            *ret = (enum remedy_code)i;
+            return true;
+        }
+    return false;
+}
+
+const char *remedy_kind_name(enum remedy_kind kind)
+{
+    static const char *const names[REMEDY_KINDS] = {"setting", "env", "server_api", "hint", "physical"};
+    return names[kind];
+}
+
+const char *remedy_who_name(enum remedy_who who)
+{
+    static const char *const names[REMEDY_WHOS] = {"control", "owner", "administrator", "anyone"};
+    return names[who];
+}
+
+bool remedy_for(enum finding_code root, enum remedy_code *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(remedy_roots); i++)
+        if (remedy_roots[i].root == root) {
+            *ret = remedy_roots[i].remedy;
+            return true;
+        }
+    return false;
+}
+
+enum remedy_code remedy_with_text(const char *text)
+{
+    for (int i = 0; text && i < REMEDY_COUNT; i++)
+        if (remedies[i].text && strcmp(remedies[i].text, text) == 0)
+            return (enum remedy_code)i;
+    return REMEDY_FAULT;
+}
+
+const char *expected_source_name(enum expected_source source)
+{
+    static const char *const names[EXPECTED_SOURCES] = {NULL, "own_history", "siblings"};
+    return names[source];
+}
+
+struct str remedy_command(const char *line)
+{
+    const char *open = strchr(line, '`'), *close = open ? strchr(open + 1, '`') : NULL, *colon = strstr(line, ": ");
+    if (close)
+        return (struct str){open + 1, (size_t)(close - open - 1)};
+    for (const char *next; colon && (next = strstr(colon + 2, ": ")); colon = next)
+        ;
+    if (!colon)
+        return (struct str){"", 0};
+    struct str text = str_from(colon + 2);
+    const char *end = strstr(text.at, "  ") ? strstr(text.at, "  ") : strstr(text.at, " (");
+    if (end)
+        text.len = (size_t)(end - text.at);
+    text = str_trim(text);
+    char copy[REMEDY_COMMAND_SIZE];
+    str_copy(copy, sizeof copy, text);
+    /* It has an option, or begins with a word that only commands have. */
+    bool command = strstr(copy, " -") || str_starts(text, "sudo ") || str_starts(text, "whirr ") || str_starts(text, "kill ");
+    return command ? text : (struct str){"", 0};
 }

@@ -181,8 +181,8 @@ enum { QUIET_PERMILLE = 700, QUIET_OF_DRAW_PERMILLE = 850, QUIET_COOLER_C = 10 }
 static int64_t quiet_power(const struct control_state *s, struct reading draw_mw)
 {
     int64_t wanted = (s->exact_stock ? s->stock_value.low : s->most) / 1000 * QUIET_PERMILLE, draw;
-    if (reading_get(draw_mw, &draw) && draw > s->least && draw < wanted)
-        wanted = draw / 1000 * QUIET_OF_DRAW_PERMILLE;
+    if (reading_get(draw_mw, &draw) && draw > s->least)
+        wanted = MIN_OF(wanted, draw / 1000 * QUIET_OF_DRAW_PERMILLE);
     return wanted - wanted % MW_PER_W;
 }
 

@@ -148,32 +148,11 @@ const struct why_part *top_why_part(const struct top *t)
     return why->machine.cause_count || !why->gpu_count ? &why->machine : &why->gpus[0];
 }
 
-/* A command is in backquotes, or follows a colon: then it has an option, or begins with a word that only commands have. */
-static struct str command_in(const char *line)
-{
-    const char *open = strchr(line, '`'), *close = open ? strchr(open + 1, '`') : NULL, *colon = strstr(line, ": ");
-    if (close)
-        return (struct str){open + 1, (size_t)(close - open - 1)};
-    for (const char *next; colon && (next = strstr(colon + 2, ": ")); colon = next)
-        ;
-    if (!colon)
-        return (struct str){"", 0};
-    struct str text = str_from(colon + 2);
-    const char *end = strstr(text.at, "  ") ? strstr(text.at, "  ") : strstr(text.at, " (");
-    if (end)
-        text.len = (size_t)(end - text.at);
-    text = str_trim(text);
-    char copy[WHY_LINE_SIZE];
-    str_copy(copy, sizeof copy, text);
-    bool command = strstr(copy, " -") || str_starts(text, "sudo ") || str_starts(text, "whirr ") || str_starts(text, "kill ");
-    return command ? text : (struct str){"", 0};
-}
-
 bool top_advice_command(const struct top *t, char *text, size_t size)
 {
     const struct why_part *part = top_why_part(t);
     for (size_t i = 0; part && i < part->suggestion_count; i++) {
-        struct str command = command_in(part->suggestions[i]);
+        struct str command = remedy_command(part->suggestions[i]);
         if (command.len) {
             str_copy(text, size, command);
             return true;

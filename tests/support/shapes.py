@@ -83,7 +83,9 @@ USUAL = {"confidence": NUMBER, "days": int, "days_needed": int, "since": TIME, "
 FINDING = {"code": str, "text": str, "pid": Null(int), "watts": Null(NUMBER)}
 IDLE = {"answer": str, "keeps_from_idling": [FINDING], "also": [FINDING], "ruled_out": [str], "excess_watts": Null(float),
         "hidden_processes": int, "suggestions": [str]}
-WHY = {"answer": str, "gpus": [{"gpu_index": int, "answer": str, "causes": [CAUSE], "suggestions": [str], "usual": Null(USUAL),
+REMEDY = {"number": int, "code": str, "root": str, "kind": str, "text": str, "command": Null(str), "who": str, "affects": [str], "expected": Null(dict),
+          "cost": Null(str), "undo": Null(str)}
+WHY = {"answer": str, "gpus": [{"gpu_index": int, "answer": str, "causes": [CAUSE], "suggestions": [str], "remedies": [REMEDY], "usual": Null(USUAL),
                                    "idle": Null(IDLE), "after_resume": Null(str)}]}
 
 

@@ -11,6 +11,7 @@
 #include "ask/past_answer.h"
 #include "cli/cli_fleet.h"
 #include "cli/cli_show.h"
+#include "cli/remedy/remedy_cli.h"
 #include "cli/why/why_prove.h"
 #include "config/findings.h"
 #include "format/json/json.h"
@@ -98,6 +99,8 @@ static int why_render(struct cli *cli, struct session *session, struct buf *out,
     if (session_only(session, now, &only, err) < 0)
         return err->code;
     cli->status = snapshot_none_readable(now) ? 1 : 0;
+    effects_expect_all(now, why);
+    shown_answer_keep(cli, why, only);
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_why(&j, now, why, only);

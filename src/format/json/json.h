@@ -119,7 +119,7 @@ void json_why(struct json_writer *j, const struct snapshot *s, const struct why 
 void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only);
 void json_why_nothing(struct json_writer *j, const char *answer);
 /* answer, severity, causes and suggestions of a struct why_part. */
-extern const struct answer why_answer, why_part_answer;
+extern const struct answer why_answer, why_part_answer, remedy_answer;
 
 /* ---- Findings, the same list in every answer: the most important first. ---- */
 

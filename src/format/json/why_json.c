@@ -40,7 +40,8 @@ static void part_fields(struct answer_rows *to)
         FIELD(TEXT, "answer", answer, NULL, COUNTS, FOREIGN),
         FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS),
         OBJECTS("causes", causes, cause_count, cause_answer, "Most likely first", COUNTS, FOREIGN),
-        TEXTS(TEXT, "suggestions", suggestions, suggestion_count, NULL, COUNTS),
+        OBJECTS("remedies", remedies, suggestion_count, remedy_answer, "What can be done about the roots, the most useful first"),
+        TEXTS(TEXT, "suggestions", suggestions, suggestion_count, "The sentences of the remedies, in their order", COUNTS),
     };
     KEEP_ROWS(to);
 }
@@ -279,6 +280,14 @@ static void read_idle(const json_t *list, bool keeps, struct idle_audit *ret)
     }
 }
 
+/* A daemon of an older version has sentences alone. */
+static void check_remedies(struct why_part *part)
+{
+    for (size_t i = 0; i < part->suggestion_count; i++)
+        if (!part->remedies[i].number)
+            part->remedies[i].code = REMEDY_FAULT;
+}
+
 struct why *why_from_json(const json_t *json, const struct snapshot *s)
 {
     const json_t *gpus = json_object_get(json, "gpus");
@@ -296,12 +305,14 @@ struct why *why_from_json(const json_t *json, const struct snapshot *s)
     str_copy(why->answer, sizeof why->answer, str_from(answer ? answer : ""));
     why->machine.gpu_index = -1;
     answer_read(&why_part_answer, json_object_get(json, "machine"), &why->machine, NULL);
+    check_remedies(&why->machine);
     why->gpu_count = s->gpu_count;
     for (size_t i = 0; i < s->gpu_count; i++) {
         const json_t *gpu = json_array_get(gpus, i), *idle = json_object_get(gpu, "idle");
         struct why_part *part = &why->gpus[i];
         part->activity = s->gpus[i].activity;
         answer_read(&gpu_part_answer, gpu, part, NULL);
+        check_remedies(part);
         part->gpu_index = s->gpus[i].index;
         read_idle(json_object_get(idle, "keeps_from_idling"), true, &part->idle_audit);
         read_idle(json_object_get(idle, "also"), false, &part->idle_audit);

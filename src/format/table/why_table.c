@@ -134,13 +134,19 @@ static void causes(struct buf *out, const struct page *page, const struct why_pa
     }
 }
 
+/* Numbered, for `whirr do`. */
 static void suggestions(struct buf *out, const struct page *page, const struct why_part *part, size_t most)
 {
-    char text[WHY_LINE_SIZE];
+    char text[WHY_LINE_SIZE], label[16];
     for (size_t i = 0, shown = 0; i < part->suggestion_count && shown < most; i++) {
         if (page->root && strstr(part->suggestions[i], "sudo whirr ")) /* root has seen them */
             continue;
-        labelled(out, page, shown++ == 0 ? "Do" : "", INK_PLAIN, command_for(page, part->suggestions[i], text));
+        if (part->gpu_index >= 0)
+            snprintf(label, sizeof label, "%s %zu", shown ? "  " : "Do", i + 1);
+        else
+            snprintf(label, sizeof label, "%s", shown ? "" : "Do");
+        labelled(out, page, label, INK_PLAIN, command_for(page, part->suggestions[i], text));
+        shown++;
     }
 }
 
@@ -468,7 +474,12 @@ void table_idle(struct buf *out, const struct page *page, const struct snapshot 
 static void hints(struct buf *out, const struct page *page, const struct why *why, bool one, const char *command)
 {
     char text[160];
-    int used = snprintf(text, sizeof text, "evidence: %s -v", command);
+    const struct why_part *part = why->gpu_count ? &why->gpus[why->main] : NULL;
+    int used = 0;
+    for (size_t i = 0; part && i < MIN_OF(part->suggestion_count, 2) && !used && !one; i++)
+        if (remedy_row(part->remedies[i].code)->kind == REMEDY_SETTING)
+            used = snprintf(text, sizeof text, "do it: whirr do %zu%s", i + 1, page_dot(page));
+    used += snprintf(text + used, sizeof text - (size_t)used, "evidence: %s -v", command);
     if (!one && why->gpu_count > 1)
         snprintf(text + used, sizeof text - (size_t)used, "%sone GPU: %s --gpu %d", page_dot(page), command,
                  why->gpus[why->main].gpu_index);

@@ -272,95 +272,49 @@ static bool suggest_has(const struct why_part *part, const char *advice)
     return false;
 }
 
-void suggest_add(struct why_part *part, const char *format, ...)
+static void name_remedy(struct why_part *part, size_t at, enum remedy_code code)
+{
+    struct remedy *r = &part->remedies[at];
+    *r = (struct remedy){.code = code, .root = part->remedy_root};
+    str_copy(r->command, sizeof r->command, remedy_command(part->suggestions[at]));
+}
+
+void remedy_add(struct why_part *part, enum remedy_code code, const char *format, ...)
 {
     if (part->suggestion_count == WHY_SUGGESTIONS_MAX)
         return;
     char *line = part->suggestions[part->suggestion_count];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, WHY_LINE_SIZE, format, args);
+    if (format)
+        vsnprintf(line, WHY_LINE_SIZE, format, args);
+    else
+        str_copy(line, WHY_LINE_SIZE, str_from(remedy_row(code)->text));
     va_end(args);
-    if (!suggest_has(part, line))
-        part->suggestion_count++;
+    bool there = suggest_has(part, line);
+    for (size_t i = 0; remedy_row(code)->kind == REMEDY_SETTING && i < part->suggestion_count; i++)
+        there |= part->remedies[i].code == code;
+    if (!there)
+        name_remedy(part, part->suggestion_count++, code);
 }
 
-void suggest_insert(struct why_part *part, size_t at, const char *advice)
+void remedy_add_own(struct why_part *part, enum finding_code root)
+{
+    enum remedy_code code;
+    if (remedy_for(root, &code))
+        remedy_add(part, code, NULL);
+}
+
+void remedy_insert(struct why_part *part, size_t at, enum remedy_code code, const char *advice)
 {
     size_t kept = MIN_OF(part->suggestion_count, (size_t)WHY_SUGGESTIONS_MAX - 1);
-    if (at > kept || suggest_has(part, advice))
+    if (!advice || at > kept || suggest_has(part, advice))
         return;
     memmove(part->suggestions[at + 1], part->suggestions[at], (kept - at) * sizeof part->suggestions[0]);
+    memmove(&part->remedies[at + 1], &part->remedies[at], (kept - at) * sizeof part->remedies[0]);
     snprintf(part->suggestions[at], sizeof part->suggestions[at], "%s", advice);
     part->suggestion_count = kept + 1;
-}
-
-static const struct {
-    enum finding_code code;
-    const char *advice;
-} own[] = {
-    {FINDING_LOST, "Reboot the host; if it happens again, check power cables, slot, and temperature."},
-    {FINDING_ERROR, "Check the kernel log for errors (sudo dmesg), then reset the GPU or reboot the host."},
-    {FINDING_ECC, "Stop all work on the GPU and reset it, or reboot the host."},
-    {FINDING_DRIVER_VERDICT, ADVICE_RESET},
-    {FINDING_REPAIR, ADVICE_RESET},
-    {FINDING_ROW_REMAP, ADVICE_RESET},
-    {FINDING_RETIRED_PAGES, "Reboot the host when it suits."},
-    {FINDING_XID, "Check the kernel log around that time: sudo dmesg"},
-    {FINDING_DRIVER_FAULT, "Check the kernel log around that time: sudo dmesg"},
-    {FINDING_SLOWDOWN, "Check the power supply and its cables: the host or the board is asking the GPU to draw less."},
-    {FINDING_FAN_BY_HAND, "Set the fan back to automatic in the tool that set it."},
-    {FINDING_COOLING, "Clean the fans and filters; if that doesn't help, have the thermal paste renewed."},
-    {FINDING_THROTTLE_SOON, "Check the airflow before it throttles: whirr forecast"},
-    {FINDING_VRAM_FULL_SOON, "Find out what keeps growing before the memory is full: whirr forecast"},
-    {FINDING_DIED_MEMORY_FULL,
-     "Look for an out-of-memory error in the program's own log; a smaller batch, model or context needs less."},
-    {FINDING_MEMORY_UNOWNED,
-     "Look for a program that was killed, or a container whose processes can't be seen from here: sudo whirr ps"},
-    {FINDING_MEMORY_SPILLED, "Use a smaller model or context, or unload what is not needed: whirr ps"},
-    {FINDING_PCIE_LINK, "Power off the host and reseat the GPU and its riser; check the slot and its BIOS settings."},
-    {FINDING_PCIE_REPLAYS, "Power off the host and reseat the GPU and its riser."},
-    {FINDING_PCIE_ERRORS, "Power off the host and reseat the GPU and its riser; which errors: aer_dev_* of its PCI device."},
-    {FINDING_INFINIBAND, "Check its cable and the switch: ibstat"},
-    {FINDING_ON_BATTERY, "Connect the power supply: on battery a GPU gets less power."},
-    {FINDING_CPU_CLOCKS_LOW, "Choose another governor: sudo cpupower frequency-set -g schedutil"},
-    {FINDING_NVLINK, "Check the bridge or fabric between GPUs and the kernel log; a reset may bring the link back."},
-    {FINDING_CLOCKS_LOW, "Reset fixed clocks to their default, and check the power supply or battery."},
-    {FINDING_STRAGGLER, "See what limits each of its ranks: whirr ps --sort job"},
-    {FINDING_RANKS_WAIT,
-     "Look into the logs of its ranks: a rank that failed, or a collective that not all of them call, leaves them waiting."},
-    {FINDING_DRIVER_CHANGED, "If that matters, try a newer version, or go back to the one from before."},
-    {FINDING_PLACE_CHANGED, "Check its slot, riser and cables, or set it back as it was before."},
-    {FINDING_SETTING_CHANGED, "If it was not intended, set it back as it was before."},
-    {FINDING_SERVER_SILENT, "Look into its log."},
-    {FINDING_PREEMPTIONS,
-     "Let it work on fewer requests at once (vLLM: --max-num-seqs), or give its cache more memory (--gpu-memory-utilization)."},
-    {FINDING_KV_CACHE_FULL, "Give its cache more memory (vLLM: --gpu-memory-utilization), limit the context (--max-model-len), or "
-                            "start a second server: whirr fit"},
-    {FINDING_REQUESTS_QUEUE, "Start a second server, or a smaller model, where there is room: whirr fit"},
-    {FINDING_MODEL_SLOW, "Compare what limits it now and before: whirr history; a lower power limit, heat, another program "
-                         "on the GPU or new settings of the server may be the cause."},
-    {FINDING_MODEL_UNUSED,
-     "Let the guard unload it while no requests come, and load it for the next request: idle_after of a worker, whirr "
-     "guard run --idle-after 20m"},
-    {FINDING_NO_WORK_DONE, "Look at what the program waits for: whirr watch"},
-    {FINDING_HEAT_LIMIT, ADVICE_AIR},
-    {FINDING_AIRFLOW, ADVICE_AIR},
-    {FINDING_HOTSPOT, "Have the cooler checked: mounting pressure and thermal paste."},
-    {FINDING_NEIGHBOUR_HEAT, "Leave a free slot or more air between the GPUs."},
-    {FINDING_CPU_HEAT, "Check what the CPU is doing (top); a power-saving profile or a lower CPU limit makes it quieter."},
-    {FINDING_MEMORY_HOT, "Cool the memory: lower the memory clock or power limit, check its thermal pads."},
-    {FINDING_FAN_STOPPED, "Stop the work until the fan turns again; check its cable, for a blocked blade, and the fan setting."},
-    {FINDING_FAN_FAILING,
-     "Check the fan for dust, a blocked blade, a worn bearing, and its cable; replace it if that doesn't help."},
-};
-
-const char *remedy_of(enum finding_code code)
-{
-    for (size_t i = 0; i < ARRAY_LEN(own); i++)
-        if (own[i].code == code)
-            return own[i].advice;
-    return NULL;
+    name_remedy(part, at, code);
 }
 
 const char *advice_for(const struct finding *f)
@@ -368,7 +322,8 @@ const char *advice_for(const struct finding *f)
     /* Of a stored one only the headline is left, which has the number. */
     const char *number = !f->advice && f->code == FINDING_XID ? strstr(f->headline, "XID ") : NULL;
     const struct fault_info *xid = number ? xid_find(strtoll(number + 4, NULL, 10)) : NULL;
-    return f->advice ? f->advice : xid ? fault_action(xid->class) : remedy_of(f->code);
+    enum remedy_code own;
+    return f->advice ? f->advice : xid ? fault_action(xid->class) : remedy_for(f->code, &own) ? remedy_row(own)->text : NULL;
 }
 
 /* ---- the areas ---- */

@@ -71,17 +71,18 @@ void collect_causes(struct collection *c, const struct gpu *gpu, struct why_part
 /* ---- what to do ---- */
 
 /* Advice of several findings. */
-#define ADVICE_RESET "Let the work on it finish, then reset it or reboot the host."
-#define ADVICE_REPLACE "Have the GPU checked and replaced."
-#define ADVICE_AGAIN "Have the GPU checked and replaced: a reset did not cure it."
-#define ADVICE_AIR "Check airflow: dust on fans and filters, a blocked intake, room temperature."
-#define ADVICE_DOCTOR "See what was tried and why it failed: whirr doctor"
+#define ADVICE_RESET remedy_row(REMEDY_RESET)->text
+#define ADVICE_REPLACE remedy_row(REMEDY_REPLACE)->text
+#define ADVICE_AGAIN remedy_row(REMEDY_REPLACE_AGAIN)->text
+#define ADVICE_DOCTOR remedy_row(REMEDY_DOCTOR)->text
 
-void suggest_add(struct why_part *part, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
-void suggest_insert(struct why_part *part, size_t at, const char *advice); /* before those that are less useful */
-const char *remedy_of(enum finding_code code);                             /* NULL: it has none that fits every case */
-const char *advice_for(const struct finding *f);                           /* its own, else that of its kind; NULL: none */
-void suggest_power(const struct facts *f, struct why_part *part);          /* a lower power limit, where work is felt */
+/* Adds one for part->remedy_root, unless the same action is there already. `format` may be NULL: the sentence of its row. */
+void remedy_add(struct why_part *part, enum remedy_code code, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
+void remedy_add_own(struct why_part *part, enum finding_code root); /* that of remedies.def */
+/* Before those that are less useful; `advice` NULL: none. */
+void remedy_insert(struct why_part *part, size_t at, enum remedy_code code, const char *advice);
+const char *advice_for(const struct finding *f);                  /* its own, else that of its kind; NULL: none */
+void suggest_power(const struct facts *f, struct why_part *part); /* a lower power limit, where work is felt */
 void suggest_limits(const struct facts *f, struct why_part *part);
 bool is_felt(const struct facts *f);     /* advice needs its finding */
 bool may_control(const struct facts *f); /* whirr itself may change settings, and that has a way back */

@@ -270,12 +270,12 @@ static void suggest_blind(const struct facts *f, struct why_part *part)
     bool denied = gpu->temp_mdegc.state == READING_DENIED || gpu->util_permille.state == READING_DENIED ||
                   gpu->processes_state == READING_DENIED;
     if (denied)
-        suggest_add(part, "Look with more rights: sudo whirr status");
+        remedy_add(part, REMEDY_LOOK, "Look with more rights: sudo whirr status");
     else if (!needs_explaining(f))
         return;
     if (!f->past.known && f->heat != HEAT_UNKNOWN)
-        suggest_add(part, "Ask again in a minute, or keep the daemon running: whirr serve");
-    suggest_add(part, "See what this GPU and driver don't report, and why: whirr doctor");
+        remedy_add(part, REMEDY_WAIT, "Ask again in a minute, or keep the daemon running: whirr serve");
+    remedy_add(part, REMEDY_DOCTOR, "See what this GPU and driver don't report, and why: whirr doctor");
 }
 
 static void remedy_calm(const struct facts *f, struct why_part *part, const struct why_cause *cause)

@@ -130,11 +130,11 @@ static void detect_fan(const struct facts *f, struct collection *c)
 static void remedy_fan(const struct facts *f, struct why_part *part, const struct why_cause *cause)
 {
     if (cause->code == FINDING_FAN_STOPPED || cause->code == FINDING_FAN_FAILING)
-        suggest_add(part, "%s", remedy_of(cause->code));
+        remedy_add_own(part, cause->code);
     else if (cause->code == FINDING_FAN_SETTING && may_control(f) && f->gpu->property[PROPERTY_fan_control].state == READING_OK)
-        suggest_add(part, "Set the fan back to automatic: whirr fan auto --gpu %d", f->gpu->index);
+        remedy_add(part, REMEDY_FAN_AUTO, "Set the fan back to automatic: whirr fan auto --gpu %d", f->gpu->index);
     else if (cause->code == FINDING_FAN_SETTING)
-        suggest_add(part, "Set the fan curve or fixed fan speed back to automatic in the tool that sets it.");
+        remedy_add(part, REMEDY_FAN_AUTO, "Set the fan curve or fixed fan speed back to automatic in the tool that sets it.");
 }
 
 const struct area area_fan = {.weigh = rules_fan, .find = detect_fan, .remedy = remedy_fan};

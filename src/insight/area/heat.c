@@ -345,7 +345,7 @@ bool is_felt(const struct facts *f)
 /* whirr itself may change settings, and that has a way back. */
 bool may_control(const struct facts *f)
 {
-    return f->now->may_control && !f->gpu->simulated && !f->over;
+    return (f->now->may_control || f->gpu->simulated) && !f->over;
 }
 
 /* The command that sets a power limit on this GPU; "" where there is none to paste. A simulated GPU has none: its index is that of
@@ -382,7 +382,7 @@ void suggest_power(const struct facts *f, struct why_part *part)
 {
     int64_t limit, least = 0, power;
     char command[160], range[64] = "";
-    if (!is_felt(f) || !limit_can_be_set(f) || !reading_get(f->gpu->power_limit_mw, &limit))
+    if (f->gpu->settings.id[0] || !is_felt(f) || !limit_can_be_set(f) || !reading_get(f->gpu->power_limit_mw, &limit))
         return;
     bool has_least = reading_get(f->gpu->power_limit_min_mw, &least) && least > 0 && least < limit;
     /* A limit that it stays far below changes nothing, and none can be set below the lowest. */
@@ -396,20 +396,21 @@ void suggest_power(const struct facts *f, struct why_part *part)
         snprintf(range, sizeof range, ", minimum %lld W", words_whole(least, 1000));
     const char *aim = f->activity.throttled_by & THROTTLE_HOT || f->heat >= HEAT_HOT ? "cooler" : "quieter";
     if (may_control(f))
-        suggest_add(part, "To make it %s for 2 hours: whirr quiet --gpu %d --for 2h   (now %lld W%s; a little slower)", aim,
-                    f->gpu->index, words_whole(limit, 1000), range);
+        remedy_add(part, REMEDY_QUIET, "To make it %s for 2 hours: whirr quiet --gpu %d --for 2h   (now %lld W%s; a little slower)",
+                   aim, f->gpu->index, words_whole(limit, 1000), range);
     else if (command[0])
-        suggest_add(part, "To make it %s: %s   (now %lld W%s; a little slower)", aim, command, words_whole(limit, 1000), range);
+        remedy_add(part, REMEDY_QUIET, "To make it %s: %s   (now %lld W%s; a little slower)", aim, command,
+                   words_whole(limit, 1000), range);
     else
-        suggest_add(part, "To make it %s, lower its power limit (now %lld W%s); it gets a little slower.", aim,
-                    words_whole(limit, 1000), range);
+        remedy_add(part, REMEDY_QUIET, "To make it %s, lower its power limit (now %lld W%s); it gets a little slower.", aim,
+                   words_whole(limit, 1000), range);
 }
 
 static void suggest_air(const struct facts *f, struct why_part *part)
 {
     if (f->fan == FAN_NONE)
-        suggest_add(part, "Check the case fans, and that nothing blocks the air through the GPU.");
-    suggest_add(part, ADVICE_AIR);
+        remedy_add(part, REMEDY_CASE_FANS, NULL);
+    remedy_add(part, REMEDY_AIR, NULL);
     if (f->load == LOAD_BUSY)
         suggest_power(f, part);
 }
@@ -419,40 +420,41 @@ static void suggest_limit(const struct facts *f, struct why_part *part)
     int64_t limit, stock;
     char command[160];
     if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_POWER_BRAKE) {
-        suggest_add(part, "%s", remedy_of(FINDING_SLOWDOWN));
+        remedy_add_own(part, FINDING_SLOWDOWN);
         return;
     }
-    if (!limit_can_be_set(f) || !reading_get(f->gpu->power_limit_mw, &limit) ||
+    if (f->gpu->settings.id[0] || !limit_can_be_set(f) || !reading_get(f->gpu->power_limit_mw, &limit) ||
         !reading_get(f->gpu->power_limit_default_mw, &stock) || limit * 4 >= stock * 3) /* a little less is meant */
         return;
     limit_command(f, words_whole(stock, 1000), command, sizeof command);
     if (may_control(f))
         snprintf(command, sizeof command, "whirr limit stock --gpu %d", f->gpu->index);
     if (command[0])
-        suggest_add(part, "To make it faster: %s   (stock limit %lld W; louder)", command, words_whole(stock, 1000));
+        remedy_add(part, REMEDY_STOCK_LIMIT, "To make it faster: %s   (stock limit %lld W; louder)", command,
+                   words_whole(stock, 1000));
     else
-        suggest_add(part, "To make it faster, set its power limit back to the stock %lld W; it gets louder.",
-                    words_whole(stock, 1000));
+        remedy_add(part, REMEDY_STOCK_LIMIT, "To make it faster, set its power limit back to the stock %lld W; it gets louder.",
+                   words_whole(stock, 1000));
 }
 
 static void remedy_heat(const struct facts *f, struct why_part *part, const struct why_cause *cause)
 {
     switch (cause->code) {
     case FINDING_HOTSPOT:
-        suggest_add(part, "%s", remedy_of(cause->code));
+        remedy_add_own(part, cause->code);
         suggest_air(f, part);
         break;
     case FINDING_AIRFLOW: suggest_air(f, part); break;
     case FINDING_NEIGHBOUR_HEAT:
         if (!find_cause(part, FINDING_AIRFLOW))
-            suggest_add(part, "%s", remedy_of(cause->code));
+            remedy_add_own(part, cause->code);
         break;
     case FINDING_HEAT_LIMIT:
-        suggest_add(part, "%s", remedy_of(cause->code));
+        remedy_add_own(part, cause->code);
         suggest_power(f, part);
         break;
     case FINDING_CPU_HEAT:
-    case FINDING_MEMORY_HOT: suggest_add(part, "%s", remedy_of(cause->code)); break;
+    case FINDING_MEMORY_HOT: remedy_add_own(part, cause->code); break;
     case FINDING_POWER_LIMIT: suggest_limit(f, part); break;
     default: break;
     }

@@ -275,16 +275,16 @@ static void suggest_clocks(const struct facts *f, struct why_part *part)
 {
     /* Clocks stay up for a while behind work: only a lock that the driver reports, or a calm past, is worth a reset. */
     if (!(reading_or(f->gpu->throttle_bits, 0) & THROTTLE_APP_CLOCKS) && !f->past.known) {
-        suggest_add(part, "Ask again in a minute: if the clocks fall, work had just ended.");
+        remedy_add(part, REMEDY_WAIT, "Ask again in a minute: if the clocks fall, work had just ended.");
         return;
     }
     if (may_control(f))
-        suggest_add(part, "Reset fixed clocks: whirr clocks stock --gpu %d", f->gpu->index);
+        remedy_add(part, REMEDY_RESET_CLOCKS, "Reset fixed clocks: whirr clocks stock --gpu %d", f->gpu->index);
     else if (strcmp(f->gpu->id.vendor, "nvidia") == 0 && !f->gpu->simulated)
-        suggest_add(part, "Reset fixed clocks: sudo nvidia-smi -i %d -rgc -rac", f->gpu->index);
+        remedy_add(part, REMEDY_RESET_CLOCKS, "Reset fixed clocks: sudo nvidia-smi -i %d -rgc -rac", f->gpu->index);
     else
-        suggest_add(part, "Reset fixed clocks to their default.");
-    suggest_add(part, "Look for a process that holds the GPU: sudo whirr ps");
+        remedy_add(part, REMEDY_RESET_CLOCKS, "Reset fixed clocks to their default.");
+    remedy_add(part, REMEDY_LOOK, "Look for a process that holds the GPU: sudo whirr ps");
 }
 
 /* Processes of one job: of the same Slurm job, container or parent, or the same command of the same user. */
@@ -326,22 +326,21 @@ static void remedy_idle(const struct facts *f, struct why_part *part, const stru
 {
     int pid = (int)cause->pid;
     switch (cause->code) {
-    case FINDING_RECENT_LOAD: suggest_add(part, "Nothing to do: wait a few minutes until it has cooled down."); break;
+    case FINDING_RECENT_LOAD: remedy_add(part, REMEDY_WAIT, "Nothing to do: wait a few minutes until it has cooled down."); break;
     case FINDING_CONTEXT_HELD:
         if (!may_be_closed(f, cause->pid))
             break;
         if (process_stands_stopped(gpu_find_process(f->gpu, cause->pid)))
-            suggest_add(part, "Let process %d go on (kill -CONT %d), or end it: the GPU can then idle.", pid, pid);
+            remedy_add(part, REMEDY_CONTINUE, "Let process %d go on (kill -CONT %d), or end it: the GPU can then idle.", pid, pid);
         else
-            suggest_add(part, "Close the context of process %d (the session or notebook kernel): the GPU can then idle.", pid);
+            remedy_add(part, REMEDY_CLOSE_CONTEXT,
+                       "Close the context of process %d (the session or notebook kernel): the GPU can then idle.", pid);
         break;
-    case FINDING_DISPLAY:
-        suggest_add(part, "Try a lower refresh rate, or the same one on all displays: the memory clock can then fall.");
-        break;
+    case FINDING_DISPLAY: remedy_add(part, REMEDY_REFRESH_RATE, NULL); break;
     case FINDING_CLOCKS_HELD: suggest_clocks(f, part); break;
     case FINDING_VRAM_HELD:
         if (f->activity.symptoms & 1u << SYMPTOM_MEMORY_FULL && may_be_closed(f, cause->pid))
-            suggest_add(part, "Unload the model of process %d if the memory is needed.", pid);
+            remedy_add(part, REMEDY_FREE_MEMORY, "Unload the model of process %d if the memory is needed.", pid);
         break;
     default: break;
     }

@@ -509,7 +509,8 @@ static void advise(struct why_part *part, const struct job_wait *w)
                      "Look at the other hosts of the job, and at the network between them: whirr why --fleet URL --job ID");
         break;
     }
-    suggest_insert(part, 0, text);
+    part->remedy_root = FINDING_STRAGGLER;
+    remedy_insert(part, 0, REMEDY_RANKS, text);
 }
 
 /* "GPU 0 is waiting for GPU 3: 100% busy, 1% at work." before what it is doing otherwise. */

@@ -1139,7 +1139,7 @@ static void advise_numa(struct advice *a)
 
 static void advise_clocks(struct advice *a)
 {
-    if (a->now->may_control && !a->gpu->simulated)
+    if (a->now->may_control || a->gpu->simulated)
         line(&a->lines, "Unlock the clocks: whirr clocks stock --gpu %d", a->gpu->index);
     else if (strcmp(a->gpu->id.vendor, "nvidia") == 0 && !a->gpu->simulated)
         line(&a->lines, "Unlock the clocks: sudo nvidia-smi -i %d -rgc -rac", a->gpu->index);
@@ -1197,6 +1197,14 @@ size_t limit_advice(const struct snapshot *now, const struct gpu *gpu, const str
     return a.lines.count;
 }
 
+static enum remedy_code remedy_of_limit(enum limit limit)
+{
+    return limit == LIMIT_LOADERS  ? REMEDY_LOADERS
+           : limit == LIMIT_NUMA   ? REMEDY_NUMA
+           : limit == LIMIT_CLOCKS ? REMEDY_RESET_CLOCKS
+                                   : REMEDY_PROGRAM;
+}
+
 void suggest_limits(const struct facts *f, struct why_part *part)
 {
     char lines[LIMIT_ADVICE_MAX][WHY_LINE_SIZE];
@@ -1205,9 +1213,10 @@ void suggest_limits(const struct facts *f, struct why_part *part)
         enum finding_code code;
         if (!is_said(p) || !limit_finding(p->limit.code, &code))
             continue;
+        part->remedy_root = code;
         size_t count = limit_advice(f->now, f->gpu, p, lines);
         for (size_t k = 0; k < count; k++)
-            suggest_add(part, "%s", lines[k]);
+            remedy_add(part, remedy_of_limit(p->limit.code), "%s", lines[k]);
     }
 }
 

@@ -173,20 +173,20 @@ void rules_machine(const struct snapshot *now, struct why_part *part)
 void remedy_machine(struct why_part *part, enum finding_code code)
 {
     switch (code) {
-    case FINDING_NO_DRIVER: suggest_add(part, "Install or load the driver."); break;
-    case FINDING_DRIVER_MISMATCH:
-        suggest_add(part, "Reboot, or reload the kernel module: the driver was upgraded while in use.");
+    case FINDING_NO_DRIVER: remedy_add(part, REMEDY_INSTALL_DRIVER, NULL); break;
+    case FINDING_DRIVER_MISMATCH: remedy_add(part, REMEDY_REBOOT_DRIVER, NULL); break;
+    case FINDING_NO_PERMISSION: remedy_add(part, REMEDY_JOIN_GROUP, NULL); break;
+    case FINDING_SOURCE_HUNG:
+        remedy_add(part, REMEDY_KERNEL_LOG, "Check the kernel log for errors: sudo dmesg; a reboot may be needed.");
         break;
-    case FINDING_NO_PERMISSION:
-        suggest_add(part, "Join the group of the device files, or ask as root: sudo usermod -aG video,render $USER");
+    case FINDING_SOURCE_FAILING:
+        remedy_add(part, REMEDY_WAIT, "whirr retries automatically; check the kernel log: sudo dmesg");
         break;
-    case FINDING_SOURCE_HUNG: suggest_add(part, "Check the kernel log for errors: sudo dmesg; a reboot may be needed."); break;
-    case FINDING_SOURCE_FAILING: suggest_add(part, "whirr retries automatically; check the kernel log: sudo dmesg"); break;
     case FINDING_SOURCE_RELEASED:
-        suggest_add(part, "Nothing: whirr reads it again when the time is over. To end it now: whirr release --end");
+        remedy_add(part, REMEDY_WAIT, "Nothing: whirr reads it again when the time is over. To end it now: whirr release --end");
         break;
     default: break;
     }
     if (code != FINDING_ASLEEP && code != FINDING_SOURCE_RELEASED)
-        suggest_add(part, ADVICE_DOCTOR);
+        remedy_add(part, REMEDY_DOCTOR, NULL);
 }

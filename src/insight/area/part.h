@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "insight/baseline/baseline.h"
-#include "model/finding.h"
+#include "model/remedy.h"
 #include "model/snapshot.h"
 
 enum {
@@ -18,7 +18,7 @@ enum {
     WHY_SUGGESTIONS_MAX = 5,
     WHY_ANSWER_SIZE = 400,
     WHY_TEXT_SIZE = 400,
-    WHY_LINE_SIZE = 256,
+    WHY_LINE_SIZE = REMEDY_TEXT_SIZE,
     WHY_BRIEF_SIZE = 200,
 };
 
@@ -99,6 +99,8 @@ struct why_part {
     struct why_cause causes[WHY_CAUSES_MAX];
     size_t suggestion_count; /* most useful first */
     char suggestions[WHY_SUGGESTIONS_MAX][WHY_LINE_SIZE];
-    struct idle_audit idle_audit;     /* of a GPU; looked false: not asked for */
-    char after_resume[WHY_LINE_SIZE]; /* settings that are others than before the host was suspended; "" none */
+    struct remedy remedies[WHY_SUGGESTIONS_MAX]; /* what each of them is: number N is the one at N - 1 */
+    enum finding_code remedy_root;               /* what is being advised about */
+    struct idle_audit idle_audit;                /* of a GPU; looked false: not asked for */
+    char after_resume[WHY_LINE_SIZE];            /* settings that are others than before the host was suspended; "" none */
 };

@@ -533,25 +533,25 @@ static void suggest_work(const struct facts *f, struct why_part *part, const str
     const struct gpu *other = is_felt(f) ? better_place(f, p) : NULL;
     char name[SHORT_WORDS];
     if (cause->code == FINDING_MINING)
-        suggest_add(part, "If you did not start it, the host may be misused: check who started process %d: ps -fp %d",
-                    (int)cause->pid, (int)cause->pid);
+        remedy_add(part, REMEDY_LOOK, "If you did not start it, the host may be misused: check who started process %d: ps -fp %d",
+                   (int)cause->pid, (int)cause->pid);
     if (p && !p->visible)
-        suggest_add(part, "Look for process %d on the host: it is outside this container.", (int)p->pid);
+        remedy_add(part, REMEDY_LOOK, "Look for process %d on the host: it is outside this container.", (int)p->pid);
     if (cause->code == FINDING_GRAPHICS_LOAD && is_felt(f))
-        suggest_add(part, "Limit the frame rate (vertical sync or a frame limit in the game).");
+        remedy_add(part, REMEDY_FRAME_RATE, NULL);
     suggest_power(f, part);
     if (other)
-        suggest_add(part, "Start the next job on %s: it is idle, cooler, and has the memory for it.",
-                    words_gpu(other, false, name));
+        remedy_add(part, REMEDY_OTHER_GPU, "Start the next job on %s: it is idle, cooler, and has the memory for it.",
+                   words_gpu(other, false, name));
 }
 
 static void suggest_hidden(const struct facts *f, struct why_part *part)
 {
-    suggest_add(part, "See other users' processes: sudo whirr ps");
-    suggest_add(part, "Check containers and virtual machines that use the GPU, and the host if this is a container.");
+    remedy_add(part, REMEDY_LOOK, "See other users' processes: sudo whirr ps");
+    remedy_add(part, REMEDY_LOOK, "Check containers and virtual machines that use the GPU, and the host if this is a container.");
     if (f->past.steady_ms >= STEADY_LEAST_MS)
-        suggest_add(part,
-                    "Steady full utilization by an unknown process can be mining: if it isn't yours, find out who started it.");
+        remedy_add(part, REMEDY_LOOK,
+                   "Steady full utilization by an unknown process can be mining: if it isn't yours, find out who started it.");
     suggest_power(f, part);
 }
 

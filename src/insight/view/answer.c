@@ -180,8 +180,10 @@ void suggest(const struct facts *f, struct why_part *part)
     for (size_t i = 0; f && f->verdict && i < f->verdict->count; i++) { /* what ruins work comes first */
         const struct finding *found = &f->verdict->findings[i];
         if (found->gpu_index == part->gpu_index && finding_kind(found->code)->area == AREA_ERRORS &&
-            found->severity == SEVERITY_CRITICAL && !found->is_effect)
-            suggest_add(part, "%s", advice_for(found));
+            found->severity == SEVERITY_CRITICAL && !found->is_effect) {
+            part->remedy_root = found->code;
+            remedy_add(part, remedy_with_text(advice_for(found)), "%s", advice_for(found));
+        }
     }
     if (f && f->gpu->state == GPU_OK && !f->over)
         suggest_limits(f, part);
@@ -190,12 +192,23 @@ void suggest(const struct facts *f, struct why_part *part)
         const struct finding *found = f ? verdict_find(f->verdict, part->gpu_index, cause->code) : NULL;
         if (found && found->is_effect) /* the advice is its root's */
             continue;
+        part->remedy_root = cause->code;
         if (!f || f->gpu->state != GPU_OK)
             remedy_machine(part, cause->code);
         else if (f && (i == 0 || cause->confidence >= CONFIDENCE_ANSWER || cause->code == FINDING_VRAM_HELD))
             for (const struct area *const *area = all_areas; *area; area++)
                 if ((*area)->remedy)
                     (*area)->remedy(f, part, cause);
+    }
+    for (size_t i = 0; f && i < part->suggestion_count; i++) {
+        struct remedy *r = &part->remedies[i];
+        for (size_t k = 0; k < f->gpu->process_count && r->affects_count < REMEDY_AFFECTS_MAX; k++) {
+            char who[PROCESS_WORDS];
+            if (remedy_row(r->code)->kind == REMEDY_SETTING &&
+                (f->gpu->processes[k].type & PROCESS_COMPUTE || f->load != LOAD_IDLE))
+                str_copy(r->affects[r->affects_count++], REMEDY_NAME_SIZE,
+                         str_from(process_words(&f->gpu->processes[k], WITH_OWNER, who)));
+        }
     }
 }
 

@@ -201,8 +201,10 @@ void answer_findings(const struct facts *f, struct why_part *part)
             str_copy(part->brief.headline, sizeof part->brief.headline, str_from(found->headline));
         else if (!found->is_effect && found->severity >= SEVERITY_WARNING)
             join_headline(part, found);
-        if (!found->is_effect)
-            suggest_insert(part, added++, advice_for(found));
+        if (!found->is_effect) {
+            part->remedy_root = found->code;
+            remedy_insert(part, added++, remedy_with_text(advice_for(found)), advice_for(found));
+        }
     }
     view_causes(f, part);
 }

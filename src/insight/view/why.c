@@ -124,6 +124,14 @@ static void answer_host(const struct snapshot *now, struct why *why, bool over)
 
 /* ---- all of it ---- */
 
+static void number_remedies(struct why_part *part)
+{
+    for (size_t i = 0; i < part->suggestion_count; i++) {
+        part->remedies[i].number = (int)i + 1;
+        memcpy(part->remedies[i].text, part->suggestions[i], sizeof part->remedies[i].text);
+    }
+}
+
 static void answer(const struct facts *f, struct why_part *part)
 {
     part->severity = verdict_severity(f->verdict, part->gpu_index);
@@ -134,6 +142,7 @@ static void answer(const struct facts *f, struct why_part *part)
     suggest(f, part);
     answer_findings(f, part);
     answer_job(f, part);
+    number_remedies(part);
 }
 
 struct why *why_judge(const struct snapshot *now, const struct judge_basis *basis)
@@ -150,6 +159,7 @@ struct why *why_judge(const struct snapshot *now, const struct judge_basis *basi
     if (!why->verdict)
         goto fail;
     suggest(NULL, &why->machine);
+    number_remedies(&why->machine);
     for (size_t i = 0; i < now->gpu_count; i++) {
         facts[i].verdict = why->verdict;
         answer(&facts[i], &why->gpus[i]);

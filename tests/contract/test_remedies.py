@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From why to done, on a simulated GPU: numbered remedies, `do`, `try` and `undo`."""
+import json
+
+import pytest
+from isolation import run_whirr
+
+pytestmark = pytest.mark.slow
+HOT = "sim:scenario=overheat,gpus=1,start=400,speed=30"
+
+
+def why(source=HOT):
+    return json.loads(run_whirr("--source", source, "why", "--json").stdout)["gpus"][0]
+
+
+def limit():
+    return json.loads(run_whirr("--source", HOT, "status", "--json").stdout)["gpus"][0]["power_limit_watts"]
+
+
+def test_remedies_are_the_suggestions_with_what_is_known_about_them():
+    gpu = why()
+    assert [r["text"] for r in gpu["remedies"]] == gpu["suggestions"] and gpu["remedies"]
+    assert [r["number"] for r in gpu["remedies"]] == list(range(1, len(gpu["remedies"]) + 1))
+    quiet = next(r for r in gpu["remedies"] if r["code"] == "quiet")
+    assert quiet["command"] == "whirr quiet --gpu 0 --for 2h" and quiet["kind"] == "setting" and quiet["undo"] == "whirr undo"
+    assert quiet["expected"] is None, "nothing was measured yet"
+    assert quiet["affects"] == ["train.py (alice, train-llama)"]
+    roots = {f["code"] for f in gpu["findings"] if not f["effect_of"]} | {c["code"] for c in gpu["causes"]}
+    assert all(r["root"] in roots for r in gpu["remedies"])
+
+
+def test_two_commands_from_a_hot_gpu_to_a_measured_cooler_one_and_back():
+    assert "Do 1 " in run_whirr("--source", HOT, "why").stdout
+    done = run_whirr("do", "1", "--yes", "--measure", "1s")
+    assert done.returncode == 0 and "Measured: " in done.stdout and "whirr undo takes it back" in done.stdout, done.stdout + done.stderr
+    assert limit() < 300
+    changes = json.loads(run_whirr("undo", "--json").stdout)["changes"]
+    assert [c["before"] for c in changes] == ["450 W"] and changes[0]["until"]
+    assert run_whirr("undo", "all").returncode == 0
+    assert limit() == 450 and "Nothing to undo" in run_whirr("undo").stdout
+    quiet = next(r for r in why()["remedies"] if r["code"] == "quiet")
+    assert quiet["expected"]["source"] == "own_history" and -70 < quiet["expected"]["power_watts"] < -30
+    again = run_whirr("do", "1", "--yes", "--measure", "1s")
+    assert "as expected" in again.stdout and "not as expected" not in again.stdout, again.stdout
+    run_whirr("undo", "all")
+
+
+def test_keep_if_decides_and_try_takes_it_back():
+    run_whirr("--source", HOT, "why")
+    done = run_whirr("do", "1", "--yes", "--measure", "1s", "--keep-if", "power < 100")
+    assert done.returncode == 1 and "old values are back" in done.stdout
+    tried = run_whirr("try", "1", "--yes", "--measure", "1s")
+    assert "and back" in tried.stdout and "old values are back" in tried.stdout
+    assert limit() == 450
+
+
+def test_nothing_happens_unasked_or_without_rights_or_when_it_is_no_longer_so():
+    run_whirr("--source", HOT, "why")
+    assert run_whirr("do", "1").returncode == 2, "nobody can be asked"
+    assert "dry run" in run_whirr("do", "1", "--dry-run").stdout
+    person = run_whirr("do", "2", "--yes")
+    assert person.returncode == 1 and "for a person" in person.stderr
+    assert run_whirr("do", "9", "--yes").returncode == 1
+    assert run_whirr("do", "one").returncode == 2
+    denied = HOT + ",fault=denied"
+    run_whirr("--source", denied, "why")
+    number = next(r["number"] for r in why(denied)["remedies"] if r["code"] == "quiet")
+    refused = run_whirr("do", number, "--yes")
+    assert refused.returncode == 1 and "For someone who may: sudo whirr quiet" in refused.stderr, refused.stderr
+    assert limit() == 450
+
+
+def test_two_at_once_are_one():
+    run_whirr("--source", HOT, "why")
+    assert run_whirr("--source", HOT, "limit", "200W", "--gpu", "0").returncode == 0
+    second = run_whirr("do", "1", "--yes", "--measure", "1s")
+    assert second.returncode == 1
+    assert limit() == 200
