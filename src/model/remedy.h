@@ -41,7 +41,7 @@ struct remedy_values {
 };
 
 enum expected_source { EXPECTED_NOT_KNOWN, EXPECTED_OWN_HISTORY, EXPECTED_SIBLINGS, EXPECTED_SOURCES };
-const char *expected_source_name(enum expected_source source); /* "own_history"; NULL: not known */
+const char *expected_source_name(enum expected_source source); /* "own_history"; NULL: unknown */
 
 enum { REMEDY_TEXT_SIZE = 256, REMEDY_COMMAND_SIZE = 160, REMEDY_AFFECTS_MAX = 4, REMEDY_NAME_SIZE = 96 };
 

@@ -639,42 +639,6 @@ export interface Notifiers {
   notifiers: Notifier[];
 }
 
-export interface RemedyExpected {
-  /** By how much it changes */
-  fan_percent: number | null;
-  power_watts: number | null;
-  temperature_celsius: number | null;
-  clock_graphics_mhz: number | null;
-  tokens_per_second: number | null;
-  /** own_history: a step of this GPU; siblings: of another GPU of its model */
-  source: string;
-  /** When that step was measured */
-  seen_at: string | null;
-}
-
-export interface Remedy {
-  /** For `whirr do` */
-  number: number;
-  code: string;
-  /** Code of the finding that it is about */
-  root: string;
-  /** setting, env, server_api, hint or physical; `whirr do` makes settings */
-  kind: string;
-  /** A sentence */
-  text: string;
-  /** To paste */
-  command: string | null;
-  /** Who may: control (root, or through whirr-control), owner of the program, administrator, anyone */
-  who: string;
-  /** Programs on the GPU that notice it */
-  affects: string[];
-  /** From measured steps; null: not known */
-  expected: RemedyExpected | null;
-  cost: string | null;
-  /** How it is taken back */
-  undo: string | null;
-}
-
 export interface Placement {
   /** null: unknown, because the driver doesn't report enough */
   fits: boolean | null;
@@ -739,6 +703,42 @@ export interface Placement {
     notes: string | null;
     cache_type: string | null;
   } | null;
+}
+
+export interface RemedyExpected {
+  /** By how much it changes */
+  fan_percent: number | null;
+  power_watts: number | null;
+  temperature_celsius: number | null;
+  clock_graphics_mhz: number | null;
+  tokens_per_second: number | null;
+  /** own_history: a step of this GPU; siblings: of another GPU of its model */
+  source: "own_history" | "siblings";
+  /** When that step was measured */
+  seen_at: string | null;
+}
+
+export interface Remedy {
+  /** For `whirr do` */
+  number: number;
+  code: string;
+  /** Code of the finding that it is about */
+  root: string;
+  /** setting, env, server_api, hint or physical; `whirr do` makes settings */
+  kind: string;
+  /** A sentence */
+  text: string;
+  /** To paste */
+  command: string | null;
+  /** Who may: control (root, or through whirr-control), owner of the program, administrator, anyone */
+  who: string;
+  /** Programs on the GPU that notice it */
+  affects: string[];
+  /** From measured steps; null: not known */
+  expected: RemedyExpected | null;
+  cost: string | null;
+  /** How it is taken back */
+  undo: string | null;
 }
 
 /** The host and its best GPU in one flat object */
@@ -806,6 +806,9 @@ export interface WhyPart {
   severity: "info" | "notice" | "warning" | "critical";
   /** Most likely first */
   causes: Cause[];
+  /** What can be done about the roots, the most useful first */
+  remedies: Remedy[];
+  /** The sentences of the remedies, in their order */
   suggestions: string[];
 }
 
@@ -941,6 +944,9 @@ export interface WhyGpu {
   severity: "info" | "notice" | "warning" | "critical";
   /** Most likely first */
   causes: Cause[];
+  /** What can be done about the roots, the most useful first */
+  remedies: Remedy[];
+  /** The sentences of the remedies, in their order */
   suggestions: string[];
   usual: Usual | null;
   /** null: not asked for */

@@ -482,8 +482,8 @@ static const struct option_spec do_options[] = {
 };
 static const struct option_spec try_options[] = {OPTION_YES, OPTION_DRY_RUN, OPTION_MEASURE};
 
-#define DO_EXITS                                                                                                                \
-    "0 done and kept; 1 it failed, was refused, had no effect or can't be told, and the old values are back; 2 wrong usage or " \
+#define DO_EXITS                                                                                                               \
+    "0 done and kept; 1 it failed, was refused, had no effect or no clear one, and the old values are back; 2 wrong usage or " \
     "configuration."
 
 const struct command command_do = {
@@ -513,7 +513,7 @@ const struct command command_try = {
     .details =
         "Like `whirr do`, but takes it back in any case and measures once more. An effect counts only if going back undoes it "
         "and the load stayed the same; otherwise it says that it can't tell.",
-    .exits = "0 it has an effect; 1 it has none, it can't be told, or it failed; 2 wrong usage or configuration.",
+    .exits = "0 it has an effect; 1 it has none, no clear one, or it failed; 2 wrong usage or configuration.",
     .arguments = "N",
     .arguments_min = 1,
     .arguments_max = 1,

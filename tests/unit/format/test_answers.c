@@ -529,6 +529,16 @@ static void fill_part(struct why_part *p)
     }
     snprintf(p->answer, sizeof p->answer, "It is warm.");
     snprintf(p->suggestions[0], WHY_LINE_SIZE, "Open a window");
+    p->remedies[0] = (struct remedy){.number = 1,
+                                     .text = "Open a window",
+                                     .code = REMEDY_AIR,
+                                     .root = FINDING_HOT,
+                                     .command = "whirr do",
+                                     .affects_count = 1,
+                                     .affects = {"train.py"},
+                                     .source = EXPECTED_OWN_HISTORY,
+                                     .expected.power_mw = reading_ok(-40000),
+                                     .seen = {1763400000000}};
     p->brief = (struct why_brief){.trouble = true, .headline = "warm", .state = "busy", .numbers = "", .doing = "train.py"};
     p->usual.days = 3;
     p->usual.temp_mdegc = reading_ok(65000);
