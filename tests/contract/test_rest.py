@@ -100,17 +100,19 @@ def test_concurrent_requests_share_one_sample(start):
 @pytest.mark.slow
 def test_a_hanging_driver_does_not_hang_the_api(start):
     def asked():
-        """While it hangs, but is not given up yet: a busy machine may be too slow for that, and needs another try."""
+        """While it hangs, but is not given up yet: on a busy machine a late sample may look like that, and needs another try."""
         d = start("--interval", "0.5", source="sim:gpus=1,scenario=training,fault=hang:1.5")
         hung = "is hanging in its driver"
         eventually(lambda: d.json("/api/health")["gpu_monitoring"]["last_sample_at"] or hung in d.log(), explain=d.log)
         eventually(lambda: hung in d.log() or d.json("/api/health")["gpu_monitoring"]["sample_age_seconds"] >= 0.8, explain=d.log)  # samples are half a second apart
         begin = time.monotonic()
         reply = d.get("/api/gpu/devices")
-        return hung not in d.log() and (d, reply, time.monotonic() - begin)
+        waited.append(time.monotonic() - begin)
+        return hung not in d.log() and waited[-1] > 0.3 and (d, reply)
 
-    d, reply, waited = eventually(asked)
-    assert reply.status == 200 and waited > 0.3, waited  # the driver hangs for good, the answer does not
+    waited = []
+    d, reply = eventually(asked, explain=lambda: waited)
+    assert reply.status == 200  # the driver hangs for good, the answer does not
     assert int(reply.headers["x-sample-age-ms"]) > 250
     assert reply.json()["devices"][0]["is_available"] is True
     assert d.get("/api/gpu/metrics").status == 200 and d.get("/api/health").status == 200
