@@ -400,7 +400,7 @@ def test_a_server_whose_disk_is_full_is_waited_for(keeping):
                 while True:
                     file.write(bytes(65536))
                     file.flush()
-        eventually(lambda: store(d)["state"] == "full" and store(d)["queued_rows"] >= 10, explain=d.log)
+        eventually(lambda: store(d)["state"] == "full" and store(d)["queued_rows"] >= 10, explain=lambda: f"{store(d)}\n{d.log()}")
         assert "No space left" in store(d)["message"]
         assert d.json("/api/gpu/devices")["count"] == 2
         ballast.unlink()

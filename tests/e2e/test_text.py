@@ -117,7 +117,7 @@ def test_chosen_fields_of_a_simulation_are_labelled_beside_them(sim, command):
 def test_the_width_does_not_decide_which_advice_is_given(sim, gpus):
     def advice(width):
         text = sim("overheat", "why", gpus=gpus, COLUMNS=width).out
-        return " ".join(text[text.index("  Do  "):].split("evidence:")[0].split("\n● ")[0].split("\n▲ ")[0].split())
+        return " ".join(text[text.index("  Do "):].split("evidence:")[0].split("\n● ")[0].split("\n▲ ")[0].split())
 
     assert "airflow" in advice("200") and advice("80") == advice("200") == advice("60")
 
