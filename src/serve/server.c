@@ -96,7 +96,8 @@ static int start(struct server *s, struct error *err)
     s->data.fleet = o->fleet;
     s->data.dashboard = asset_find("/web/app.js");
     if (live_init(&s->live, loop, &s->data, s->site.options.connections_max) || release_init(&s->release, loop, &s->data) ||
-        cpu_samples_init(&s->cpu_samples, loop) || setting_errand_init(&s->setting, loop) || history_init(&s->history, loop))
+        cpu_samples_init(&s->cpu_samples, loop) || lines_errand_init(&s->lines, loop) || setting_errand_init(&s->setting, loop) ||
+        history_init(&s->history, loop))
         return error_set(err, -ENOMEM, "out of memory");
     return site_listen(&s->site, err);
 }
@@ -189,6 +190,7 @@ void server_end_work(struct server *s)
         return;
     errand_end(&s->release.errand);
     errand_end(&s->cpu_samples.errand);
+    lines_errand_end(&s->lines);
     errand_end(&s->setting.errand);
 }
 
@@ -204,6 +206,7 @@ void server_free(struct server *s)
     live_done(&s->live);
     errand_done(&s->release.errand);
     errand_done(&s->cpu_samples.errand);
+    errand_done(&s->lines.errand);
     errand_done(&s->setting.errand);
     history_done(&s->history);
     site_done(&s->site);

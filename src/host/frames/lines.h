@@ -14,6 +14,7 @@ struct lines_request {
     int64_t ms;                 /* how long; 0: until it ends, or `cancel` is set */
     int looks_per_s;            /* at most LINES_LOOKS_PER_S */
     const _Atomic bool *cancel; /* may be NULL */
+    bool for_others;            /* the caller has made sure that a person may look at programs of other users */
 };
 
 /* 0 and what was seen, which the caller ends with looks_done(); or -errno and why not: another user's program, not Python, ... */

@@ -87,7 +87,7 @@ static int64_t capability_mask(const struct env *env)
 }
 
 /* Why its memory may not be read, and what to do. */
-static int say_denied(const struct env *env, int32_t pid, struct error *err)
+static int say_denied(const struct env *env, const struct lines_request *request, int32_t pid, struct error *err)
 {
     enum { CAP_SYS_PTRACE_BIT = 19 };
     static const char out[] = "start it with `whirr watch -- COMMAND`, or use sudo";
@@ -100,7 +100,14 @@ static int say_denied(const struct env *env, int32_t pid, struct error *err)
         return error_set(err, -ESRCH, "it has ended");
     proc_status_parse((struct str){text, (size_t)len}, &status);
     file_read_i64(env, "/proc/sys/kernel/yama/ptrace_scope", &yama);
-    if (geteuid() == 0 && !(capability_mask(env) >> CAP_SYS_PTRACE_BIT & 1))
+    bool may_trace = capability_mask(env) >> CAP_SYS_PTRACE_BIT & 1;
+    if (request->for_others)
+        return error_set(
+            err, -EPERM,
+            may_trace ? "the daemon confines itself (server.confine_writes), which forbids it; on the host: sudo whirr why %d"
+                      : "the daemon lacks CAP_SYS_PTRACE; on the host: sudo whirr why %d",
+            (int)pid);
+    if (geteuid() == 0 && !may_trace)
         return error_set(err, -EPERM, "root lacks CAP_SYS_PTRACE here, as in most containers; ask on the host");
     if (status.uid != (int64_t)geteuid())
         return error_set(err, -EPERM, "it is another user's program; use sudo");
@@ -114,14 +121,14 @@ static int say_denied(const struct env *env, int32_t pid, struct error *err)
                      "the program forbids it, as those with rights of their own do, or a filter of this container does; use sudo");
 }
 
-static bool may_look(const struct env *env, int32_t pid)
+static bool may_look(const struct env *env, const struct lines_request *request, int32_t pid)
 {
     char path[64], text[4096];
     struct proc_status status;
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     ssize_t len = file_read_head(env, path, text, sizeof text);
     proc_status_parse((struct str){text, len > 0 ? (size_t)len : 0}, &status);
-    return geteuid() == 0 || status.uid == (int64_t)geteuid();
+    return request->for_others || geteuid() == 0 || status.uid == (int64_t)geteuid();
 }
 
 /* ---- processes ---- */
@@ -172,7 +179,7 @@ static void open_process(struct line_looker *l, struct looked_process *p)
     AUTO_BUF struct buf maps = BUF(MAPS_MAX);
     p->openings++;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)p->pid);
-    p->rc = may_look(l->env, p->pid) ? file_read_all(l->env, path, &maps) : -EPERM;
+    p->rc = may_look(l->env, l->request, p->pid) ? file_read_all(l->env, path, &maps) : -EPERM;
     snprintf(path, sizeof path, "/proc/%d/status", (int)p->pid);
     p->inside = id_inside(l->env, path, p->pid);
     p->target = (struct target_memory){read_memory_of, p};
@@ -182,7 +189,7 @@ static void open_process(struct line_looker *l, struct looked_process *p)
     else if (p->rc >= 0)
         p->rc = error_set(&err, -ESRCH, "it has ended");
     if (p->rc == -EACCES || p->rc == -EPERM || p->rc == -EFAULT || p->rc == -ESRCH)
-        p->rc = say_denied(l->env, p->pid, &err);
+        p->rc = say_denied(l->env, l->request, p->pid, &err);
     p->on_gpu = str_contains(buf_view(&maps), "/libcuda.so") || str_contains(buf_view(&maps), "/libhsa-runtime64.so") ||
                 str_contains(buf_view(&maps), "/libze_intel_gpu.so");
     /* A reason of the program itself counts, unless it is a shell or launcher above the one that is meant. */

@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "base/mailbox.h"
 #include "host/evidence/address_samples.h"
+#include "host/frames/looks.h"
 #include "http/site.h"
 #include "http/token.h"
 #include "lease/settings_plan.h"
@@ -61,6 +62,27 @@ struct cpu_samples {
 int cpu_samples_init(struct cpu_samples *s, struct loop *loop);
 void get_why_cpu(struct exchange *x);
 
+/* ---- lines_api.c: GET /api/why/lines, in which lines a Python program on a GPU spends its time. Looking takes two seconds. ----
+ */
+
+struct lines_errand {
+    struct errand errand;
+    struct env env;
+    char asked[PROCESS_WORDS];
+    int only; /* the GPU that was asked about */
+    int32_t pid;
+    _Atomic bool cancel;
+    /* The result. */
+    int rc;
+    struct looks looks; /* of rc 0 */
+    struct error err;
+};
+
+int lines_errand_init(struct lines_errand *l, struct loop *loop);
+/* Ends a look under way. */
+void lines_errand_end(struct lines_errand *l);
+void get_why_lines(struct exchange *x);
+
 /* ---- release.c: POST /api/source/release. Closing a driver's library can take seconds. ---- */
 
 struct release {
@@ -109,6 +131,7 @@ struct server {
     struct broadcast live;
     struct release release;
     struct cpu_samples cpu_samples;
+    struct lines_errand lines;
     struct setting_errand setting;
     struct history history;
     struct blob *openapi;                      /* created on first use */

@@ -3,6 +3,10 @@
  */
 #include "serve/api/ready.h"
 
+#include <ctype.h>
+#include <errno.h>
+
+#include "format/process_rows.h"
 #include "serve/api/core.h"
 
 /* Waits only while the daemon is starting. If the first sample takes longer, every client learns at once that it has not
@@ -67,4 +71,14 @@ int ready_which_gpu(struct exchange *x)
     }
     exchange_error(x, 404, "no_such_gpu", "There is no GPU '%s' here.", which);
     return -2;
+}
+
+bool ready_find_process(struct exchange *x, const char *asked, int only, struct process_rows *rows)
+{
+    struct error err = {0};
+    bool found = process_rows_find(rows, x->server->data.latest, asked, only, &err) == 0;
+    if (!found)
+        exchange_error(x, err.code == -ESRCH ? 404 : 503, "no_such_process", "%c%s.", toupper((unsigned char)err.text[0]),
+                       err.text + 1);
+    return found;
 }

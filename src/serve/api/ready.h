@@ -15,6 +15,9 @@ bool ready_fresh(struct exchange *x, unsigned groups, int64_t max_age_ms);
 bool ready_recent(struct exchange *x, int64_t default_ms);
 /* ?gpu=INDEX|UUID|PCI. The position, or ALL_GPUS without the parameter; lower than ALL_GPUS after answering with an error. */
 int ready_which_gpu(struct exchange *x);
+struct process_rows;
+/* The processes on GPUs that a PID or a part of a name means. False: it was answered with an error. */
+bool ready_find_process(struct exchange *x, const char *asked, int only, struct process_rows *rows);
 /* Responds with 503: there is no sample yet. */
 void ready_starting(struct exchange *x);
 /* Sends a body about the newest snapshot. NULL, out of memory: the router answers 500. */

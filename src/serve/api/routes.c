@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * All paths of the server, and the handlers of those that only read.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -139,15 +138,9 @@ static void write_why_of_job(struct exchange *x, const char *id)
 static void write_why_of_process(struct exchange *x, const char *asked)
 {
     AUTO_PROCESS_ROWS struct process_rows rows = {0};
-    struct error err = {0};
     int only = ready_which_gpu(x);
-    if (only < ALL_GPUS)
+    if (only < ALL_GPUS || !ready_find_process(x, asked, only, &rows))
         return;
-    if (process_rows_find(&rows, x->server->data.latest, asked, only, &err) < 0) {
-        exchange_error(x, err.code == -ESRCH ? 404 : 503, "no_such_process", "%c%s.", toupper((unsigned char)err.text[0]),
-                       err.text + 1);
-        return;
-    }
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
     struct json_writer j = JSON_WRITER(&out);
     json_limits(&j, x->server->data.latest, &rows, &(struct limits_told){"", NULL, ""});
@@ -318,6 +311,7 @@ const struct route server_routes[] = {
     {"/api/system/gpu-stats/history", HTTP_GET, JSON, RIGHT_READ, get_stats_history},
     {"/api/why", HTTP_GET, JSON, RIGHT_READ, get_why},
     {"/api/why/cpu", HTTP_GET, JSON, RIGHT_READ, get_why_cpu},
+    {"/api/why/lines", HTTP_GET, JSON, RIGHT_CONTROL, get_why_lines},
     {"/api/widget", HTTP_GET, JSON, RIGHT_READ, get_widget},
     {"/badge.svg", HTTP_GET, NULL, RIGHT_READ, get_badge},
     {"/docs", HTTP_GET, NULL, RIGHT_READ, get_docs},

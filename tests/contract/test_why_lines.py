@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GET /api/why/lines: in which lines a Python program on a GPU spends its time, for people who control the daemon."""
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+
+from waiting import eventually
+
+from .test_security import with_role
+from .test_why_cpu import on_gpu
+
+LOOP = "def turn():\n    n = 0\n    while True:\n        n += 1\n\nprint('ready', flush=True)\nturn()\n"
+
+
+@contextlib.contextmanager
+def turning(folder):
+    program = folder / "turn.py"
+    program.write_text(LOOP)
+    with subprocess.Popen(["/usr/bin/python3", program], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+
+
+def test_a_daemon_names_the_line_of_a_program_on_its_gpu(nvml, tmp_path):
+    with turning(tmp_path) as process:
+        d = nvml(on_gpu(process.pid))
+        may = with_role(d, "control")
+        body = d.get(f"/api/why/lines?process={process.pid}", **may).json()
+        told = body["processes"][0]
+        first = told["lines"][0]
+        assert told["pid"] == process.pid and told["lines_of"] == "main_thread" and told["looks"] > 3 and told["lines_missing"] is None, told
+        assert first["function"] == "turn" and first["file"] == str(tmp_path / "turn.py") and first["line"] in (3, 4), first
+        # Asked for as a part of the answer alone, nothing is looked at.
+        assert d.get(f"/api/why?process={process.pid}").json()["processes"][0]["lines"] == []
+        process.kill()
+        process.wait()
+        gone = d.get(f"/api/why/lines?process={process.pid}", **may)
+        assert gone.status in (200, 404) and (gone.status == 404 or gone.json()["processes"][0]["lines_missing"] == "it has ended"), gone.json()
+
+
+def test_one_program_at_a_time_and_a_client_that_leaves_frees_the_place(nvml, tmp_path):
+    with turning(tmp_path) as process:
+        d = nvml(on_gpu(process.pid))
+        answers, may = [], with_role(d, "control")
+        threads = [threading.Thread(target=lambda: answers.append(d.get(f"/api/why/lines?process={process.pid}", **may).status)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(answers) in ([200, 200], [200, 409]) and 200 in answers, answers
+        leaver = d.connection()
+        leaver.request("GET", f"/api/why/lines?process={process.pid}", headers=may)
+        leaver.close()
+        assert eventually(lambda: d.get(f"/api/why/lines?process={process.pid}", **may).status == 200)
+
+
+def test_only_who_controls_the_daemon_may_ask(start, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text("[server]\nrequire_token = true\n")
+    d = start("--config", str(config), sampled=False)
+    assert d.get("/api/why/lines?process=1").status == 401
+    assert d.get("/api/why/lines?process=1", **with_role(d, "read")).status == 403
+    assert d.get("/api/why/lines?process=99999999", **with_role(d, "control")).status == 404
+
+
+def test_a_program_that_can_not_be_looked_into_says_why(nvml, start):
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        try:
+            d = nvml(on_gpu(process.pid, os.getpid()))
+            may = with_role(d, "control")
+            told = d.get(f"/api/why/lines?process={process.pid}", **may).json()["processes"][0]
+            assert told["lines"] == [] and told["lines_missing"] == "it is not a CPython program" and told["looks"] is None, told
+            assert d.get("/api/why/lines", **may).status == 400 and d.get("/api/why/lines?process=no-such-name", **may).status == 404
+        finally:
+            process.kill()
+    simulated = start()
+    pid = simulated.get("/api/processes").json()["processes"][0]["pid"]
+    assert simulated.get(f"/api/why/lines?process={pid}", **with_role(simulated, "control")).status == 404
