@@ -208,6 +208,8 @@ static unsigned read_gpu(struct worker *w, size_t position, unsigned groups, str
         return 0;
     unsigned implausible = gpu_drop_implausible(out);
     keep_groups(out, &w->last[position], groups);
+    for (unsigned i = 0; i < METRIC_GROUPS; i++)
+        out->group_read[i] = groups & 1u << i ? clock_mono(w->env->clock) : w->last[position].group_read[i];
     gpu_mark_absent(out, groups, READING_UNSUPPORTED);
     /* Processes of a simulated or recorded host are not on this one. */
     if ((groups & GROUP_PROCESS) && !w->ops->simulated && !w->ops->host)

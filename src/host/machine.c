@@ -46,10 +46,21 @@ void machine_window_rates(const struct machine_window *w, int rc, int64_t elapse
     }
 }
 
+struct host machine_window_last(const struct machine_window *w)
+{
+    struct host last = w->last;
+    for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
+        last.kept_from[i] = last.kept_from[i].ns ? last.kept_from[i] : w->last_at;
+    return last;
+}
+
 void machine_window_keep(const struct machine_window *w, struct host *out, const enum host_metric *which, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        out->metric[which[i]] = w->last.metric[which[i]];
+    for (size_t i = 0; i < count; i++) {
+        enum host_metric m = which[i];
+        out->metric[m] = w->last.metric[m];
+        out->kept_from[m] = w->last.kept_from[m].ns ? w->last.kept_from[m] : w->last_at;
+    }
 }
 
 void machine_free(struct machine *m)
@@ -73,7 +84,7 @@ void machine_glance(struct machine *m, int64_t max_age_ms, struct host *out)
     const struct machine_window *w = (const struct machine_window *)m;
     if (w->measured && w->last.cpu_permille.state != READING_PENDING &&
         mono_since_ms(clock_mono(w->env->clock), w->at) < max_age_ms)
-        *out = w->last;
+        *out = machine_window_last(w);
     else
         machine_sample(m, out);
 }

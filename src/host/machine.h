@@ -30,6 +30,7 @@ struct machine_window {
     bool measured; /* a first sample exists */
     struct mono at;
     struct host last; /* its rates are reused while the interval is too short */
+    struct mono last_at;
 };
 void machine_window_init(struct machine_window *w, const struct env *env);
 /* Time until new rates; 0: now. */
@@ -40,4 +41,5 @@ bool machine_share(uint64_t before, uint64_t now, uint64_t elapsed, int64_t *ret
 void machine_window_rates(const struct machine_window *w, int rc, int64_t elapsed_ms, const uint64_t sums[2], struct reading *in,
                           struct reading *out);
 /* Copies readings of the last sample. */
+struct host machine_window_last(const struct machine_window *w); /* as of now: its readings are from then */
 void machine_window_keep(const struct machine_window *w, struct host *out, const enum host_metric *which, size_t count);

@@ -102,6 +102,12 @@ out_of_memory:
     return -ENOMEM;
 }
 
+int64_t gpu_metric_age_ms(const struct gpu *gpu, const struct metric_info *metric, struct mono sample)
+{
+    struct mono read = gpu->group_read[__builtin_ctz(metric->group)];
+    return read.ns ? MAX_OF(mono_since_ms(sample, read), (int64_t)0) : 0;
+}
+
 void gpu_mark_absent(struct gpu *gpu, unsigned groups, enum reading_state why)
 {
     for (size_t i = 0; i < METRIC_COUNT; i++)

@@ -88,6 +88,8 @@ struct gpu {
         struct property_text property[PROPERTY_COUNT];
     };
 
+    struct mono group_read[METRIC_GROUPS]; /* when each group was last read, by its bit; 0: with the sample */
+
     /* Bytes counted continuously while the program runs. For databases that want counters; the history and people get rates. */
     struct reading pcie_rx_bytes, pcie_tx_bytes;
 
@@ -120,6 +122,9 @@ struct process *gpu_find_process(const struct gpu *gpu, int32_t pid);
 struct gpu *gpu_add_instance(struct gpu *gpu);
 /* Deep copy; `to` owns its lists. 0 or -ENOMEM. */
 int gpu_copy(struct gpu *to, const struct gpu *from);
+
+/* How long before the sample a metric was read. */
+int64_t gpu_metric_age_ms(const struct gpu *gpu, const struct metric_info *metric, struct mono sample);
 
 /* Sets every UNREAD metric of the groups to `why`. */
 void gpu_mark_absent(struct gpu *gpu, unsigned groups, enum reading_state why);

@@ -26,6 +26,7 @@ enum metric_group {
     GROUP_QUICK = GROUP_FAST | GROUP_PROCESS,
     GROUP_ALL = GROUP_STATIC | GROUP_FAST | GROUP_PROCESS | GROUP_SLOW | GROUP_RARE,
 };
+enum { METRIC_GROUPS = 5 }; /* those of metrics, by their bit */
 
 enum metric_kind { KIND_NUMBER, KIND_BOOL, KIND_PSTATE, KIND_THROTTLE, KIND_COMPUTE_MODE, KIND_RECOVERY };
 enum metric_range {

@@ -111,13 +111,14 @@ static int put_change(struct store *s, const struct gpu *gpu, const struct gpu_c
         err);
 }
 
-int write_changes(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err)
+int write_changes(struct store *s, const struct host *host, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms,
+                  struct error *err)
 {
     int rc = 0;
     for (int code = 0; rc == 0 && code < CHANGE_COUNT; code++) {
         struct gpu_change change;
         const char *key = change_key((enum change_code)code);
-        enum change_seen seen = change_watch_see(&known->watch, (enum change_code)code, gpu, (struct wall){at_ms}, &change);
+        enum change_seen seen = change_watch_see(&known->watch, (enum change_code)code, host, gpu, (struct wall){at_ms}, &change);
         if ((seen == WATCHED_FIRST || seen == WATCHED_CHANGED) && !change_is_fact((enum change_code)code))
             rc = put_fact(s, known, key, change.after, change.since.ms, err);
         if (rc == 0 && seen == WATCHED_CHANGED)

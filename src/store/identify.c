@@ -260,7 +260,8 @@ static struct known_gpu *find_known(struct store *s, const char *identity)
     return NULL;
 }
 
-int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret, struct error *err)
+int identify_gpu(struct store *s, const struct host *host, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret,
+                 struct error *err)
 {
     /* GPUs come in the same order in every sample. */
     struct known_gpu *known = &s->gpus[s->gpu_next < s->gpu_count ? s->gpu_next : 0];
@@ -282,7 +283,7 @@ int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct k
     if (rc == 0)
         rc = write_facts(s, gpu, known, at_ms, err);
     if (rc == 0)
-        rc = write_changes(s, gpu, known, at_ms, err);
+        rc = write_changes(s, host, gpu, known, at_ms, err);
     if (rc == 0)
         *ret = known;
     return rc;

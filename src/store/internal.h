@@ -244,7 +244,8 @@ void store_forget_columns(struct store *s);
 /* Drops the statements of minutes and hours, which may take 200 KB each, and those that did not run since the last call. */
 void store_drop_idle(struct store *s);
 
-int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret, struct error *err);
+int identify_gpu(struct store *s, const struct host *host, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret,
+                 struct error *err);
 int process_runs_write(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, struct known_gpu *known,
                        struct error *err);
 /* Books the energy that the GPU's own counter added before this process wrote anything. Call it with the first reading. */
@@ -336,7 +337,8 @@ int findings_flush(struct store *s, struct error *err);
 int put_event(struct store *s, const struct store_event *e, struct error *err);
 int put_fact(struct store *s, const struct known_gpu *known, const char *key, const char *value, int64_t at_ms, struct error *err);
 /* Writes an event, with before and after, for each value that differs from the history. */
-int write_changes(struct store *s, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms, struct error *err);
+int write_changes(struct store *s, const struct host *host, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms,
+                  struct error *err);
 int write_snapshot_events(struct store *s, const struct snapshot *snapshot, struct error *err);
 int write_source_changes(struct store *s, const struct snapshot *snapshot, struct error *err);
 int set_horizon(struct store *s, enum series series, enum level level, int64_t ms, struct error *err);

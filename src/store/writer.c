@@ -317,7 +317,7 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
     for (size_t i = 0; rc == 0 && i < snapshot->gpu_count; i++) {
         const struct gpu *gpu = &snapshot->gpus[i];
         struct known_gpu *known = NULL;
-        rc = identify_gpu(s, gpu, at_ms, &known, err);
+        rc = identify_gpu(s, &snapshot->host, gpu, at_ms, &known, err);
         if (rc == 0 && !gpu_is_unread(gpu))
             rc = write_sample(s, SERIES_GPU, gpu, known->id, at_ms, err);
         if (rc == 0 && seen)

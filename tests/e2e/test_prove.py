@@ -27,6 +27,8 @@ def test_the_value_at_which_a_finding_turns_is_the_one_at_which_it_turns(nvml):
     temperature = reading(body, "temperature_celsius")
     assert temperature["needed"] and temperature["value"] == 93 and temperature["absent"] is None
     turns = temperature["turns_at"]
+    ages = {r["name"]: r["age_seconds"] for r in body["readings"] if r["value"] is not None}
+    assert ages and min(ages.values()) >= body["age_seconds"] >= 0, ages
     assert f"at {turns:g} °C instead of 93 °C it would not be said" in temperature["text"]
     assert proof(nvml, "heat_limit", int(turns))[0] == 1
     assert proof(nvml, "heat_limit", int(turns) + 1)[0] == 0

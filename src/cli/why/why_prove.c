@@ -117,12 +117,18 @@ static void line(struct buf *out, const struct page *page, const char *label, co
     page_wrap(out, page, INK_PLAIN, text, 12, 12);
 }
 
-static void readings_table(struct buf *out, const struct page *page, const struct proof *p)
+static int64_t sample_age(const struct proof_shown *w)
 {
+    return MAX_OF(w->asked.ms - w->now->taken_at.ms, (int64_t)0);
+}
+
+static void readings_table(struct buf *out, const struct page *page, const struct proof_shown *w)
+{
+    const struct proof *p = w->proof;
     static const struct grid_column columns[] = {
-        {"READING", LEFT, 0}, {"VALUE", RIGHT, 0}, {"TURNS AT", RIGHT, 0}, {"WITHOUT IT", LEFT, 1}};
+        {"READING", LEFT, 0}, {"VALUE", RIGHT, 0}, {"AGE", RIGHT, 0}, {"TURNS AT", RIGHT, 0}, {"WITHOUT IT", LEFT, 1}};
     AUTO_GRID struct grid g;
-    char value[VALUE_WORDS], turn[VALUE_WORDS], name[96];
+    char value[VALUE_WORDS], turn[VALUE_WORDS], name[96], age[WORDS_SIZE];
     grid_init(&g, columns, ARRAY_LEN(columns));
     for (size_t i = 0; i < p->count; i++) {
         const struct proof_reading *r = &p->readings[i];
@@ -131,6 +137,7 @@ static void readings_table(struct buf *out, const struct page *page, const struc
         grid_add(&g, INK_PLAIN, name);
         grid_add(&g, read ? INK_STRONG : INK_FAINT,
                  read ? value_words(r->info, r->value.value, value) : words_absent(r->value.state));
+        grid_add(&g, INK_FAINT, read ? words_duration(sample_age(w) + r->age_ms, age) : "");
         grid_add(&g, INK_PLAIN, r->turns ? value_words(r->info, r->turn, turn) : page_dash(page));
         grid_add(&g, INK_FAINT,
                  p->together  ? "the same, as long as there is another"
@@ -146,7 +153,7 @@ static void prove_table(struct buf *out, const struct page *page, const struct p
     const struct proof *p = w->proof;
     const struct finding_kind *kind = finding_kind(p->code);
     const char *reference = finding_reference(p->code);
-    char text[1024], age[WORDS_SIZE];
+    char text[1024];
     answer_words(p, text, sizeof text);
     page_wrap(out, page, INK_STRONG, text, 0, 0);
     snprintf(text, sizeof text, "%s: %s", kind->code, kind->title);
@@ -173,13 +180,10 @@ static void prove_table(struct buf *out, const struct page *page, const struct p
         turn_sentence(&p->readings[0], true, text, sizeof text);
         line(out, page, "Nearest", text);
     }
-    snprintf(text, sizeof text, "%s old, those that change slowly up to 30s more; what decides, the nearest first:",
-             words_duration(MAX_OF(w->asked.ms - w->now->taken_at.ms, (int64_t)0), age));
-    if (!p->count)
-        snprintf(text, sizeof text, "no reading of a GPU or the host decides about it alone");
-    line(out, page, "Readings", text);
+    line(out, page, "Readings",
+         p->count ? "what decides, the nearest first:" : "no reading of a GPU or the host decides about it alone");
     if (p->count)
-        readings_table(out, page, p);
+        readings_table(out, page, w);
 }
 
 static void json_codes(struct json_writer *j, const char *key, enum finding_code code, bool causes)
@@ -202,7 +206,7 @@ static void json_number(struct json_writer *j, const char *key, bool known, doub
         jw_null(j);
 }
 
-static void json_reading(struct json_writer *j, bool said, const struct proof_reading *r)
+static void json_reading(struct json_writer *j, bool said, int64_t sample_age_ms, const struct proof_reading *r)
 {
     char text[256];
     bool read = r->value.state == READING_OK;
@@ -211,6 +215,7 @@ static void json_reading(struct json_writer *j, bool said, const struct proof_re
     jw_key_text(j, "of", r->of_host ? "host" : "gpu");
     json_number(j, "value", read, (double)r->value.value * r->info->json_scale);
     json_words(j, "absent", read ? "" : reading_state_name(r->value.state));
+    json_number(j, "age_seconds", read, (double)(sample_age_ms + r->age_ms) / MS_PER_S);
     jw_key_bool(j, "needed", r->needed);
     json_number(j, "turns_at", r->turns, (double)r->turn * r->info->json_scale);
     turn_sentence(r, said, text, sizeof text);
@@ -245,10 +250,10 @@ static void prove_json(struct json_writer *j, const struct proof_shown *w)
     json_codes(j, "causes", p->code, true);
     json_codes(j, "effects", p->code, false);
     json_time(j, "timestamp", w->now->taken_at);
-    jw_key_number(j, "age_seconds", (double)MAX_OF(w->asked.ms - w->now->taken_at.ms, (int64_t)0) / MS_PER_S);
+    jw_key_number(j, "age_seconds", (double)sample_age(w) / MS_PER_S);
     jw_key_array(j, "readings");
     for (size_t i = 0; i < p->count; i++)
-        json_reading(j, p->said, &p->readings[i]);
+        json_reading(j, p->said, sample_age(w), &p->readings[i]);
     jw_end(j);
     jw_end(j);
 }

@@ -164,4 +164,5 @@ void machine_sample(struct machine *m, struct host *out)
         machine_window_keep(&m->window, out, flow, ARRAY_LEN(flow));
     }
     m->window.last = *out;
+    m->window.last_at = now;
 }

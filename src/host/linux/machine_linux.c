@@ -52,6 +52,21 @@ static void read_name(const struct env *env, struct host *out)
         out->name[sizeof out->name - 1] = '\0';
 }
 
+/* What runs below all programs: a change of either comes with a restart. */
+static void read_versions(const struct env *env, struct host *out)
+{
+    const struct {
+        const char *path;
+        char *to;
+    } files[] = {{"/proc/sys/kernel/osrelease", out->kernel}, {"/sys/class/dmi/id/bios_version", out->bios}};
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        char text[128];
+        ssize_t len = file_read_head(env, files[i].path, text, sizeof text);
+        if (len > 0)
+            str_copy_clean(files[i].to, HOST_VERSION_SIZE, str_trim((struct str){text, (size_t)len}));
+    }
+}
+
 static void keep_flow(const struct machine *m, struct host *out)
 {
     static const enum host_metric flow[] = {
@@ -72,9 +87,12 @@ static void read_slow(struct machine *m, struct host *out, struct mono now)
     if (m->window.measured && mono_since_ms(now, m->slow_at) < SLOW_MS) {
         machine_window_keep(&m->window, out, slow, ARRAY_LEN(slow));
         memcpy(out->name, m->window.last.name, sizeof out->name);
+        memcpy(out->kernel, m->window.last.kernel, sizeof out->kernel);
+        memcpy(out->bios, m->window.last.bios, sizeof out->bios);
         return;
     }
     read_name(m->window.env, out);
+    read_versions(m->window.env, out);
     machine_read_temperature(m, out);
     machine_read_air(m, out);
     machine_read_pressure(m->window.env, out);
@@ -113,4 +131,5 @@ void machine_sample(struct machine *m, struct host *out)
         keep_flow(m, out);
     }
     m->window.last = *out;
+    m->window.last_at = now;
 }

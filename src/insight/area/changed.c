@@ -28,7 +28,7 @@ static enum finding_code code_of(const struct together *t)
 {
     enum finding_code code = FINDING_SETTING_CHANGED;
     for (size_t i = 0; i < t->count; i++) {
-        if (t->list[i]->code <= CHANGE_FIRMWARE)
+        if (t->list[i]->code <= CHANGE_BIOS)
             return FINDING_DRIVER_CHANGED;
         if (t->list[i]->code <= CHANGE_DISPLAY)
             code = FINDING_PLACE_CHANGED;
@@ -71,7 +71,7 @@ static bool is_held(const struct facts *f, const struct gpu_change *c)
 {
     char value[CHANGE_VALUE_SIZE];
     bool lower = strtoll(c->after, NULL, 10) < strtoll(c->before, NULL, 10);
-    if (!lower || !change_value(c->code, f->gpu, value) || strcmp(value, c->after) != 0)
+    if (!lower || !change_value(c->code, &f->now->host, f->gpu, value) || strcmp(value, c->after) != 0)
         return false;
     return (c->code == CHANGE_POWER_LIMIT && f->at_power_limit) || (c->code == CHANGE_CLOCK && f->load == LOAD_BUSY);
 }

@@ -21,6 +21,8 @@ static const struct {
 } kinds[CHANGE_COUNT] = {
     [CHANGE_DRIVER] = {"driver", "driver_version", "the driver", "", false},
     [CHANGE_FIRMWARE] = {"firmware", "vbios_version", "its firmware", "", false},
+    [CHANGE_KERNEL] = {"kernel", "watched_kernel", "the kernel", "", false},
+    [CHANGE_BIOS] = {"bios", "watched_bios", "the BIOS", "", false},
     [CHANGE_SLOT] = {"slot", "watched_slot", "its PCI address", "", false},
     [CHANGE_LANES] = {"lanes", "pcie_width_max", "", "", false},
     [CHANGE_GENERATION] = {"generation", "pcie_generation_max", "", "", false},
@@ -79,11 +81,13 @@ static struct reading number_of(enum change_code code, const struct gpu *gpu)
 }
 
 /* The text of a value, and "" for one that is not read. */
-static const char *text_of(enum change_code code, const struct gpu *gpu)
+static const char *text_of(enum change_code code, const struct host *host, const struct gpu *gpu)
 {
     switch (code) {
     case CHANGE_DRIVER: return gpu->driver_version.state == READING_OK ? gpu->driver_version.value : "";
     case CHANGE_FIRMWARE: return gpu->vbios_version.state == READING_OK ? gpu->vbios_version.value : "";
+    case CHANGE_KERNEL: return host->kernel;
+    case CHANGE_BIOS: return host->bios;
     case CHANGE_SLOT: return gpu->id.pci_address;
     default: return NULL;
     }
@@ -100,9 +104,9 @@ static int64_t whole_of(enum change_code code, int64_t number)
     return kinds[code].unit[0] ? words_whole(number, 1000) : number;
 }
 
-bool change_value(enum change_code code, const struct gpu *gpu, char out[CHANGE_VALUE_SIZE])
+bool change_value(enum change_code code, const struct host *host, const struct gpu *gpu, char out[CHANGE_VALUE_SIZE])
 {
-    const char *text = text_of(code, gpu);
+    const char *text = text_of(code, host, gpu);
     struct reading number = number_of(code, gpu);
     out[0] = '\0';
     if (text)
@@ -112,9 +116,9 @@ bool change_value(enum change_code code, const struct gpu *gpu, char out[CHANGE_
     return out[0] != '\0';
 }
 
-static uint32_t hash_of(enum change_code code, const struct gpu *gpu)
+static uint32_t hash_of(enum change_code code, const struct host *host, const struct gpu *gpu)
 {
-    const char *text = text_of(code, gpu);
+    const char *text = text_of(code, host, gpu);
     struct reading number = number_of(code, gpu);
     uint32_t hash = 2166136261u;
     if (!text)
@@ -129,7 +133,7 @@ bool values_differ(struct values_seen *seen, const struct snapshot *s)
     bool differ = false;
     for (size_t i = 0; i < s->gpu_count && i < GPU_MAX; i++)
         for (int code = 0; code < CHANGE_COUNT; code++) {
-            uint32_t hash = hash_of((enum change_code)code, &s->gpus[i]);
+            uint32_t hash = hash_of((enum change_code)code, &s->host, &s->gpus[i]);
             if (!hash)
                 continue;
             differ |= seen->hash[i][code] != hash;
@@ -158,11 +162,11 @@ static bool is_news(struct watched_value *v, struct wall at)
     return ++v->today <= CHANGES_A_DAY;
 }
 
-enum change_seen change_watch_see(struct change_watch *w, enum change_code code, const struct gpu *gpu, struct wall at,
-                                  struct gpu_change *ret)
+enum change_seen change_watch_see(struct change_watch *w, enum change_code code, const struct host *host, const struct gpu *gpu,
+                                  struct wall at, struct gpu_change *ret)
 {
     struct watched_value *v = &w->values[code];
-    const char *text = text_of(code, gpu);
+    const char *text = text_of(code, host, gpu);
     struct reading number = text ? reading_absent(READING_UNREAD) : number_of(code, gpu);
     char value[CHANGE_VALUE_SIZE];
     if (gpu->state != GPU_OK)
@@ -172,7 +176,7 @@ enum change_seen change_watch_see(struct change_watch *w, enum change_code code,
         v->next[0] = '\0';
         return WATCHED_SAME;
     }
-    if (!change_value(code, gpu, value))
+    if (!change_value(code, host, gpu, value))
         return WATCHED_SAME;
     if (strcmp(v->known, value) == 0) {
         v->next[0] = '\0';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What changed on a GPU: driver, firmware, settings, slot, displays. Pure functions of readings; the history keeps one row for each
- * change, and the last values over restarts.
+ * What changed on a GPU: driver, firmware, kernel and BIOS below it, settings, slot, displays. Pure functions of readings; the
+ * history keeps one row for each change, and the last values over restarts.
  *
  *   value of this sample ─▶ other than the known one? ─▶ held for a minute (settings) ─▶ a change: before, after, since
  *   idle minutes, lanes on both sides of it ─▶ what came with it: 51 W when idle instead of 22 W
@@ -15,6 +15,8 @@
 enum change_code {
     CHANGE_DRIVER,
     CHANGE_FIRMWARE,
+    CHANGE_KERNEL, /* of the host, and its BIOS: below all of its GPUs */
+    CHANGE_BIOS,
     CHANGE_SLOT,
     CHANGE_LANES, /* that slot and card could have */
     CHANGE_GENERATION,
@@ -57,7 +59,7 @@ const char *change_key(enum change_code code);                        /* of the 
 bool change_is_fact(enum change_code code);                           /* that fact is kept for its own sake, too */
 void changes_add(struct changes *c, const struct gpu_change *change); /* the newest; the oldest makes room */
 /* As it is kept: "350" of watts. False and "": not read. */
-bool change_value(enum change_code code, const struct gpu *gpu, char out[CHANGE_VALUE_SIZE]);
+bool change_value(enum change_code code, const struct host *host, const struct gpu *gpu, char out[CHANGE_VALUE_SIZE]);
 /* Whether a value is other than when it was last read; what is not read keeps it. */
 struct values_seen {
     uint32_t hash[GPU_MAX][CHANGE_COUNT];
@@ -79,8 +81,8 @@ struct change_watch {
 enum change_seen { WATCHED_SAME, WATCHED_FIRST, WATCHED_CHANGED, WATCHED_QUIETLY };
 /* FIRST: it was never read before. CHANGED: `ret` has code, since, before and after. QUIETLY: it changed, but so
  * often that it is no news. A value that is not read, or that a lease of whirr holds for a time, compares nothing. */
-enum change_seen change_watch_see(struct change_watch *w, enum change_code code, const struct gpu *gpu, struct wall at,
-                                  struct gpu_change *ret);
+enum change_seen change_watch_see(struct change_watch *w, enum change_code code, const struct host *host, const struct gpu *gpu,
+                                  struct wall at, struct gpu_change *ret);
 
 /* ---- What came with it. ---- */
 

@@ -160,9 +160,10 @@ static void keep(struct proof *p, const struct proof_reading *r)
     p->count = kept + 1;
 }
 
-static void try_reading(struct proof_trial *t, struct reading *at, const struct metric_info *m, bool of_host, struct proof *p)
+static void try_reading(struct proof_trial *t, struct reading *at, const struct metric_info *m, int64_t age_ms, bool of_host,
+                        struct proof *p)
 {
-    struct proof_reading r = {.info = m, .of_host = of_host, .value = *at};
+    struct proof_reading r = {.info = m, .of_host = of_host, .value = *at, .age_ms = age_ms};
     bool read = at->state == READING_OK;
     r.needed = read && flips_with(t, at, reading_absent(READING_UNREAD));
     r.turns = m->group != GROUP_STATIC && find_turn(t, at, m, &r.turn); /* limits of the part don't move */
@@ -191,7 +192,11 @@ static void try_together(struct proof_trial *t, struct gpu *gpu, struct proof *p
         if (!p->together || before[i].state != READING_OK || !finds(t))
             continue;
         gpu->metric[i] = reading_absent(READING_UNREAD);
-        keep(p, &(struct proof_reading){.info = &metric_table[i], .value = before[i], .needed = true, .distance = (double)i});
+        keep(p, &(struct proof_reading){.info = &metric_table[i],
+                                        .value = before[i],
+                                        .age_ms = gpu_metric_age_ms(gpu, &metric_table[i], t->s->taken),
+                                        .needed = true,
+                                        .distance = (double)i});
     }
     for (size_t i = 0; i < METRIC_COUNT; i++)
         gpu->metric[i] = before[i];
@@ -203,9 +208,9 @@ static int prove_for(struct proof_trial *t, struct gpu *gpu, struct proof *p)
     t->gpu_index = p->gpu_index;
     t->is_found = finds(t);
     for (size_t i = 0; gpu && i < METRIC_COUNT && !t->failed; i++)
-        try_reading(t, &gpu->metric[i], &metric_table[i], false, p);
+        try_reading(t, &gpu->metric[i], &metric_table[i], gpu_metric_age_ms(gpu, &metric_table[i], t->s->taken), false, p);
     for (size_t i = 0; i < HOST_METRIC_COUNT && !t->failed; i++)
-        try_reading(t, &t->s->host.metric[i], &host_metric_table[i], true, p);
+        try_reading(t, &t->s->host.metric[i], &host_metric_table[i], host_metric_age_ms(&t->s->host, i, t->s->taken), true, p);
     if (gpu && t->is_found && !p->count && !t->failed)
         try_together(t, gpu, p);
     return t->failed ? -ENOMEM : 0;

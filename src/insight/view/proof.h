@@ -12,9 +12,10 @@ struct proof_reading {
     const struct metric_info *info;
     bool of_host;
     struct reading value;
-    bool needed;  /* without it, the answer would be another */
-    bool turns;   /* so it would with this value, the nearest one: */
-    int64_t turn; /* in the unit of the field */
+    int64_t age_ms; /* when the sample was taken */
+    bool needed;    /* without it, the answer would be another */
+    bool turns;     /* so it would with this value, the nearest one: */
+    int64_t turn;   /* in the unit of the field */
     double distance;
 };
 

@@ -346,6 +346,7 @@ static void the_blind_stories_are_told_right(void **state)
     (void)state;
     check_blind("fourth", 150, 97);
     check_blind("fifth", 40, 97);
+    check_blind("sixth", 30, 97);
 }
 
 int main(void)

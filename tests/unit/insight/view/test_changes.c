@@ -28,7 +28,7 @@ static struct gpu *gpu_with(struct gpu *g, const char *driver, int64_t limit_w)
 static enum change_seen see(struct change_watch *w, enum change_code code, const struct gpu *g, int64_t at_s,
                             struct gpu_change *ret)
 {
-    return change_watch_see(w, code, g, (struct wall){NOW.ms + at_s * 1000}, ret);
+    return change_watch_see(w, code, &(struct host){.kernel = "6.8.0-48-generic"}, g, (struct wall){NOW.ms + at_s * 1000}, ret);
 }
 
 static void another_driver_counts_at_once_and_is_named(void **state)

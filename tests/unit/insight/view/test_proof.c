@@ -49,7 +49,12 @@ static void a_finding_names_the_reading_that_decides_and_where_it_turns(void **s
 {
     (void)state;
     struct snapshot *s = machine(91);
+    s->taken = (struct mono){100000000000};
+    s->gpus[1].group_read[__builtin_ctz(GROUP_FAST)] = s->taken;
+    s->gpus[1].group_read[__builtin_ctz(GROUP_SLOW)] = (struct mono){93000000000};
     struct proof p = prove(s, ALL_GPUS, FINDING_HEAT_LIMIT);
+    for (size_t i = 0; i < p.count; i++) /* each reading has the age of its own group */
+        assert_int_equal(p.readings[i].age_ms, !p.readings[i].of_host && p.readings[i].info->group == GROUP_SLOW ? 7000 : 0);
     assert_true(p.said && p.by_moment);
     assert_int_equal(p.gpu_index, 1);
     const struct proof_reading *temp = reading_named(&p, "temperature_celsius");
