@@ -50,6 +50,7 @@ static const struct option_spec device_options[] = {
 
 const struct command command_devices = {
     .name = "devices",
+    .hidden = true,
     .summary = "List the GPUs",
     .details = "A GPU that can't be read stays in the list, with the driver's error.",
     OPTIONS(device_options),

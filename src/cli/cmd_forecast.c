@@ -156,6 +156,8 @@ static const struct option_spec options[] = {
 
 const struct command command_forecast = {
     .name = "forecast",
+    .place = "why --forecast",
+    .hidden = true,
     .group = HELP_EXPLAIN,
     .summary = "Forecast when memory will be full and when a GPU will throttle",
     .details =
@@ -164,9 +166,9 @@ const struct command command_forecast = {
         "limit. History database: when it reaches its size limit or the disk is full. A running daemon is asked first: it has more "
         "samples, so it sees further. The interval is meant to hold the truth in four of five cases.",
     OPTIONS(options),
-    .examples = {{"whirr forecast", "when memory is full, when a GPU throttles, when the disk is full"},
-                 {"whirr forecast --gpu 1 --json | jq .gpus[0].memory.seconds", "one number as data"},
-                 {"whirr forecast --direct --watch-for 60", "without the daemon, after watching for a minute"}},
+    .examples = {{"whirr why --forecast", "when memory is full, when a GPU throttles, when the disk is full"},
+                 {"whirr why --forecast --gpu 1 --json | jq .gpus[0].memory.seconds", "one number as data"},
+                 {"whirr why --forecast --direct --watch-for 60", "without the daemon, after watching for a minute"}},
     .remote = true,
     .run = forecast_run,
 };

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "ask/client.h"
 #include "ask/session.h"
@@ -69,13 +70,26 @@ static int release_ask(const struct cli *cli, struct client *client, int64_t for
         printf("The daemon at %s is releasing the GPU driver, but a call into it has not come back yet; see `whirr doctor`.\n",
                place);
     else
-        printf("The daemon at %s has released the GPU driver. It returns automatically in %s, or now with `whirr release --end`.\n",
+        printf("The daemon at %s has released the GPU driver. It returns automatically in %s, or now with `whirr driver release "
+               "--end`.\n",
                place, duration);
     return EXIT_FINE;
 }
 
+/* At a terminal `whirr release` alone may mean three things; a script gets what it always got. */
+static bool is_unclear(const struct cli *cli)
+{
+    return cli->name == cli->command->name && !options_has(cli->options, "for") && !options_has(cli->options, "end") &&
+           !cli->json && !cli->host && isatty(STDIN_FILENO) && cli->terminal;
+}
+
 static int release_run(struct cli *cli)
 {
+    if (is_unclear(cli))
+        return cli_usage(cli, "what is to be released?\n"
+                              "  the GPU's memory, for a game, say   whirr free\n"
+                              "  the driver, for an upgrade          whirr driver release\n"
+                              "  a lease or a changed setting        whirr undo, or whirr lease end ID");
     const char *text = options_value(cli->options, "for", NULL);
     int64_t for_ms = DEFAULT_MS;
     if (text && (!duration_parse(str_from(text), &for_ms) || for_ms <= 0))
@@ -102,15 +116,17 @@ const struct command command_release = {
     .exits = "0 the driver is released, or nothing holds it; 1 it failed, or only a daemon that is not yours is running; 2 wrong "
              "usage or configuration.",
     .name = "release",
+    .place = "driver release",
+    .hidden = true,
     .group = HELP_ACT,
     .summary = "Release the GPU driver for a while, for an upgrade or a reset",
     .details = "Closes the driver's library and device files; the GPUs are shown as released meanwhile, and are read again "
                "automatically. Acts on your own daemon (" WORD_ADMINISTRATOR
                ": the system's) or the one given with --socket, and on no other.",
     OPTIONS(options),
-    .examples = {{"whirr release --for 20m && apt upgrade nvidia-driver", "while the driver is upgraded"},
-                 {"whirr release && nvidia-smi --gpu-reset -i 0", "a GPU can only be reset while nothing holds it"},
-                 {"whirr release --end", "take it back early"}},
+    .examples = {{"whirr driver release --for 20m && apt upgrade nvidia-driver", "while the driver is upgraded"},
+                 {"whirr driver release && nvidia-smi --gpu-reset -i 0", "a GPU can only be reset while nothing holds it"},
+                 {"whirr driver release --end", "take it back early"}},
     .remote = true,
     .any_socket = true,
     .lacks = "gpu",

@@ -63,6 +63,7 @@ static const struct option_spec options[] = {
 
 const struct command command_resources = {
     .name = "resources",
+    .hidden = true,
     .summary = "Show CPU, memory, network and GPUs of this host in short",
     OPTIONS(options),
     .examples = {{"whirr resources", "CPU, memory, GPUs and network of this host"},

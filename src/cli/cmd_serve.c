@@ -33,6 +33,7 @@ static const struct {
     {"store", "store.url", "--store"},
     {"log-format", "log.format", "--log-format"},
     {"log-level", "log.level", "--log-level"},
+    {"log", "log.level", "--log"},
 };
 
 static void add_flag(struct serve *s, const char *key, const char *value, const char *flag)
@@ -123,7 +124,11 @@ static const struct option_spec options[] = {
     {.name = "interval", .argument = "SECONDS", .help = "Time between samples (default: 5)"},
     {.name = "store", .argument = "URL|none", .help = "History database: sqlite:PATH, postgresql://... or none"},
     {.name = "insecure", .help = "Allow addresses other than loopback without a token"},
-    {.name = "log-level", .argument = "LEVEL", .values = log_levels, .help = "Least severe messages to log (default: info)"},
+    {.name = "log-level",
+     .argument = "LEVEL",
+     .values = log_levels,
+     .hidden = true,
+     .help = "Least severe messages to log (default: info)"},
 };
 
 const struct command command_serve = {

@@ -14,6 +14,18 @@ enum { RATE_MS = 1000 };
 #define USUAL_FIELDS \
     "index,name,state,utilization_percent,memory_used_mb,memory_total_mb,temperature_celsius,power_watts,fan_percent,simulated"
 
+/* What belongs to no single GPU: the list of all with their places, the driver, the host, whirr itself. */
+static void write_host(struct buf *out, const struct page *page, const struct snapshot *s)
+{
+    buf_char(out, '\n');
+    table_devices(out, page, s, ALL_GPUS);
+    buf_char(out, '\n');
+    table_driver(out, page, s);
+    buf_char(out, '\n');
+    table_resources(out, page, s, &s->host);
+    buf_printf(out, "\nwhirr %s\n", WHIRR_VERSION);
+}
+
 static int status_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     bool full = options_has(cli->options, "full");
@@ -46,6 +58,8 @@ static int status_render(struct cli *cli, struct session *session, struct buf *o
         table_bar(out, &cli->page, s, only, options_value(cli->options, "format", "plain"));
     } else if (full) {
         table_full(out, &cli->page, s, only);
+        if (only == ALL_GPUS)
+            write_host(out, &cli->page, s);
     } else {
         table_status(out, &cli->page, s, only);
         table_status_hints(out, &cli->page, s);
@@ -65,7 +79,7 @@ static int status_run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "full", .help = "Show every reading, including slow ones; takes one second to measure rates"},
+    {.name = "full", .help = "Show every reading, the driver and the host; takes one second to measure rates"},
     {.name = "line", .help = "Print one line, for status bars"},
     {.name = "format",
      .argument = "BAR",

@@ -40,7 +40,9 @@ struct command {
     const struct option_spec *options;
     size_t option_count; /* both: OPTIONS(table) */
     struct example examples[EXAMPLES];
-    bool hidden;
+    bool hidden;                     /* an old name, or no command for people */
+    const char *place;               /* where it is found: "set power", or "health --slurm|--kubernetes" for an option of another
+                                        command; NULL: under its own name alone */
     const char *lacks;               /* common options that make no sense here: "json gpu"; NULL: none */
     bool remote;                     /* can query another host (--host) */
     bool any_socket;                 /* --socket need not answer: the command creates it, or reports what it finds there */
@@ -86,6 +88,11 @@ extern const struct option_table host_option;
 /* The position of the first word that is neither an option nor an option's value; count if there is none. */
 size_t command_word(const char *const *words, size_t count);
 const struct command *command_find(const char *name); /* NULL: unknown */
+/* The command that these words mean, the first of which names `outer`: itself, or one placed in it ("set power"), whose word is
+ * then removed. *ret_matched: that word, or NULL. */
+const struct command *command_inner(const struct command *outer, const char **words, int *count, const char **ret_matched);
+/* As people type it: its place if its own name is hidden. */
+const char *command_shown_name(const struct command *command);
 /* Whether `lacks` contains the option. */
 bool command_lacks(const struct command *command, const char *option);
 int command_unknown(const char *name); /* prints a message; returns the exit status */
@@ -95,6 +102,7 @@ extern const char *const command_groups[HELP_COUNT];
 /* --help of one command (one screen; `full` adds its details), of the program, and of the common options. */
 void help_command(struct buf *out, const struct page *page, const struct command *command, bool full);
 void help_overview(struct buf *out, const struct page *page);
+void help_all(struct buf *out, const struct page *page);
 void help_options(struct buf *out, const struct page *page);
 
 /* ---- Man pages from the command table, as input for scdoc(5), and the list of metrics from the metric table. ---- */

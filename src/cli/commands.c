@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table of commands, in the order of --help within their groups, and the options that all commands accept.
  */
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "cli/command.h"
 
@@ -14,9 +16,9 @@
     COMMAND(history)      \
     COMMAND(report)       \
     COMMAND(fit)          \
-    COMMAND(forecast)     \
-    COMMAND(resources)    \
-    COMMAND(devices)      \
+    COMMAND(forecast) /* hidden: why --forecast */ \
+    COMMAND(resources) /* hidden: status --full */ \
+    COMMAND(devices) /* hidden: status --full */ \
     COMMAND(driver)       \
     COMMAND(doctor)       \
     COMMAND(alert)        \
@@ -29,14 +31,15 @@
     COMMAND(do)           \
     COMMAND(try)          \
     COMMAND(undo)         \
+    COMMAND(set)          \
     COMMAND(quiet)        \
-    COMMAND(limit)        \
-    COMMAND(clocks)       \
-    COMMAND(fan)          \
-    COMMAND(tune)         \
+    COMMAND(limit) /* hidden: set power */ \
+    COMMAND(clocks) /* hidden: set clocks */ \
+    COMMAND(fan) /* hidden: set fan */ \
+    COMMAND(tune) /* hidden: set best */ \
     COMMAND(watch)        \
     COMMAND(wait)         \
-    COMMAND(node_health)  \
+    COMMAND(node_health) /* hidden: health --slurm */ \
     COMMAND(serve)        \
     COMMAND(mcp)          \
     COMMAND(record)       \
@@ -45,7 +48,7 @@
     COMMAND(config)       \
     COMMAND(db)           \
     COMMAND(token)        \
-    COMMAND(release)      \
+    COMMAND(release) /* hidden: driver release */ \
     COMMAND(completion)   \
     COMMAND(help)         \
     COMMAND(version)      \
@@ -69,6 +72,7 @@ const char *const command_groups[HELP_COUNT] = {
     [HELP_ACT] = "Act",   [HELP_RUN] = "Run",         [HELP_SETUP] = "Set up",
 };
 
+static const char *const log_levels[] = {"debug", "info", "warning", "error", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 
@@ -100,7 +104,11 @@ static const struct option_spec globals[] = {
     {.name = "config", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Read only this configuration file"},
     {.name = "color", .argument = "WHEN", .values = color_choices, .help = "Use colors: auto (on a terminal), always, never"},
     {.name = "no-color", .help = "Same as --color never; NO_COLOR in the environment is respected, too"},
-    {.name = "verbose", .letter = 'v', .help = "Log to stderr; twice for more"},
+    {.name = "verbose", .letter = 'v', .help = "Show more detail"},
+    {.name = "log",
+     .argument = "LEVEL",
+     .values = log_levels,
+     .help = "Log to stderr from this level on: debug, info, warning, error"},
     {.name = "log-format", .argument = "FORMAT", .values = log_formats, .help = "Log as text or json"},
     {.name = "help", .letter = 'h', .help = "Show help"},
     {.name = "version", .letter = 'V', .help = "Show the version"},
@@ -134,6 +142,56 @@ const struct command *command_find(const char *name)
         if (strcmp(command_table[i]->name, name) == 0)
             return command_table[i];
     return NULL;
+}
+
+const char *command_shown_name(const struct command *command)
+{
+    return command->hidden && command->place ? command->place : command->name;
+}
+
+/* Takes the word at `at` out of the line. */
+static void drop_word(const char **words, int *count, int at)
+{
+    memmove(words + at, words + at + 1, (size_t)(*count - at) * sizeof *words);
+    (*count)--;
+}
+
+/* The position of the word that selects a command placed in the first word: a subcommand, or one of its options. 0: none. */
+static int selected_at(const char *selectors, const char **words, int count)
+{
+    bool option = selectors[0] == '-';
+    int sub = 1 + (int)command_word(words + 1, (size_t)count - 1);
+    for (int i = option ? 1 : sub; i < count && strcmp(words[i], "--") != 0; i++) {
+        struct str rest = str_from(selectors), one;
+        while (str_cut(&rest, '|', &one))
+            if (str_is(one, words[i]))
+                return i;
+        if (!option)
+            break;
+    }
+    return 0;
+}
+
+const struct command *command_inner(const struct command *outer, const char **words, int *count, const char **ret_matched)
+{
+    size_t length = strlen(outer->name);
+    *ret_matched = NULL;
+    for (size_t i = 0; i < command_count; i++) {
+        const struct command *c = command_table[i];
+        if (!c->place || strncmp(c->place, outer->name, length) != 0 || c->place[length] != ' ')
+            continue;
+        int at = selected_at(c->place + length + 1, words, *count);
+        if (!at)
+            continue;
+        *ret_matched = words[at];
+        bool own = false; /* an option that it reads itself */
+        for (size_t k = 0; k < c->option_count; k++)
+            own |= strncmp(words[at], "--", 2) == 0 && strcmp(c->options[k].name, words[at] + 2) == 0;
+        if (!own)
+            drop_word(words, count, at);
+        return c;
+    }
+    return outer;
 }
 
 bool command_lacks(const struct command *command, const char *option)

@@ -54,12 +54,28 @@ static void paragraph(struct buf *out, const struct page *page, const char *text
     page_wrap(out, page, INK_PLAIN, text, 0, 0);
 }
 
+/* The commands that are placed in this one: "set power". */
+static void inner_list(struct buf *out, const struct page *page, const struct command *command)
+{
+    size_t length = strlen(command->name);
+    bool any = false;
+    for (size_t i = 0; i < command_count; i++) {
+        const struct command *c = command_table[i];
+        if (!c->place || strncmp(c->place, command->name, length) != 0 || c->place[length] != ' ' || c->place[length + 1] == '-')
+            continue;
+        if (!any)
+            title(out, page, "Subcommands");
+        any = true;
+        two_columns(out, page, INK_STRONG, c->place + length + 1, c->summary, 11);
+    }
+}
+
 void help_command(struct buf *out, const struct page *page, const struct command *command, bool full)
 {
     char line[256];
     snprintf(line, sizeof line, "%s.", command->summary);
     page_wrap(out, page, INK_PLAIN, line, 0, 0);
-    snprintf(line, sizeof line, "Usage: whirr %s [OPTIONS]%s%s", command->name, command->arguments ? " " : "",
+    snprintf(line, sizeof line, "Usage: whirr %s [OPTIONS]%s%s", command_shown_name(command), command->arguments ? " " : "",
              command->arguments ? command->arguments : "");
     paragraph(out, page, line);
     if (command->examples[0].line)
@@ -68,23 +84,61 @@ void help_command(struct buf *out, const struct page *page, const struct command
         two_columns(out, page, INK_MEMORY, command->examples[i].line, command->examples[i].what, 32);
     if (full && command->details)
         paragraph(out, page, command->details);
+    inner_list(out, page, command);
     if (command->option_count)
         title(out, page, "Options");
     option_list(out, page, command->options, command->option_count);
     snprintf(line, sizeof line, "Exit status: %s", command->exits ? command->exits : COMMAND_EXITS);
     paragraph(out, page, line);
-    snprintf(line, sizeof line, "More: `whirr help %s -v`, `whirr help options`", command->name);
+    snprintf(line, sizeof line, "More: `whirr %s --help -v`, `whirr help options`", command_shown_name(command));
     page_wrap(out, page, INK_FAINT, command->details && !full ? line : "More: `whirr help options`", 0, 0);
 }
 
+/* What people come for, on one screen of 24 lines. A row is shown if its command is part of this program. */
+static const struct {
+    const char *command, *line, *what, *more;
+} come_for[] = {
+    {"status", "whirr", "all GPUs at a glance", "no GPU? whirr --source sim"},
+    {"why", "whirr why", "why is it loud, hot or slow?", "whirr why train.py, --at 03:10"},
+    {"do", "whirr do 1", "do what the answer advises", "whirr try 1, whirr undo"},
+    {"top", "whirr top", "live, with processes and the past", NULL},
+    {"ps", "whirr ps", "who uses it: memory, watts, what limits each", NULL},
+    {"fit", "whirr fit 24GiB", "will it fit, and where?", "whirr fit model.gguf"},
+    {"run", "whirr run -- CMD", "run it on a free GPU", "whirr wait, reserve, lease"},
+    {"free", "whirr free", "free the GPU, for a game, say; models come back", NULL},
+    {"set", "whirr set", "quiet, power, clocks, fan: for a time, then back", NULL},
+    {"check", "whirr check", "test a GPU: memory, speed, link", NULL},
+    {"history", "whirr history", "plots", "whirr report: energy, cost"},
+    {"health", "whirr health", "the state of each GPU, for people and schedulers", NULL},
+    {"alert", "whirr alert", "alerts, and who is notified", NULL},
+    {"serve", "whirr serve", "the daemon: page, API, metrics, history", NULL},
+    {"setup", "whirr setup", "five questions, and it runs as a service", NULL},
+    {"doctor", "whirr doctor", "what whirr can't see, and how to fix it", NULL},
+};
+
 void help_overview(struct buf *out, const struct page *page)
 {
-    page_wrap(out, page, INK_PLAIN, "whirr shows what your GPUs are doing, and why they are busy, hot or loud.", 0, 0);
-    paragraph(out, page, "Usage: whirr [COMMAND] [OPTIONS]");
-    title(out, page, "Examples");
-    two_columns(out, page, INK_MEMORY, "whirr", "all GPUs at a glance", 24);
-    two_columns(out, page, INK_MEMORY, "whirr why", "why is my GPU fan running?", 24);
-    two_columns(out, page, INK_MEMORY, "whirr --source sim", "no GPU? a simulated machine", 24);
+    enum { LEFT_WIDTH = 17, MIDDLE_WIDTH = 29 };
+    page_wrap(out, page, INK_PLAIN, "whirr shows what your GPUs are doing, why they're loud or slow, and what to do.", 0, 0);
+    buf_char(out, '\n');
+    for (size_t i = 0; i < ARRAY_LEN(come_for); i++) {
+        if (!command_find(come_for[i].command))
+            continue;
+        buf_text(out, "  ");
+        page_cell(out, page, INK_MEMORY, LEFT, come_for[i].line, LEFT_WIDTH);
+        page_cell(out, page, INK_PLAIN, LEFT, come_for[i].what, come_for[i].more ? MIDDLE_WIDTH : 0);
+        if (come_for[i].more) {
+            buf_text(out, "  ");
+            page_cell(out, page, INK_FAINT, LEFT, come_for[i].more, 0);
+        }
+        buf_char(out, '\n');
+    }
+    paragraph(out, page, "More: `whirr COMMAND --help`, `whirr help all`, `whirr help options`");
+}
+
+void help_all(struct buf *out, const struct page *page)
+{
+    page_wrap(out, page, INK_PLAIN, "Usage: whirr [COMMAND] [OPTIONS]", 0, 0);
     for (int group = 0; group < HELP_COUNT; group++) {
         title(out, page, command_groups[group]);
         for (size_t i = 0; i < command_count; i++)

@@ -74,9 +74,10 @@ static int setup_world(struct cli *cli)
     enum log_level level = LOG_ERROR;
     enum log_format format = LOG_FORMAT_TEXT;
     struct stat info;
-    size_t verbose = options_times(cli->options, "verbose");
-    if (verbose)
-        level = verbose > 1 ? LOG_DEBUG : LOG_INFO;
+    static const char *const levels[] = {[LOG_DEBUG] = "debug", [LOG_INFO] = "info", [LOG_WARNING] = "warning"};
+    for (size_t i = 0; i < ARRAY_LEN(levels); i++)
+        if (strcmp(options_value(cli->options, "log", ""), levels[i]) == 0)
+            level = (enum log_level)i;
     log_format_from_name(options_value(cli->options, "log-format", "text"), &format);
     log_setup(level, format, stderr);
     env_init_system(&cli->env);
@@ -106,12 +107,12 @@ static int run_command_line(struct cli *cli, bool named)
     }
     const struct command *command = cli->command;
     if (cli->options->argument_count < command->arguments_min)
-        return cli_usage(cli, "'%s' needs %s", command->name, command->arguments);
+        return cli_usage(cli, "'%s' needs %s", cli->name, command->arguments);
     if (cli->options->argument_count > command->arguments_max)
-        return cli_usage(cli, "'%s' does not take '%s'", command->name, cli->options->arguments[command->arguments_max]);
+        return cli_usage(cli, "'%s' does not take '%s'", cli->name, cli->options->arguments[command->arguments_max]);
     for (size_t i = 0; i < cli->options->given_count; i++)
         if (command_lacks(command, cli->options->given[i].spec->name))
-            return cli_usage(cli, "'%s' does not take --%s", command->name, cli->options->given[i].spec->name);
+            return cli_usage(cli, "'%s' does not take --%s", cli->name, cli->options->given[i].spec->name);
     int status = read_options(cli);
     if (status == EXIT_FINE)
         status = setup_world(cli);
@@ -144,6 +145,7 @@ int main(int argc, char **argv)
     static struct options options;
     static struct cli cli = {
         .options = &options}; /* static: a thread that hangs in a driver stays behind and uses its environment until the end */
+    static char name[64];
     struct error err = {0};
     const char *gained = env_gained();
     if (gained)
@@ -153,6 +155,16 @@ int main(int argc, char **argv)
     bool named = word < argc;
     cli.command = command_find(named ? argv[word] : COMMAND_UNNAMED);
     cli.name = cli.command ? cli.command->name : NULL;
+    if (cli.command && named) {
+        const char *inner = NULL;
+        int count = argc - word;
+        cli.command = command_inner(cli.command, (const char **)argv + word, &count, &inner);
+        argc = word + count;
+        if (inner)
+            snprintf(name, sizeof name, "%s %s", cli.name, inner);
+        if (inner)
+            cli.name = name;
+    }
     if (!cli.command) { /* or the word is the value of an unknown option */
         struct option_table known[] = {
             host_option, {command_find(COMMAND_UNNAMED)->options, command_find(COMMAND_UNNAMED)->option_count}, global_options};

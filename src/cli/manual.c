@@ -49,6 +49,34 @@ static void examples(struct buf *out, const struct command *command)
         manual_item(out, command->examples[i].line, command->examples[i].what);
 }
 
+/* The sections of a command, or of one that is placed in it. */
+static void manual_parts(struct buf *out, const struct command *command, const char *of)
+{
+    if (command->option_count) {
+        buf_printf(out, "# OPTIONS%s%s\n\n", of[0] ? " OF " : "", of);
+        option_items(out, command->options, command->option_count);
+    }
+}
+
+static void manual_inner(struct buf *out, const struct command *command)
+{
+    size_t length = strlen(command->name);
+    for (size_t i = 0; i < command_count; i++) {
+        const struct command *c = command_table[i];
+        if (!c->hidden || !c->place || strncmp(c->place, command->name, length) != 0 || c->place[length] != ' ')
+            continue;
+        buf_printf(out, "# WHIRR %s\n\n*whirr %s* [OPTIONS]", c->place, c->place);
+        if (c->arguments) {
+            buf_char(out, ' ');
+            manual_text(out, c->arguments);
+        }
+        buf_text(out, "\n\n");
+        manual_text(out, c->details ? c->details : c->summary);
+        buf_text(out, "\n\n");
+        manual_parts(out, c, c->place);
+    }
+}
+
 void manual_command(struct buf *out, const struct command *command)
 {
     buf_printf(out, "whirr-%s(1)\n\n# NAME\n\nwhirr-%s - ", command->name, command->name);
@@ -65,10 +93,8 @@ void manual_command(struct buf *out, const struct command *command)
     buf_text(out, command->details ? "\n\n" : ".\n\n");
     if (command->manual)
         command->manual(out);
-    if (command->option_count) {
-        buf_text(out, "# OPTIONS\n\n");
-        option_items(out, command->options, command->option_count);
-    }
+    manual_parts(out, command, "");
+    manual_inner(out, command);
     buf_text(out, "The options of all commands are in *whirr*(1).\n\n# EXIT STATUS\n\n");
     manual_text(out, command->exits ? command->exits : COMMAND_EXITS);
     buf_text(out, "\n\n# SEE ALSO\n\n*whirr*(1)\n");

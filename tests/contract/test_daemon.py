@@ -312,7 +312,7 @@ def test_a_daemon_of_another_kind_does_not_hurt(tmp_path, answer):
     """The command samples by itself, soon."""
     place = tmp_path / "whirr.sock"
     impostor = Impostor(place, answer)
-    done = subprocess.run([WHIRR, "devices", "--json", "-v"], env=environment(tmp_path, WHIRR_SERVER_SOCKET=str(place)), capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run([WHIRR, "devices", "--json", "--log", "info"], env=environment(tmp_path, WHIRR_SERVER_SOCKET=str(place)), capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0 and json.loads(done.stdout) == {"devices": [], "count": 0}
     assert "without the daemon" in done.stderr and impostor.asked
     impostor.socket.close()

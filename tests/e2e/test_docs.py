@@ -17,7 +17,7 @@ PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 RUNS = None  # until it is ended
 ENDS = [
     (r"whirr (serve|record)\b", RUNS, ""),
-    (r"whirr forecast\b", RUNS, ""),  # it looks for a while where there is no history
+    (r"whirr why --forecast\b", RUNS, ""),  # it looks for a while where there is no history
     (r"whirr alert silence\b", 1, r"^whirr: no daemon is running"),
     (r"whirr alert test .*--since", 1, r"^whirr: cannot open '\S+/whirr.db': No such file"),
     (r"whirr .*--store day\.db", 1, r"^whirr: cannot open 'day\.db': No such file"),

@@ -417,7 +417,7 @@ def test_tune_for_people_keeps_what_it_is_told(host):
     host.set("power_limit", 400000)
     done = host(*tune(host, "--keep", "60", rate="tokens/s", load=LOAD.replace("$rate.0 it/s", "tokens/s: $rate, loss 3.2")), **variables(host))
     assert done.returncode == 0, done.stderr
-    assert "At 230 of 400 W it keeps 70% of its speed and saves" in done.stdout and "To keep that: whirr limit 230W --gpu 0\n" in done.stdout
+    assert "At 230 of 400 W it keeps 70% of its speed and saves" in done.stdout and "To keep that: whirr set power 230W --gpu 0\n" in done.stdout
     assert host.value() == 400000 and not host.files()
 
 

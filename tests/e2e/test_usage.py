@@ -41,13 +41,49 @@ def test_options_of_all_commands_have_a_page(whirr):
     assert all(f"--{name}" in out for name in ("json", "gpu", "source", "sysroot", "direct", "socket", "config", "color"))
 
 
-def test_overview_lists_every_command_in_its_group(whirr):
-    out = whirr("--help").out
+def test_what_people_come_for_fits_a_small_terminal(whirr):
+    lines = whirr("--help").out.splitlines()
+    assert len(lines) <= 23 and all(len(line) <= 80 for line in lines)  # and the prompt
+    for typed in ("whirr why", "whirr top", "whirr ps", "whirr fit", "whirr run", "whirr history", "whirr report", "whirr do", "whirr undo", "whirr set", "whirr setup", "help all"):
+        assert any(typed in line for line in lines), typed
+
+
+def test_help_all_lists_every_command_in_its_group(whirr):
+    out = whirr("help", "all").out
     for command in COMMANDS:
         assert re.search(rf"^  {command} ", out, re.M), command
     groups = [out.index(f"\n{group}\n") for group in ("Look", "Explain", "Past", "Act", "Run", "Set up")]
-    assert groups == sorted(groups) and out.index("Usage") < out.index("Examples") < groups[0]
-    assert "--sysroot" not in out
+    assert groups == sorted(groups) and "--sysroot" not in out
+    assert not re.search(r"^  (limit|clocks|fan|tune|devices|resources|forecast|node-health|release) ", out, re.M)
+
+
+@pytest.mark.parametrize("old, new", [
+    (["limit", "500W", "--dry-run", "--gpu", "0"], ["set", "power", "500W", "--dry-run", "--gpu", "0"]),
+    (["clocks", "1400-1800", "--dry-run", "--gpu", "0"], ["set", "--gpu", "0", "clocks", "1400-1800", "--dry-run"]),
+    (["quiet", "--dry-run"], ["set", "quiet", "--dry-run"]),
+    (["tune", "--dry-run", "--server", "x", "--gpu", "0"], ["set", "best", "--dry-run", "--server", "x", "--gpu", "0"]),
+    (["forecast", "--watch-for", "0.2"], ["why", "--watch-for", "0.2", "--forecast"]),
+    (["limit"], ["set", "power"]),
+    (["release"], ["driver", "release"]),
+    (["node-health", "--slurm", "--dry-run", "--node", "n"], ["health", "--slurm", "--dry-run", "--node", "n"]),
+])
+def test_old_names_answer_as_before(whirr, old, new):
+    """The same answer under the name that help shows; only the name in a message is the one that was typed."""
+    def neutral(result):
+        names = {"'set power'": "'limit'", "set power --help": "limit --help", "'driver release'": "'release'", "driver release --help": "release --help"}
+        text = result.out + result.err
+        for shown, was in names.items():
+            text = text.replace(shown, was)
+        return result.code, re.sub(r"[\d.]+ (W|°C)|\d+ MHz", "N", text)
+    source = ["--source", "sim:scenario=training,gpus=1,seed=1"]
+    assert neutral(whirr(*source, *old)) == neutral(whirr(*source, *new))
+
+
+def test_what_is_set_is_shown_with_its_range(whirr):
+    out = whirr("--source", "sim:gpus=1", "set").out
+    assert re.search(r"^GPU 0  power limit     \d+ W  \(range \d+ W to \d+ W\)$", out, re.M), out
+    settings = whirr("--source", "sim:gpus=1", "set", "--json").json()["settings"]
+    assert {"gpu_index", "what", "now", "least", "most", "permitted"} == set(settings[0]) and settings[0]["what"] == "power_limit"
 
 
 @pytest.mark.parametrize("args,message", [
@@ -75,6 +111,8 @@ def test_overview_lists_every_command_in_its_group(whirr):
     (["guard", "evct"], "did you mean 'evict'?"),
     (["notify", "ad"], "did you mean 'add'?"),
     (["config", "shwo"], "did you mean 'show'?"),
+    (["set", "powr"], "did you mean 'power'?"),
+    (["set", "power"], "'set power' needs WATTS"),
     (["db", "exprt"], "did you mean 'export'?"),
     (["token", "lst"], "did you mean 'list'?"),
     (["token", "whatever"], "expected new, list or remove"),

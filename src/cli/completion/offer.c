@@ -228,8 +228,17 @@ void offer_words(struct cli *cli, const char *const *words, size_t count, struct
     struct offers o = {cli, out, {last, 0}, str_from(last)};
     size_t at = command_word(words, count - 1);
     const struct command *command = command_find(at < count - 1 ? words[at] : COMMAND_UNNAMED);
-    if (!command)
+    if (!command || count > ARGUMENTS_MAX)
         return;
+    const char *inside[ARGUMENTS_MAX + 1] = {NULL}, *inner;
+    if (at < count - 1) { /* "set power" and what follows */
+        int left = (int)(count - 1 - at);
+        memcpy(inside, words, (count - 1) * sizeof *words);
+        command = command_inner(command, inside + at, &left, &inner);
+        inside[at + (size_t)left] = last;
+        count = at + (size_t)left + 1;
+        words = inside;
+    }
     const struct option_table tables[] = {{command->options, command->option_count}, global_options};
     const struct option_spec *spec = count > 1 ? named(tables, ARRAY_LEN(tables), str_from(words[count - 2])) : NULL;
     if (spec && spec->argument && !spec->optional) {

@@ -69,6 +69,40 @@ int change_plan(struct cli *cli, enum control_kind kind, const char *text, struc
     return rc < 0 ? cli_error(cli, &err) : EXIT_FINE;
 }
 
+static int read_all(struct cli *cli, struct session *session, const struct snapshot *s, struct change_list *l, struct error *err)
+{
+    int only = ALL_GPUS, rc = session_only(session, s, &only, err);
+    if (rc == 0 && s->gpu_count == 0)
+        rc = error_set(err, -ENODEV, "no GPU was found");
+    if (rc == 0)
+        rc = change_simulated(cli, s, err);
+    if (rc == 0)
+        rc = control_open(&cli->env, &l->set, err);
+    for (size_t i = 0; rc == 0 && i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        const struct control_gpu *found = control_find(&l->set, gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address);
+        for (int kind = 0; found && kind < CONTROL_KINDS && (only == ALL_GPUS || (size_t)only == i); kind++) {
+            struct change c = {.gpu = found, .setting = {.gpu_index = gpu->index, .kind = (enum control_kind)kind}};
+            int looked = control_look(found, (enum control_kind)kind, &c.state, NULL);
+            c.denied = looked == -EACCES;
+            if ((looked == 0 || c.denied) && l->count < REQUEST_SETTINGS_MAX)
+                l->at[l->count++] = c;
+        }
+    }
+    return rc;
+}
+
+int change_read(struct cli *cli, struct change_list *ret)
+{
+    struct error err = {0};
+    *ret = (struct change_list){0};
+    struct session *session = session_open(cli, &err);
+    AUTO_SNAPSHOT const struct snapshot *s = session ? session_sample(session, GROUP_FAST | GROUP_STATIC, &err) : NULL;
+    int rc = s ? read_all(cli, session, s, ret, &err) : err.code;
+    session_close(session);
+    return rc < 0 ? cli_error(cli, &err) : EXIT_FINE;
+}
+
 /* ---- showing ---- */
 
 static void value_json(struct json_writer *j, const char *key, const struct change *c, struct control_value v, bool known)

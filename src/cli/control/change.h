@@ -13,6 +13,9 @@
  * EXIT_FINE, or prints what is wrong. */
 int change_plan(struct cli *cli, enum control_kind kind, const char *text, struct change_list *ret);
 
+/* Reads every setting that the GPU of --gpu has, or all GPUs; no new values. EXIT_FINE, or prints what is wrong. */
+int change_read(struct cli *cli, struct change_list *ret);
+
 /* Applies them as --dry-run, --for, --until and --confirm say; while the command runs, if any (NULL). Returns the exit status. */
 int change_make(struct cli *cli, struct change_list *l, const char *const *command);
 

@@ -47,8 +47,88 @@ static int quiet_run(struct cli *cli)
     return status == EXIT_FINE ? change_make(cli, &changes, o->argument_count ? o->arguments : NULL) : status;
 }
 
+/* ---- whirr set: what is set ---- */
+
+static void settings_table(struct buf *out, const struct change_list *l)
+{
+    char now[CONTROL_TEXT_SIZE], least[CONTROL_TEXT_SIZE], most[CONTROL_TEXT_SIZE];
+    for (size_t i = 0; i < l->count; i++) {
+        const struct change *c = &l->at[i];
+        const struct control_state *s = &c->state;
+        enum control_kind kind = c->setting.kind;
+        control_text(kind, s->unit, s->now, now);
+        control_text(kind, s->unit, (struct control_value){.low = s->least, .high = s->least}, least);
+        control_text(kind, s->unit, (struct control_value){.low = s->most, .high = s->most}, most);
+        buf_printf(out, "GPU %d  %-15s %s", c->setting.gpu_index, control_words(kind), s->now_known ? now : "not known");
+        if (kind != CONTROL_LEVEL)
+            buf_printf(out, "  (range %s to %s)", least, most);
+        buf_char(out, '\n');
+    }
+    if (!l->count)
+        buf_text(out, "These GPUs have no settings that whirr can change.\n");
+    else
+        buf_text(out,
+                 "To change one: whirr set power 330W --for 2h; what it would do: --dry-run; what whirr has set: whirr lease\n");
+}
+
+static void settings_json(struct json_writer *j, const struct change_list *l)
+{
+    char text[CONTROL_TEXT_SIZE];
+    jw_object(j);
+    jw_key_array(j, "settings");
+    for (size_t i = 0; i < l->count; i++) {
+        const struct change *c = &l->at[i];
+        const struct control_state *s = &c->state;
+        jw_object(j);
+        jw_key_int(j, "gpu_index", c->setting.gpu_index);
+        jw_key_text(j, "what", control_name(c->setting.kind));
+        jw_key_text(j, "now", s->now_known ? control_text(c->setting.kind, s->unit, s->now, text) : NULL);
+        jw_key_text(j, "least",
+                    control_text(c->setting.kind, s->unit, (struct control_value){.low = s->least, .high = s->least}, text));
+        jw_key_text(j, "most",
+                    control_text(c->setting.kind, s->unit, (struct control_value){.low = s->most, .high = s->most}, text));
+        jw_key_bool(j, "permitted", !c->denied);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_end(j);
+}
+
+static int set_run(struct cli *cli)
+{
+    static const char *const words[] = {"quiet", "power", "clocks", "fan", "best"};
+    AUTO_CHANGES struct change_list now = {0};
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    if (cli->options->argument_count)
+        return cli_unknown(cli, "setting", cli->options->arguments[0], words, ARRAY_LEN(words));
+    int status = change_read(cli, &now);
+    if (status != EXIT_FINE)
+        return status;
+    if (cli->json) {
+        struct json_writer j = show_json(cli, &out);
+        settings_json(&j, &now);
+        buf_char(&out, '\n');
+    } else
+        settings_table(&out, &now);
+    return show_text(&out);
+}
+
+const struct command command_set = {
+    .name = "set",
+    .group = HELP_ACT,
+    .summary = "Set quiet, power, clocks or fan of a GPU, for a time, then back",
+    .details = "Without a word it shows what each GPU is set to, and the range. " WAY_BACK,
+    .arguments = "[quiet|power|clocks|fan|best]",
+    .arguments_max = 1,
+    .examples = {{"whirr set power 330W --for 2h", "at most 330 W for two hours"},
+                 {"whirr set quiet --until 08:00", "quieter until the morning"},
+                 {"whirr set best --rate it/s -- python train.py", "find the power limit that costs little speed"}},
+    .run = set_run,
+};
+
 const struct command command_quiet = {
     .name = "quiet",
+    .place = "set quiet",
     .group = HELP_ACT,
     .summary = "Keep GPUs quieter for a time or a command",
     .details =
@@ -66,6 +146,8 @@ const struct command command_quiet = {
 
 const struct command command_limit = {
     .name = "limit",
+    .place = "set power",
+    .hidden = true,
     .group = HELP_ACT,
     .summary = "Set the power limit of a GPU, with a way back",
     .details = WAY_BACK,
@@ -74,14 +156,16 @@ const struct command command_limit = {
     .arguments_min = 1,
     .arguments_max = ARGUMENTS_MAX,
     OPTIONS(options),
-    .examples = {{"whirr limit 330W --for 2h", "at most 330 W for two hours"},
-                 {"whirr limit 75% -- python train.py", "75% of stock while it runs"},
-                 {"whirr limit stock", "what the GPU came with"}},
+    .examples = {{"whirr set power 330W --for 2h", "at most 330 W for two hours"},
+                 {"whirr set power 75% -- python train.py", "75% of stock while it runs"},
+                 {"whirr set power stock", "what the GPU came with"}},
     .run = limit_run,
 };
 
 const struct command command_clocks = {
     .name = "clocks",
+    .place = "set clocks",
+    .hidden = true,
     .group = HELP_ACT,
     .summary = "Set the clocks of a GPU, with a way back",
     .details =
@@ -93,14 +177,16 @@ const struct command command_clocks = {
     .arguments_min = 1,
     .arguments_max = ARGUMENTS_MAX,
     OPTIONS(options),
-    .examples = {{"whirr clocks 1400-1800 --for 1h", "between 1400 and 1800 MHz"},
-                 {"whirr clocks 1800 -- ./render", "at most 1800 MHz while it runs"},
-                 {"whirr clocks stock", "no limit any more"}},
+    .examples = {{"whirr set clocks 1400-1800 --for 1h", "between 1400 and 1800 MHz"},
+                 {"whirr set clocks 1800 -- ./render", "at most 1800 MHz while it runs"},
+                 {"whirr set clocks stock", "no limit any more"}},
     .run = clocks_run,
 };
 
 const struct command command_fan = {
     .name = "fan",
+    .place = "set fan",
+    .hidden = true,
     .group = HELP_ACT,
     .summary = "Set a fixed fan speed, watched, or give the fan back",
     .details =
@@ -112,9 +198,9 @@ const struct command command_fan = {
     .arguments_min = 1,
     .arguments_max = ARGUMENTS_MAX,
     OPTIONS(options),
-    .examples = {{"whirr fan 45% --for 30m", "45% for half an hour"},
-                 {"whirr fan 60% -- ./benchmark", "60% while it runs"},
-                 {"whirr fan auto", "back to the firmware"}},
+    .examples = {{"whirr set fan 45% --for 30m", "45% for half an hour"},
+                 {"whirr set fan 60% -- ./benchmark", "60% while it runs"},
+                 {"whirr set fan auto", "back to the firmware"}},
     .run = fan_run,
 };
 

@@ -121,6 +121,8 @@ static const struct option_spec options[] = {
 
 const struct command command_tune = {
     .name = "tune",
+    .place = "set best",
+    .hidden = true,
     .group = HELP_ACT,
     .summary = "Find the power limit that costs little speed",
     .details =
@@ -134,8 +136,8 @@ const struct command command_tune = {
     .arguments = "[-- COMMAND...]",
     .arguments_max = ARGUMENTS_MAX,
     OPTIONS(options),
-    .examples = {{"whirr tune --rate it/s -- python train.py", "by what it prints"},
-                 {"whirr tune --server vllm --gpu 0", "a server under its real load"},
-                 {"whirr tune --dry-run --server vllm", "which limits, and how long"}},
+    .examples = {{"whirr set best --rate it/s -- python train.py", "by what it prints"},
+                 {"whirr set best --server vllm --gpu 0", "a server under its real load"},
+                 {"whirr set best --dry-run --server vllm", "which limits, and how long"}},
     .run = tune_run,
 };

@@ -165,7 +165,7 @@ void tune_table(struct buf *out, const struct page *page, const struct tune_resu
     words[0] = (char)(words[0] - 'a' + 'A');
     buf_printf(out, "%s.\n", words);
     if (knee >= 0)
-        buf_printf(out, "To keep that: whirr limit %lldW --gpu %d\n", watts_of(r->points[knee].limit_mw), r->gpu_index);
+        buf_printf(out, "To keep that: whirr set power %lldW --gpu %d\n", watts_of(r->points[knee].limit_mw), r->gpu_index);
     if (r->kind == TUNE_SM || r->kind == TUNE_LOAD)
         buf_text(out, "Its work was guessed from load and clocks; with --rate or a model server it is known.\n");
     if (drifted(r))

@@ -290,6 +290,8 @@ const struct command command_node_health = {
     .exits =
         "0 fit for work; 1 unfit; 2 wrong usage or configuration; 3 nothing could be judged, or the scheduler did not take it.",
     .name = "node-health",
+    .place = "health --slurm|--kubernetes",
+    .hidden = true,
     .group = HELP_RUN,
     .summary = "Keep work off a node with bad GPUs: Kubernetes, Slurm, scripts",
     .details =
@@ -298,9 +300,9 @@ const struct command command_node_health = {
         "GpuUnhealthy and the taint whirr/gpu-unhealthy, Slurm a drain with a reason that begins with \"whirr: \". What others set "
         "is never changed, and what can't be judged changes neither taint nor drain.",
     OPTIONS(options),
-    .examples = {{"whirr node-health", "for scripts: the exit status says it"},
-                 {"whirr node-health --kubernetes --dry-run", "what would be set on this node"},
-                 {"whirr node-health --slurm --gpus 8", "as HealthCheckProgram"}},
+    .examples = {{"whirr health --slurm --dry-run", "what would be done to this node"},
+                 {"whirr health --kubernetes --dry-run", "what would be set on this node"},
+                 {"whirr health --slurm --gpus 8", "as HealthCheckProgram"}},
     .any_socket = true,
     .lacks = "gpu",
     .run = node_health_run,

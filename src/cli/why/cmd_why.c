@@ -209,6 +209,7 @@ static const struct option_spec options[] = {
     {.name = "prove",
      .argument = "CODE",
      .help = "Show the rule of this finding, the readings that decide, and the nearest one that would change the answer"},
+    {.name = "forecast", .help = "Show when memory will be full and when a GPU will throttle"},
     {.name = "codes", .help = "List every code of a finding with its severity and meaning"},
     {.name = "at",
      .argument = "TIME",

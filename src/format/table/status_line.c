@@ -200,7 +200,7 @@ void status_troubles(struct buf *out, const struct page *page, const struct snap
         if (source->consecutive_errors)
             snprintf(failures, sizeof failures, " (%u failures in a row)", source->consecutive_errors);
         if (source->state == SOURCE_RELEASED)
-            snprintf(text, sizeof text, "The driver behind %s was released on request. To take it back: whirr release --end",
+            snprintf(text, sizeof text, "The driver behind %s was released on request. To take it back: whirr driver release --end",
                      source->name);
         else
             snprintf(text, sizeof text, "%s is %s%s%s%s", source->name, source_state_name(source->state),

@@ -132,7 +132,7 @@ static void remedy_fan(const struct facts *f, struct why_part *part, const struc
     if (cause->code == FINDING_FAN_STOPPED || cause->code == FINDING_FAN_FAILING)
         remedy_add_own(part, cause->code);
     else if (cause->code == FINDING_FAN_SETTING && may_control(f) && f->gpu->property[PROPERTY_fan_control].state == READING_OK)
-        remedy_add(part, REMEDY_FAN_AUTO, "Set the fan back to automatic: whirr fan auto --gpu %d", f->gpu->index);
+        remedy_add(part, REMEDY_FAN_AUTO, "Set the fan back to automatic: whirr set fan auto --gpu %d", f->gpu->index);
     else if (cause->code == FINDING_FAN_SETTING)
         remedy_add(part, REMEDY_FAN_AUTO, "Set the fan curve or fixed fan speed back to automatic in the tool that sets it.");
 }

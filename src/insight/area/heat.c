@@ -428,7 +428,7 @@ static void suggest_limit(const struct facts *f, struct why_part *part)
         return;
     limit_command(f, words_whole(stock, 1000), command, sizeof command);
     if (may_control(f))
-        snprintf(command, sizeof command, "whirr limit stock --gpu %d", f->gpu->index);
+        snprintf(command, sizeof command, "whirr set power stock --gpu %d", f->gpu->index);
     if (command[0])
         remedy_add(part, REMEDY_STOCK_LIMIT, "To make it faster: %s   (stock limit %lld W; louder)", command,
                    words_whole(stock, 1000));

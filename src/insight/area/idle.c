@@ -279,7 +279,7 @@ static void suggest_clocks(const struct facts *f, struct why_part *part)
         return;
     }
     if (may_control(f))
-        remedy_add(part, REMEDY_RESET_CLOCKS, "Reset fixed clocks: whirr clocks stock --gpu %d", f->gpu->index);
+        remedy_add(part, REMEDY_RESET_CLOCKS, "Reset fixed clocks: whirr set clocks stock --gpu %d", f->gpu->index);
     else if (strcmp(f->gpu->id.vendor, "nvidia") == 0 && !f->gpu->simulated)
         remedy_add(part, REMEDY_RESET_CLOCKS, "Reset fixed clocks: sudo nvidia-smi -i %d -rgc -rac", f->gpu->index);
     else

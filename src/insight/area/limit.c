@@ -1140,7 +1140,7 @@ static void advise_numa(struct advice *a)
 static void advise_clocks(struct advice *a)
 {
     if (a->now->may_control || a->gpu->simulated)
-        line(&a->lines, "Unlock the clocks: whirr clocks stock --gpu %d", a->gpu->index);
+        line(&a->lines, "Unlock the clocks: whirr set clocks stock --gpu %d", a->gpu->index);
     else if (strcmp(a->gpu->id.vendor, "nvidia") == 0 && !a->gpu->simulated)
         line(&a->lines, "Unlock the clocks: sudo nvidia-smi -i %d -rgc -rac", a->gpu->index);
     else

@@ -183,7 +183,8 @@ void remedy_machine(struct why_part *part, enum finding_code code)
         remedy_add(part, REMEDY_WAIT, "whirr retries automatically; check the kernel log: sudo dmesg");
         break;
     case FINDING_SOURCE_RELEASED:
-        remedy_add(part, REMEDY_WAIT, "Nothing: whirr reads it again when the time is over. To end it now: whirr release --end");
+        remedy_add(part, REMEDY_WAIT,
+                   "Nothing: whirr reads it again when the time is over. To end it now: whirr driver release --end");
         break;
     default: break;
     }

@@ -125,7 +125,7 @@ static int amdgpu_look(struct source *source, size_t gpu, enum control_kind kind
     case CONTROL_FAN: return look_fan(&f, ret, err);
     case CONTROL_ACOUSTIC: return look_acoustic(&f, ret, err);
     case CONTROL_LEVEL: return look_level(&f, ret, err);
-    default: return error_set(err, -EOPNOTSUPP, "its clocks follow performance levels: `whirr clocks low`, `high` or `stock`");
+    default: return error_set(err, -EOPNOTSUPP, "its clocks follow performance levels: `whirr set clocks low`, `high` or `stock`");
     }
 }
 

@@ -76,7 +76,7 @@ static int look_power(struct nvml *n, struct nvml_card *card, struct control_sta
         code = n->lib.power_limit_range ? n->lib.power_limit_range(card->handle, &least, &most) : NVML_FUNCTION_NOT_FOUND;
     if (code == NVML_NOT_SUPPORTED)
         return error_set(err, -EOPNOTSUPP,
-                         "its power limit belongs to the firmware, as on laptops; `whirr clocks` can lower its clocks instead");
+                         "its power limit belongs to the firmware, as on laptops; `whirr set clocks` can lower its clocks instead");
     if (code != NVML_OK)
         return refused(n, card, code, "cannot read its power limit", err);
     if (!n->lib.set_power_limit || least >= most)
