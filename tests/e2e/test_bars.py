@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import platform
 import re
 import shlex
 import subprocess
@@ -10,7 +11,7 @@ import time
 
 import pytest
 from conftest import ROOT
-from isolation import WHIRR, environment
+from isolation import WHIRR, environment, linux_only
 
 BARS = (ROOT / "docs" / "bars.md").read_text()
 COMMANDS = sorted(set(re.findall(r"whirr (?:status|ps|wait)[^\n`)]*", "\n".join(re.findall(r"```\w*\n(.*?)```", BARS, re.S)))))
@@ -238,3 +239,47 @@ def test_ps_sorts_by_the_columns_it_shows(sim, column):
 def test_vram_is_what_the_column_shows(sim):
     rows = sim("mixed", "ps", "--sort", "VRAM", "--fields", "memory_mb").out.split()
     assert [float(r) for r in rows] == sorted((float(r) for r in rows), reverse=True) and len(rows) > 3
+
+
+# ---- the end of a program ----
+
+PROGRAM = "import sys; print(flush=True); sys.stdin.read(); sys.exit(3)"
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A script that ends with status 3 when its input is closed."""
+    path = tmp_path / "train_me.py"
+    path.write_text(PROGRAM)
+    with subprocess.Popen(["/usr/bin/python3", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        yield process
+        process.stdin.close()
+
+
+def exit_status_is_known():
+    return tuple(int(n) for n in re.findall(r"\d+", platform.release())[:2]) >= (6, 15)
+
+
+@linux_only("handles of programs")
+@pytest.mark.parametrize("name", [True, False])
+def test_the_end_of_a_program_is_waited_for(program, name):
+    words = ["train_me.py"] if name else ["--pid", str(program.pid)]
+    with subprocess.Popen([WHIRR, "wait", *words, "--json"], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as waiting:
+        assert waiting.stderr.readline() == f"Waiting for train_me.py, PID {program.pid}.\n"
+        program.stdin.close()
+        program.wait()
+        (ended,) = json.loads(waiting.stdout.read())["programs"]
+        known = 3 if exit_status_is_known() else None
+        assert ended == {"pid": program.pid, "name": "train_me.py", "ended": True, "exit_status": known} and waiting.wait() == (known or 0)
+
+
+def test_a_program_of_the_simulator_is_waited_for(sim):
+    assert sim("training", "wait", "train.py", "--timeout", "300ms").err.endswith("whirr: timed out after 300ms\n")
+
+
+def test_waiting_for_nothing_is_refused(whirr):
+    assert "called or numbered 'nobody.py'" in whirr("wait", "nobody.py").err
+    assert "wait for what?" in whirr("wait").err and whirr("wait").code == 2
+    assert "for one thing" in whirr("wait", "a", "--idle").err
+    assert "no [notify.phone]" in whirr("--source", "sim:scenario=idle", "wait", "--when", "power > 1W", "--notify=phone").err

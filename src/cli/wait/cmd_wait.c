@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr wait: waits until a condition of the alert language holds, or a GPU has room. For batch scripts.
+ * whirr wait: waits until a program ends, a condition of the alert language holds, or a GPU has room.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,8 +11,10 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
+#include "cli/wait/wait.h"
 
 enum { INTERVAL_MS = 1000 };
+#define IDLE_CONDITION "utilization < 5% for 30s"
 
 struct room_wait {
     struct cli *cli;
@@ -44,14 +46,14 @@ static int read_condition(struct room_wait *w, const char *text)
     struct str condition = cut_hold(str_trim(str_from(text)), &w->hold_ms);
     int rc = expr_parse(condition, &w->until, &err);
     if (rc == 0 && expr_scope(w->until) == SCOPE_PROCESS)
-        return cli_usage(w->cli, "--until is about GPUs and the host; it can't use names of processes");
+        return cli_usage(w->cli, "--when is about GPUs and the host; it can't use names of processes");
     if (rc == 0)
         return EXIT_FINE;
     if (rc != -EINVAL)
         return cli_fail("out of memory");
     AUTO_BUF struct buf excerpt = BUF(4096);
     expr_caret(&excerpt, condition, &err, 4);
-    cli_fail("invalid condition for --until: column %d: %s", err.column, err.text);
+    cli_fail("invalid condition for --when: column %d: %s", err.column, err.text);
     fputs(buf_view(&excerpt).at, stderr);
     return EXIT_USAGE;
 }
@@ -218,10 +220,19 @@ static int read_options(struct room_wait *w, int64_t *timeout_ms, int64_t *every
 {
     const struct options *o = w->cli->options;
     struct error err = {0};
-    const char *until = options_value(o, "until", NULL), *room = options_value(o, "gpu-free", NULL);
+    const char *until = options_value(o, "when", options_has(o, "idle") ? IDLE_CONDITION : NULL),
+               *room = options_value(o, "gpu-free", NULL);
     const char *timeout = options_value(o, "timeout", NULL);
-    if (!until && !room)
-        return cli_usage(w->cli, "'wait' needs --until or --gpu-free");
+    const char *pid = options_value(o, "pid", NULL);
+    int64_t number;
+    if (pid && (!str_to_i64(str_from(pid), &number) || number < 1 || number > INT32_MAX))
+        return cli_usage(w->cli, "invalid value '%s' for --pid; expected the number of a process", pid);
+    size_t asked = (o->argument_count > 0) + (pid != NULL) + (until || room);
+    if (asked == 0)
+        return cli_usage(
+            w->cli, "wait for what? A program (whirr wait train.py, --pid 4242), --idle, --gpu-free 20GiB, or --when CONDITION");
+    if (asked > 1 || (options_has(o, "idle") && options_has(o, "when")))
+        return cli_usage(w->cli, "wait for one thing: a program, --idle, --gpu-free or --when");
     int status = room ? cli_size(w->cli, "gpu-free", room, &w->free_bytes) : EXIT_FINE;
     if (status != EXIT_FINE)
         return status;
@@ -229,6 +240,8 @@ static int read_options(struct room_wait *w, int64_t *timeout_ms, int64_t *every
         return cli_usage(w->cli, "invalid value '%s' for --timeout; expected " DURATION_SYNTAX, timeout);
     if (options_seconds(o, "interval", every_ms, &err) < 0)
         return cli_usage(w->cli, "%s", err.text);
+    if (!until && !room)
+        return EXIT_FINE;
     w->any = room || options_has(o, "any");
     return until ? read_condition(w, until) : EXIT_FINE;
 }
@@ -239,37 +252,55 @@ static int wait_run(struct cli *cli)
     struct error err = {0};
     int64_t timeout_ms = -1, every_ms = INTERVAL_MS;
     int status = read_options(&w, &timeout_ms, &every_ms);
+    const char *program = options_value(cli->options, "pid", cli->options->argument_count ? cli->options->arguments[0] : NULL);
+    if (status == EXIT_FINE && program)
+        return wait_for_programs(cli, program, timeout_ms, every_ms);
     struct session *session = status == EXIT_FINE ? session_open(cli, &err) : NULL;
     if (session)
         status = watch(&w, session, timeout_ms, every_ms);
     else if (status == EXIT_FINE)
         status = cli_error(cli, &err);
     session_close(session);
+    if (status == EXIT_FINE && options_has(cli->options, "notify"))
+        status = wait_notify(cli, options_has(cli->options, "idle")   ? "The GPU is idle."
+                                  : options_has(cli->options, "when") ? "What `whirr wait` waited for is true."
+                                                                      : "A GPU has room.");
     expr_free(w.until);
     return status;
 }
 
 static const struct option_spec options[] = {
-    {.name = "until", .argument = "CONDITION", .help = "Wait until this holds; \"... for 5m\" means for that long"},
+    {.name = "pid", .argument = "PID", .help = "Wait until this program ends"},
+    {.name = "idle", .help = "Wait until all GPUs, or that of --gpu, have been idle for 30 s"},
+    {.name = "when", .argument = "CONDITION", .help = "Wait until this holds; \"... for 5m\" means for that long"},
+    {.name = "until", .known_as = "when", .argument = "CONDITION", .hidden = true, .help = "The old name of --when"},
     {.name = "gpu-free", .argument = "SIZE", .help = "Wait until a GPU has this much free memory, and print its index"},
-    {.name = "any", .help = "One GPU is enough for --until; print its index"},
+    {.name = "any", .help = "One GPU is enough for --when; print its index"},
+    {.name = "notify",
+     .argument = "NAME",
+     .optional = true,
+     .help = "Send a message then: by this notifier, by all, or to the desktop"},
     {.name = "timeout", .argument = "DURATION", .help = "Give up after this time, with status 1"},
     {.name = "interval", .argument = "SECONDS", .help = "Check every SECONDS (default: 1)"},
 };
 
 const struct command command_wait = {
-    .exits =
-        "0 the condition holds; 1 timed out, no GPU (or none with so much memory), or it failed; 2 wrong usage or configuration.",
+    .exits = "0 it ended, or the condition holds; 1 timed out, no such program or GPU (or none with so much memory), or it failed; "
+             "2 wrong "
+             "usage or configuration. For a program its own status, where that can be known (Linux 6.15).",
     .name = "wait",
     .group = HELP_ACT,
-    .summary = "Wait until GPUs are idle, cool, or have room",
-    .details = "Conditions are those of alert rules. They must hold for every GPU, for the one of --gpu, or with --any for one of "
+    .summary = "Wait until a program ends, or GPUs are idle, cool or have room",
+    .arguments = "[PROGRAM|PID]",
+    .arguments_max = 1,
+    .details = "A program is named by its PID or a part of its name, as in `whirr ps`; of several, all must end. Conditions are "
+               "those of alert rules. They must hold for every GPU, for the one of --gpu, or with --any for one of "
                "them. A reading that is not known does not satisfy a condition. With --gpu-free, GPUs that are failing or lost are "
                "passed over, and the room is leased until it is used, for 2 minutes at most: another wait or run gets other room.",
     OPTIONS(options),
-    .examples = {{"whirr wait --until \"utilization < 5% for 5m\"", "until all GPUs have been idle for 5 minutes"},
+    .examples = {{"whirr wait train.py --notify", "until it ends; then a message"},
                  {"whirr wait --gpu-free 20GiB", "print the first GPU with room as soon as there is one"},
-                 {"whirr wait --gpu 0 --until \"temperature < 60C\" --timeout 10m", "let GPU 0 cool down, 10 minutes at most"}},
+                 {"whirr wait --gpu 0 --when \"temperature < 60C\" --timeout 10m", "let GPU 0 cool down, 10 minutes at most"}},
     .remote = true,
     .run = wait_run,
 };

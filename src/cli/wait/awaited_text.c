@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What `whirr wait` says about programs: functions of the list alone.
+ */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_writer.h"
+#include "base/words.h"
+#include "cli/wait/wait.h"
+
+void awaited_begin_text(const struct awaited_list *l, const char *asked, struct buf *out)
+{
+    if (l->count == 1)
+        buf_printf(out, "Waiting for %s, PID %d.\n", l->at[0].name, l->at[0].pid);
+    else
+        buf_printf(out, "Waiting for %zu programs called %s.\n", l->count, asked);
+}
+
+int awaited_status(const struct awaited_list *l)
+{
+    int status = 0;
+    for (size_t i = 0; i < l->count; i++)
+        status = MAX_OF(status, l->at[i].status);
+    return status;
+}
+
+void awaited_end_text(const struct awaited_list *l, const char *asked, int64_t waited_ms, struct buf *out)
+{
+    char took[WORDS_SIZE];
+    size_t unknown = 0, failed = 0;
+    words_duration(waited_ms, took);
+    for (size_t i = 0; i < l->count; i++) {
+        unknown += l->at[i].status == END_STATUS_UNKNOWN;
+        failed += l->at[i].status > 0;
+    }
+    if (l->count == 1)
+        buf_printf(out, "%s has ended after %s", l->at[0].name, took);
+    else
+        buf_printf(out, "All %zu programs called %s have ended after %s", l->count, asked, took);
+    if (unknown == l->count)
+        buf_text(out, "; its exit status is known to the program that started it only.\n");
+    else if (l->count == 1)
+        buf_printf(out, ", exit status %d.\n", l->at[0].status);
+    else if (failed)
+        buf_printf(out, "; %zu of them failed, with exit status %d at most.\n", failed, awaited_status(l));
+    else
+        buf_text(out, unknown ? "; none is known to have failed.\n" : ", each with exit status 0.\n");
+}
+
+void awaited_json(const struct awaited_list *l, int64_t waited_ms, struct buf *out)
+{
+    struct json_writer j = JSON_WRITER_PRETTY(out);
+    jw_object(&j);
+    jw_key_array(&j, "programs");
+    for (size_t i = 0; i < l->count; i++) {
+        jw_object(&j);
+        jw_key_int(&j, "pid", l->at[i].pid);
+        jw_key_text(&j, "name", l->at[i].name);
+        jw_key_bool(&j, "ended", l->at[i].ended);
+        jw_key(&j, "exit_status");
+        if (l->at[i].status == END_STATUS_UNKNOWN)
+            jw_null(&j);
+        else
+            jw_int(&j, l->at[i].status);
+        jw_end(&j);
+    }
+    jw_end(&j);
+    jw_key_number(&j, "waited_seconds", (double)waited_ms / 1000);
+    jw_end(&j);
+    buf_char(out, '\n');
+}
