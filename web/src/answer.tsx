@@ -2,15 +2,18 @@
 // The answer: why, in a sentence, with its evidence and what to do; about the host, or the selected GPU.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ActOn, Remedies } from "./act";
+import { Missing } from "./asked";
 import { now as hostNow } from "./clock";
 import { clock, DASH, duration, energy, firstSentence, percent, plainly, steady, tied } from "./format";
-import { answerLevel, gpuLevel, type Level, levelOf, RANK, worst } from "./level";
-import { advice, userName } from "./model";
+import { answerLevel, gpuLevel, type Level, levelOf, RANK } from "./level";
+import { userName } from "./model";
 import { NOW } from "./place";
 import { Bar, Command, Icon, Mark, Scroll } from "./parts";
 import { mattering, readings } from "./readings";
-import { go, look, type State } from "./store";
-import type { Cause, Finding, Gpu, Why, WhyGpu, WhyPart } from "./types";
+import { go, isBusy, look, type State } from "./store";
+import { parted, repeats, verdictOf } from "./verdict";
+import type { Cause, Finding, Gpu, Why, WhyGpu } from "./types";
 
 function spoken(why: Why, level: Level): string {
   const index = why.gpu_index,
@@ -53,29 +56,6 @@ export function Because({ cause, name, said = [] }: { cause: Cause; name: string
   );
 }
 
-export function Do({ part, more }: { part: WhyPart; more: string }) {
-  const tips = part.suggestions.map((t) => advice(plainly(t)));
-  return (
-    <div class="do">
-      <dt>Do</dt>
-      <dd>
-        <ul class="plain" aria-label="What you can do">
-          {tips.map((t) => (
-            <li key={t.text}>
-              {tied(t.text)} {t.command && <Command text={t.command} />}
-            </li>
-          ))}
-          {!tips.some((t) => t.command) && (
-            <li>
-              {tips.length ? "All the evidence:" : "See all the evidence:"} <Command text={more} />
-            </li>
-          )}
-        </ul>
-      </dd>
-    </div>
-  );
-}
-
 function Gauges({ g, why, s }: { g: Gpu; why: WhyGpu | undefined; s: State }) {
   const found = why?.findings?.[0] ?? g.finding,
     at = s.place.at;
@@ -90,6 +70,7 @@ function Gauges({ g, why, s }: { g: Gpu; why: WhyGpu | undefined; s: State }) {
             since {clock(since)}, {duration((now - since) / 1000)}
           </span>
         )}
+        {at == null && !s.dead && <ActOn g={g} s={s} />}
       </p>
       <dl>
         {mattering(readings(g, why?.usual), found && found.severity !== "info" ? found.area : "").map((x) => (
@@ -118,8 +99,9 @@ const TABS = 5;
 
 /** One tab per GPU with a few words; with many GPUs, one per finding, merging identical ones. */
 function Tabs({ s, why, gpus }: { s: State; why: Why; gpus: Gpu[] }) {
-  const picked = s.view.gpu ?? why.gpu_index;
-  const then = s.place.at != null;
+  const then = s.place.at != null,
+    verdict = verdictOf(why, !then),
+    picked = s.view.gpu ?? verdict.index;
   if (gpus.length <= 1) return null;
   if (gpus.length <= TABS)
     return (
@@ -170,7 +152,7 @@ function Tabs({ s, why, gpus }: { s: State; why: Why; gpus: Gpu[] }) {
 }
 
 function Span({ s }: { s: State }) {
-  const { why, report, events } = s.span!;
+  const { why, report, events } = s.span.value!;
   const moment = (text: string) => Date.parse(text);
   const [headline, rest] = firstSentence(plainly(why.answer));
   return (
@@ -313,45 +295,30 @@ function Unrecorded({ s, why }: { s: State; why: Why }) {
   );
 }
 
-function Told({ s, why, gpus, level }: { s: State; why: Why; gpus: Gpu[]; level: Level }) {
+function Told({ s, why, gpus }: { s: State; why: Why; gpus: Gpu[] }) {
   const then = s.place.at != null,
+    verdict = verdictOf(why, !then),
     picked = s.view.gpu != null && why.gpus.some((g) => g.gpu_index === s.view.gpu) ? s.view.gpu : null,
-    first = worst(then ? why.gpus.flatMap((g) => g.findings ?? []) : s.findings, why),
-    index = picked ?? first?.gpu_index ?? why.gpu_index;
+    index = picked ?? verdict.index;
   const own = why.gpus.find((g) => g.gpu_index === index),
     gpu = gpus.find((g) => g.index === index);
-  const part = own ?? why.machine;
-  const answer = plainly(
-      (index !== why.gpu_index && own ? own.answer : why.answer) || "Nothing is known about this moment.",
-    ),
-    // The worst finding leads, even if the answer is about something usual.
-    whole =
-      !then && first && first.gpu_index === index && own?.brief?.trouble === false
-        ? `${plainly(first.headline)}. ${answer}`
-        : picked != null && own
-          ? plainly(own.answer)
-          : answer;
-  // Use the daemon's short form if the answer begins with it; the rest names the process.
-  const brief = plainly(own?.brief?.headline ?? ""),
-    cut = brief.length > 24 && whole.startsWith(`${brief}:`);
-  const [next, rest] = cut ? [`${brief}.`, whole.slice(brief.length + 2)] : firstSentence(whole),
-    said = useRef(""),
-    headline = (said.current = steady(said.current, next));
-  // A headline that is the first cause itself is not said twice.
-  const heads = !!own?.brief?.trouble && own.findings?.[0]?.code === own.causes[0]?.code;
-  const shown: Level = s.view.gpu != null && own ? (gpu && !then ? gpuLevel(gpu) : levelOf(own.severity)) : level;
+  const part = own ?? why.machine,
+    about = useRef("");
+  const [headline, rest] = own && index !== verdict.index ? parted(own.answer, own) : [verdict.headline, verdict.rest];
+  about.current = steady(about.current, headline);
+  const shown: Level = picked != null && own ? (gpu && !then ? gpuLevel(gpu) : levelOf(own.severity)) : verdict.level;
   const more = index == null ? "whirr why -v" : `whirr why -v --gpu ${index}`;
   return (
     <>
       <div class="told">
         <p class="sentence">
-          <Mark level={shown} /> {tied(headline)}
+          <Mark level={shown} /> {tied(about.current)}
         </p>
         {rest && <p class="rest dim">{tied(rest)}</p>}
         {/* Figures change every second; announce only changes of the subject to screen readers. */}
         {!then && (
           <p class="sr" role="status">
-            {spoken(why, level)}
+            {spoken(why, verdict.level)}
           </p>
         )}
         {why.note && <p class="dim">{why.note}</p>}
@@ -360,19 +327,17 @@ function Told({ s, why, gpus, level }: { s: State; why: Why; gpus: Gpu[]; level:
             <Because
               key={c.code}
               cause={c}
-              name={i ? "Also" : heads ? "Evidence" : "Cause"}
+              name={repeats(c.text, headline) ? "Evidence" : i ? "Also" : "Cause"}
               said={list.slice(0, i).flatMap((x) => x.evidence)}
             />
           ))}
-          {!then && <Do part={part} more={more} />}
-          {then && (
-            <div class="do">
-              <dt>More</dt>
-              <dd>
-                <Command text={`whirr why --at ${new Date(s.place.at!).toISOString().slice(0, 19)}Z -v`} />
-              </dd>
-            </div>
-          )}
+          {!then && <Remedies part={part} gpu={index} s={s} />}
+          <div class="do">
+            <dt>More</dt>
+            <dd>
+              <Command text={then ? `whirr why --at ${new Date(s.place.at!).toISOString().slice(0, 19)}Z -v` : more} />
+            </dd>
+          </div>
         </dl>
       </div>
       {gpu && gpu.state === "ok" && <Gauges g={gpu} why={own} s={s} />}
@@ -386,33 +351,33 @@ export function Answer({ s }: { s: State }) {
   const then = place.at != null;
   if (place.from != null && !then)
     return (
-      <section id="answer" class="panel answer range" aria-labelledby="answer-title" aria-busy={s.busy}>
+      <section id="answer" class="panel answer range" aria-labelledby="answer-title" aria-busy={isBusy(s)}>
         <h2 id="answer-title" class="sr">
           What happened from {clock(place.from)} to {clock(place.to!)}
         </h2>
-        {s.span ? <Span s={s} /> : <p class="dim">{s.failed ?? "Loading…"}</p>}
+        {s.span.value ? <Span s={s} /> : <Missing of={s.span} />}
       </section>
     );
-  const why = then ? (s.past?.why ?? null) : s.why;
-  const gpus = then ? (s.past?.gpus ?? []) : (s.gpus ?? []);
+  const why = then ? (s.past.value?.why ?? null) : s.why.value;
+  const gpus = then ? (s.past.value?.gpus ?? []) : (s.gpus ?? []);
   const level = answerLevel(why);
   return (
     <section
       id="answer"
       class={`panel answer ${why?.gap ? "idle" : level}${why && !why.gpus.length ? " host" : ""}`}
       aria-labelledby="answer-title"
-      aria-busy={s.busy}
+      aria-busy={isBusy(s)}
     >
       <h2 id="answer-title" class="sr">
         {then ? `At ${clock(place.at!, undefined, true)}` : "Why"}
       </h2>
       <Kept of={then ? "then" : `now ${s.view.gpu}`}>
         {!why ? (
-          <p class="sentence dim">{(then ? s.failed : s.error) ?? "Loading…"}</p>
+          <Missing of={then ? s.past : s.why} />
         ) : then && why.gap ? (
           <Unrecorded s={s} why={why} />
         ) : (
-          <Told s={s} why={why} gpus={gpus} level={level} />
+          <Told s={s} why={why} gpus={gpus} />
         )}
       </Kept>
     </section>

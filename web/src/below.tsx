@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything after the first paint, in a file of its own.
 import { type ComponentChildren, type FunctionComponent } from "preact";
-import { AlertsPanel } from "./alerts";
+import { AlertsPanel, PastFindings } from "./alerts";
 import { CapacityPanel } from "./capacity";
 import { Charts } from "./charts";
 import { EnergyPanel } from "./energy";
 import { GuardPanel } from "./guard";
 import { LeasesPanel } from "./leases";
 import { now } from "./clock";
+import { RangeProcesses as RangeParts } from "./lives";
 import { memo } from "./memo";
 import { Processes } from "./processes";
 import { SettingsPanel } from "./settings";
@@ -42,12 +43,14 @@ function slowly<P extends { s: State }>(part: (props: P) => ComponentChildren, .
 }
 
 export const Rail = slowly(RailParts, "place", "link", "history");
-const Past = slowly(TimelineParts, "place", "view", "link", "history"),
-  Alerts = slowly(AlertsPanel, "alerts", "notifiers", "findings", "session"),
+const RangeProcesses = slowly(RangeParts, "place", "view", "link", "history"),
+  Past = slowly(TimelineParts, "place", "view", "link", "history"),
+  Alerts = slowly(AlertsPanel, "alerts", "notifiers", "findings", "session", "place", "view", "why"),
   Leases = slowly(LeasesPanel, "place", "link"),
   Guard = slowly(GuardPanel, "workers", "session"),
   Capacity = slowly(CapacityPanel, "link"),
-  Energy = slowly(EnergyPanel, "place", "link", "history"),
+  Earlier = slowly(PastFindings, "place", "view", "link", "history"),
+  Energy = slowly(EnergyPanel, "place", "view", "link", "history"),
   Settings = memo(SettingsPanel);
 
 export function Below({ s, gpus }: { s: State; gpus: Gpu[] }) {
@@ -59,12 +62,13 @@ export function Below({ s, gpus }: { s: State; gpus: Gpu[] }) {
         <Processes
           s={s}
           gpus={gpus}
-          lives={then ? NONE : s.lives}
+          lives={then ? NONE : (s.lives.value ?? NONE)}
           now={s.place.at ?? s.sampleAt ?? now()}
-          why={then ? (s.past?.why ?? null) : s.why}
+          why={then ? (s.past.value?.why ?? null) : s.why.value}
           then={then}
         />
       )}
+      {s.place.from != null && !then && s.history && <RangeProcesses s={s} />}
       <Leases s={s} />
       <Past s={s} />
     </>
@@ -74,6 +78,13 @@ export function Below({ s, gpus }: { s: State; gpus: Gpu[] }) {
 const NONE: never[] = [];
 
 export function Side({ s }: { s: State }) {
+  if (s.place.at != null || s.place.from != null)
+    return (
+      <div class="side">
+        <Earlier s={s} />
+        <Energy s={s} />
+      </div>
+    );
   return (
     <div class="side">
       <Alerts s={s} />

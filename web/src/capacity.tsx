@@ -3,8 +3,9 @@
 import { useState } from "preact/hooks";
 import { Missing, useAsked } from "./asked";
 import { memory, parseSize } from "./format";
-import { get, words } from "./live";
+import { get } from "./live";
 import { Bar, Mark, Section } from "./parts";
+import { words } from "./refused";
 import type { State } from "./store";
 import type { CapacityGpu, Placement } from "./api";
 
@@ -22,7 +23,7 @@ export function CapacityPanel({ s }: { s: State }) {
   const [problem, setProblem] = useState("");
   const tick = Math.floor((s.sampleAt ?? 0) / 30e3);
   const asked = useAsked<{ gpus: CapacityGpu[] }>("/api/capacity", s.link === "live", tick),
-    gpus = asked.answer?.gpus ?? [];
+    gpus = asked.value?.gpus ?? [];
   const ask = async (e: Event) => {
     e.preventDefault();
     const bytes = parseSize(size);

@@ -6,13 +6,15 @@ import { now as hostNow } from "./clock";
 import { onFillPage } from "./cursor";
 import { clock, duration } from "./format";
 import { limitBands } from "./lanes";
-import { get, words } from "./live";
+import { get } from "./live";
 import { gpuLevel, RANK } from "./level";
 import { LIVE_SPAN, windowOf } from "./place";
 import { heatLanes, MANY, pictureOf, stretches } from "./pictures";
 import { Dialog, useNarrow } from "./parts";
 import type { Lane } from "./scale";
 import { joined, type Layer, METRICS, type Metric, shifted } from "./plots";
+import { words } from "./refused";
+import { reasonOf } from "./resource";
 import * as ring from "./ring";
 import type { State } from "./store";
 import type { Gpu, History, Life, LimitStretch, PastEvent } from "./types";
@@ -144,9 +146,10 @@ function ordered(s: State, by: boolean): Metric[] {
   const area =
     s.place.at == null
       ? ""
-      : (s.past?.why.gpus.find((g) => g.gpu_index === s.past!.why.gpu_index)?.findings?.[0]?.area ?? "");
+      : (s.past.value?.why.gpus.find((g) => g.gpu_index === s.past.value!.why.gpu_index)?.findings?.[0]?.area ?? "");
   const loud =
-    s.place.at != null && (["heat", "fan"].includes(area) || /loud|fan|hot|throttl/.test(s.past?.why.answer ?? ""));
+    s.place.at != null &&
+    (["heat", "fan"].includes(area) || /loud|fan|hot|throttl/.test(s.past.value?.why.answer ?? ""));
   const first = by
     ? ["utilization_percent", "memory_used_mb"]
     : loud
@@ -229,7 +232,7 @@ export function Charts({ s }: { s: State }) {
   const by = view.by === "process" && one != null && !view.compare;
   const { stored, problem } = useStored(s, !fromRing, one),
     earlier = useEarlier(s, by && fromRing ? one : null);
-  const then = place.at != null ? (s.past?.why.gpu_index ?? null) : (s.why?.gpu_index ?? null);
+  const then = place.at != null ? (s.past.value?.why.gpu_index ?? null) : (s.why.value?.gpu_index ?? null);
   const live = fromRing ? s.sampleAt : 0; // redraw with every sample
   const pictures = useMemo(() => {
     const history = fromRing ? ring.recent(window.from / 1000) : stored?.history;
@@ -255,8 +258,16 @@ export function Charts({ s }: { s: State }) {
           : (stored?.layers ?? null)
         : null,
       other: fromRing ? null : (stored?.other ?? null),
-      events: fromRing ? [] : (stored?.events ?? []),
-      lanes: lanesOf(fromRing, history, gpus, one, from, fromRing ? s.limits : (stored?.limits ?? [])),
+      events: fromRing ? (s.recent.value?.changes ?? []) : (stored?.events ?? []),
+      doings: window.live ? (s.doings.value ?? []) : [],
+      lanes: lanesOf(
+        fromRing,
+        history,
+        gpus,
+        one,
+        from,
+        fromRing ? (s.recent.value?.limits ?? []) : (stored?.limits ?? []),
+      ),
       from,
       to,
       live: window.live,
@@ -264,9 +275,9 @@ export function Charts({ s }: { s: State }) {
       at: place.at == null ? null : place.at / 1000,
       older: fromRing
         ? s.history
-          ? s.filled
+          ? s.recent.value
             ? ""
-            : (s.unfilled ?? "Loading…")
+            : (reasonOf(s.recent) ?? "Loading…")
           : `Nothing older: this page has been open for ${duration(since)}`
         : window.live
           ? "Not stored"
@@ -276,8 +287,8 @@ export function Charts({ s }: { s: State }) {
   }, [
     live,
     fromRing,
-    s.filled,
-    s.unfilled,
+    s.recent,
+    s.doings,
     s.dead,
     stored,
     earlier,

@@ -7,9 +7,10 @@ import { Hosts } from "./fleet_hosts";
 import { Energy, Fit, Who } from "./fleet_panels";
 import { clock, tied, watts } from "./format";
 import { type FleetAnswer, type FleetHost, hostCounts, pagesOf, type Target, troubleLevel } from "./hosts";
-import { get, Refused, words } from "./live";
+import { get } from "./live";
 import { sum } from "./model";
 import { Mark } from "./parts";
+import { Refused, words } from "./refused";
 import { onSection, toSection } from "./section";
 import "./style.css";
 

@@ -117,6 +117,28 @@ export function parseMoment(text: string, now = hostNow()): number | null {
   return Number.isNaN(t.getTime()) ? null : t.getTime();
 }
 
+/** "2h", "08:00", "tomorrow 9:30", "fri 18:00": a typed end in local time, after now; null if invalid. */
+export function parseUntil(text: string, now = hostNow()): number | null {
+  const said = text
+    .trim()
+    .toLowerCase()
+    .replace(/^(?:until|for) /, "");
+  const span = /^(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|hours?|d|days?|w|weeks?)$/.exec(said);
+  if (span) return now + Number(span[1]) * 1000 * { s: 1, m: 60, h: 3600, d: 86400, w: 604800 }[span[2]![0] as "s"];
+  const [, day, rest] = /^(tomorrow|sun\w*|mon\w*|tue\w*|wed\w*|thu\w*|fri\w*|sat\w*)?\s*(.*)$/.exec(said)!;
+  if (!day && !/\d/.test(rest!)) return null;
+  const at = parseMoment(`today ${rest || "08:00"}`, now);
+  return at == null ? null : later(at, day, now);
+}
+
+function later(at: number, day: string | undefined, now: number): number {
+  const t = new Date(at);
+  if (day === "tomorrow") t.setDate(t.getDate() + 1);
+  else if (day) t.setDate(t.getDate() + ((DAYS.findIndex((n) => n.startsWith(day.slice(0, 3))) - t.getDay() + 7) % 7));
+  while (t.getTime() <= now) t.setDate(t.getDate() + (day ? 7 : 1));
+  return t.getTime();
+}
+
 /** The format of a datetime-local field. */
 export const localTime = (ms: number) =>
   new Date(ms - new Date(ms).getTimezoneOffset() * 60e3).toISOString().slice(0, 16);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPUs: one in full width, up to four as cards, up to fifteen as small cards, more as a heat map with the worst first.
+// The GPUs: one in full width, up to four as cards, up to fifteen as small cards, more as a heat map. Each keeps its place.
 import { useCallback, useMemo } from "preact/hooks";
 import { celsius, duration, memory, memoryOf, percent, shortName, until, watts, wattsOf } from "./format";
 import { HeatMap, toggle } from "./heatmap";
 import { areaLevel, gpuLevel, type Level } from "./level";
+import { shownState } from "./limit";
 import { Bar, Icon, Mark, value } from "./parts";
 import { readings } from "./readings";
 import type { Forecast, Usual } from "./api";
@@ -59,7 +60,8 @@ function Chip({ g, why, health, level }: { g: Gpu; why?: WhyGpu; health?: GpuCon
   );
 }
 
-function Ring({ g }: { g: Gpu }) {
+/** Hatched while it waits: busy by the driver's count, and at no work. */
+function Ring({ g, waits }: { g: Gpu; waits: boolean }) {
   const v = g.utilization_percent,
     turn = 2 * Math.PI * 30;
   return (
@@ -71,13 +73,13 @@ function Ring({ g }: { g: Gpu }) {
             cx="36"
             cy="36"
             r="30"
-            class="is"
+            class={waits ? "is waits" : "is"}
             style={{ strokeDasharray: `${(0.75 * turn * Math.min(100, v)) / 100} ${turn}` }}
           />
         )}
       </svg>
       <b>{percent(v)}</b>
-      <span>util</span>
+      <span>{waits ? "waits" : "util"}</span>
     </div>
   );
 }
@@ -138,7 +140,9 @@ function Name({ g, picked }: { g: Gpu; picked: boolean }) {
 }
 
 function Card({ g, why, health, soon, picked, then }: Of) {
-  const level = gpuLevel(g, health),
+  const judged = gpuLevel(g, health),
+    waits = shownState(g, judged) === "waits",
+    level: Level = waits && judged === "good" ? "idle" : judged,
     full = expected(soon),
     heat = areaLevel(g, "heat"),
     limit = g.temperature_limit_celsius;
@@ -155,7 +159,7 @@ function Card({ g, why, health, soon, picked, then }: Of) {
       <LeaseLabel g={g} />
       <Full soon={soon} />
       <div class="readings">
-        <Ring g={g} />
+        <Ring g={g} waits={waits} />
         <dl>
           <dt>Temp</dt>
           <dd class="gauge">
@@ -239,7 +243,9 @@ function Alone({ g, why, health, soon, then }: Of) {
 
 /** One of several: two lines. */
 function Small({ g, why, health, soon, picked, then }: Of) {
-  const level = gpuLevel(g, health),
+  const judged = gpuLevel(g, health),
+    waits = shownState(g, judged) === "waits",
+    level: Level = waits && judged === "good" ? "idle" : judged,
     heat = areaLevel(g, "heat");
   return (
     <article class={`tile small panel ${level} ${picked ? "picked" : ""}`} aria-label={`GPU ${g.index}`}>
@@ -253,9 +259,17 @@ function Small({ g, why, health, soon, picked, then }: Of) {
       </p>
       <LeaseLabel g={g} />
       <Full soon={soon} />
-      <Bar value={g.utilization_percent} limit={100} label="Utilization" />
+      <Bar
+        value={g.utilization_percent}
+        limit={100}
+        label={waits ? "Utilization; it waits" : "Utilization"}
+        waits={waits}
+      />
       <p class="line">
-        <b>{percent(g.utilization_percent)}</b>
+        <b>
+          {percent(g.utilization_percent)}
+          {waits && ` busy${g.sm_active_percent == null ? ", waiting" : `, ${percent(g.sm_active_percent)} at work`}`}
+        </b>
         <span class={heat === "good" ? "" : `lv ${heat}`}>{celsius(g.temperature_celsius)}</span>
         <span>{watts(g.power_watts)}</span>
         <span>{memory(g.memory_used_mb)}</span>

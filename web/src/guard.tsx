@@ -74,7 +74,7 @@ function GuardRow({ w, may, run }: { w: Worker; may: boolean; run: (path: string
 
 export function GuardPanel({ s }: { s: State }) {
   const act = useAction(),
-    workers = s.workers.answer ?? [],
+    workers = s.workers.value ?? [],
     may = mayTry(s.session, "guard");
   return (
     <Section id="guard" title="Guard" fold>
@@ -86,7 +86,7 @@ export function GuardPanel({ s }: { s: State }) {
           ))}
         </ul>
       )}
-      {s.workers.answer?.length === 0 && <p class="dim">No workers under guard.</p>}
+      {s.workers.value?.length === 0 && <p class="dim">No workers under guard.</p>}
       {may && workers.length > 0 && (
         <p class="dim">
           Evict takes a worker off the GPU until you resume it. Hold keeps it off. Resume brings it back now.

@@ -1,31 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The permanent header: host, verdict, time, and links to the sections.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Changed } from "./act";
 import { Brand, ThemeButton, Verdict as VerdictMark } from "./bar";
 import { clockAhead, now as hostNow } from "./clock";
-import {
-  capital,
-  clock,
-  duration,
-  firstSentence,
-  longClock,
-  parseMoment,
-  plainly,
-  steady,
-  utcZone,
-  watts,
-  zone,
-} from "./format";
+import { clock, duration, longClock, parseMoment, utcZone, watts, zone } from "./format";
 import { step } from "./keys";
 import { onSection } from "./section";
-import { answerLevel, counts, levelOf, worst } from "./level";
+import { counts, levelOf } from "./level";
 import { connectNow } from "./live";
 import { sum } from "./model";
 import { LIVE_SPAN, NOW, SPANS } from "./place";
 import { Icon, Mark } from "./parts";
+import { reasonOf } from "./resource";
 import { go, goNow, look, nowIsNext, set, type State } from "./store";
 import { LogOut } from "./token";
-import type { Finding, Severity } from "./types";
+import { verdictOf } from "./verdict";
 
 /** The current time, updated every second. */
 function useSeconds(): number {
@@ -42,7 +32,7 @@ function useSeconds(): number {
 /** The age of the figures. */
 function Age({ s }: { s: State }) {
   const now = useSeconds();
-  if (s.receivedAt == null) return <span class="state">{s.error ?? "connecting"}</span>;
+  if (s.receivedAt == null) return <span class="state">{reasonOf(s.metrics) ?? "connecting"}</span>;
   const age = Math.max(0, (now - s.receivedAt) / 1000);
   const text = s.dead
     ? `stale, ${duration(age)} old`
@@ -90,28 +80,24 @@ function DeadBar({ s }: { s: State }) {
   );
 }
 
-/** Findings by severity, and the first one in a few words. */
+/** Findings by severity, and what is first. */
 function Verdict({ s }: { s: State }) {
   const range = s.place.from != null && s.place.at == null,
-    then = s.place.at != null || range,
-    why = range ? null : then ? (s.past?.why ?? null) : s.why;
-  // For a range: what was worth explaining.
-  const found: Finding[] = range ? [] : then ? (why?.gpus.flatMap((g) => g.findings ?? []) ?? []) : s.findings,
-    list: { severity: Severity; muted?: boolean }[] = range ? (s.span?.why.episodes ?? []) : found;
-  const numbers = counts(list),
-    level = answerLevel(why),
-    first = worst(found, why),
-    none = s.gpus?.length === 0 && why ? firstSentence(why.answer)[0] : null; // without GPUs, nothing is usual or unusual
-  const shown = useRef("");
-  const text = range
-    ? "in this time"
-    : then
-      ? why?.gap
-        ? "not recorded"
-        : `at ${clock(s.place.at!)}`
-      : (shown.current = steady(shown.current, first ? plainly(first.headline) : (none ?? capital(why?.calm ?? ""))));
+    then = s.place.at != null,
+    why = range ? null : then ? s.past.value?.why : s.why.value,
+    verdict = why ? verdictOf(why, !then) : null;
+  const text = range ? "in this time" : why?.gap ? "not recorded" : (verdict?.headline.replace(/\.$/, "") ?? "");
   const lost = s.link === "paused" ? "paused" : s.dead ? (s.link === "lost" ? "no connection" : "stale") : null;
-  return <VerdictMark numbers={numbers} level={level} text={text} host={s.host} quiet={then} lost={lost} />;
+  return (
+    <VerdictMark
+      numbers={range ? counts(s.span.value?.why.episodes ?? []) : (verdict?.numbers ?? [])}
+      level={verdict?.level ?? "idle"}
+      text={text}
+      host={s.host}
+      quiet={then || range}
+      lost={lost}
+    />
+  );
 }
 
 function Spans({ s }: { s: State }) {
@@ -219,11 +205,11 @@ function Tabs({ s }: { s: State }) {
       ),
     [],
   );
-  const gpus = then ? (s.past?.gpus ?? []) : (s.gpus ?? []);
+  const gpus = then ? (s.past.value?.gpus ?? []) : (s.gpus ?? []);
   const number: Record<string, number> = {
     processes: gpus.reduce((n, g) => n + g.processes.length, 0),
     findings: then ? 0 : s.findings.filter((f) => levelOf(f.severity) !== "good").length,
-    guard: s.workers.answer?.length ?? 0,
+    guard: s.workers.value?.length ?? 0,
   };
   return (
     <nav class="tabs" aria-label="Sections">
@@ -242,7 +228,7 @@ function Choices({ s }: { s: State }) {
     { view } = s;
   const [typing, setTyping] = useState(false);
   if (!gpus.length) return null;
-  const worst = () => s.why?.gpu_index ?? gpus[0]!.index;
+  const worst = () => s.why.value?.gpu_index ?? gpus[0]!.index;
   const ago = [3600, 86400, 604800].filter((n) => n >= view.span || n === 86400);
   return (
     <div class="choices">
@@ -369,7 +355,7 @@ function PastBar({ s }: { s: State }) {
   );
 }
 
-const APART = 5e3; // ms
+const APART = 2e3; // ms
 
 /** Times are in the reader's zone; says so if the host's differs. */
 function Zones({ s }: { s: State }) {
@@ -393,7 +379,7 @@ function Zones({ s }: { s: State }) {
 
 export function Header({ s }: { s: State }) {
   const then = s.place.at != null,
-    gpus = then ? s.past?.gpus : s.place.from == null ? s.gpus : null;
+    gpus = then ? s.past.value?.gpus : s.place.from == null ? s.gpus : null;
   const power = sum(gpus?.map((g) => g.power_watts) ?? []);
   // Anchors must not end up below the header, however many lines it has.
   const bar = useRef<HTMLElement>(null);
@@ -427,6 +413,7 @@ export function Header({ s }: { s: State }) {
           </nav>
         )}
         <Verdict s={s} />
+        <Changed s={s} />
         <span class="grow" />
         <Spans s={s} />
         <Moment

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many GPUs on one screen, the worst first: problems have their own color, mark and figure; the others are shaded by their load.
+// Many GPUs on one screen, each in its place: problems have their own color, mark and figure, and are named above; the others are shaded by
+// their load.
 import { useState } from "preact/hooks";
-import { absence, celsius, memory, percent, watts } from "./format";
+import { absence, celsius, memory, percent, plainly, watts } from "./format";
 import { type Level, RANK } from "./level";
 import { type GpuState, shownState, STATES } from "./limit";
 import { memo } from "./memo";
@@ -73,9 +74,52 @@ const Cell = memo(function Cell({
   );
 });
 
+const SHOWN = 5; // kinds of trouble
+
+/** "0, 2-5, 9" */
+export function ranges(list: number[]): string {
+  const parts: string[] = [];
+  for (let i = 0; i < list.length;) {
+    let end = i;
+    while (list[end + 1] === list[end]! + 1) end++;
+    parts.push(end > i ? `${list[i]}-${list[end]}` : String(list[i]));
+    i = end + 1;
+  }
+  return parts.join(", ");
+}
+
+/** What stands out, by kind, above the map in which nothing moves. */
+function Odd({ gpus, levels }: { gpus: Gpu[]; levels: Map<Gpu, Level> }) {
+  const kinds = new Map<string, Gpu[]>();
+  for (const g of gpus) {
+    const level = levels.get(g)!;
+    if (level !== "bad" && level !== "warn" && level !== "note") continue;
+    const kind = g.finding?.code ?? g.state;
+    kinds.set(kind, [...(kinds.get(kind) ?? []), g]);
+  }
+  const sorted = [...kinds].sort((a, b) => RANK[levels.get(b[1][0]!)!] - RANK[levels.get(a[1][0]!)!]);
+  return (
+    <div class="odd" role="group" aria-label="What stands out">
+      {sorted.slice(0, SHOWN).map(([kind, list]) => (
+        <button
+          key={kind}
+          type="button"
+          class={`chip ${levels.get(list[0]!)}`}
+          title={list[0]!.finding ? plainly(list[0]!.finding.headline) : undefined}
+          onClick={() => toggle(list[0]!.index)}
+        >
+          <Mark level={levels.get(list[0]!)!} /> <b>{ranges(list.map((g) => g.index))}</b> {kind.replaceAll("_", " ")}
+        </button>
+      ))}
+      {sorted.length > SHOWN && <span class="dim">{sorted.length - SHOWN} more kinds</span>}
+      {!sorted.length && <span class="dim">None stands out.</span>}
+    </div>
+  );
+}
+
 const AFTER: Record<GpuState, number> = { waits: 2, held: 1, works: 0, idle: 0, unreadable: 0 };
 
-/** Problems first, then waiting and held GPUs; the rest by index. Figures don't affect the order, or it would change constantly. */
+/** Problems first, then waiting and held GPUs; the rest by index. */
 function worstFirst(gpus: Gpu[], levels: Map<Gpu, Level>, states: Map<Gpu, GpuState>): Gpu[] {
   const rank = (g: Gpu) => Math.max(1, RANK[levels.get(g)!]);
   return [...gpus].sort(
@@ -139,9 +183,14 @@ export function HeatMap({
   then: boolean;
 }) {
   const [metric, setMetric] = useState<Heat>("utilization_percent");
-  const [order, setOrder] = useState<"worst" | "index">("worst");
+  const [order, setOrder] = useState<number[] | null>(null); // as it was when a person asked for it
   const states = new Map(gpus.map((g) => [g, shownState(g, levels.get(g)!)])),
-    shown = order === "worst" ? worstFirst(gpus, levels, states) : gpus;
+    place = order && new Map(order.map((index, i) => [index, i])),
+    shown = place
+      ? [...gpus].sort(
+          (a, b) => (place.get(a.index) ?? Infinity) - (place.get(b.index) ?? Infinity) || a.index - b.index,
+        )
+      : gpus;
   const most = (of: Heat) =>
     gpus.reduce<Gpu | null>((m, g) => (g[of] != null && (m == null || g[of]! > m[of]!) ? g : m), null);
   const hottest = most("temperature_celsius"),
@@ -184,13 +233,14 @@ export function HeatMap({
         <Choice
           label="Order"
           of={[
-            ["worst", "Worst first"],
             ["index", "By index"],
+            ["worst", "Worst first"],
           ]}
-          value={order}
-          choose={setOrder}
+          value={order ? "worst" : "index"}
+          choose={(o) => setOrder(o === "worst" ? worstFirst(gpus, levels, states).map((g) => g.index) : null)}
         />
       </div>
+      <Odd gpus={gpus} levels={levels} />
       <div class="heat" role="group" aria-label={`${HEAT[metric].name} of all GPUs`}>
         {shown.map((g) => {
           const level = levels.get(g)!,

@@ -59,8 +59,7 @@ function LeaseRow({ l, w, now }: { l: Lease; w: { from: number; to: number }; no
 export function LeasesPanel({ s }: { s: State }) {
   const tick = Math.floor((s.sampleAt ?? 0) / 10e3),
     held = (s.gpus ?? []).flatMap((g) => (g.leases ?? []).map((l) => l.id)).join();
-  const leases =
-    useAsked<{ leases: Lease[] }>("/api/leases", s.link === "live", `${tick} ${held}`).answer?.leases ?? [];
+  const leases = useAsked<{ leases: Lease[] }>("/api/leases", s.link === "live", `${tick} ${held}`).value?.leases ?? [];
   if (!leases.length || s.place.at != null || s.place.from != null) return null;
   const now = s.sampleAt ?? hostNow(),
     ends = leases.map((l) => (l.until ? Date.parse(l.until) : 0));

@@ -2,16 +2,8 @@
 // The connection to the daemon: requests, and the socket that announces new data. Nothing runs while the page is hidden.
 import { forgetClock } from "./clock";
 import { backoff } from "./model";
+import { Refused } from "./refused";
 import type { Summary } from "./types";
-
-export class Refused extends Error {
-  constructor(
-    public status: number,
-    message: string,
-  ) {
-    super(message);
-  }
-}
 
 const PATIENCE = 30e3; // ms: timeout of requests
 let link = new AbortController(); // cancels all requests of a lost link
@@ -30,8 +22,6 @@ async function ask<T>(path: string, how: RequestInit, signal?: AbortSignal): Pro
     );
   }
 }
-
-export const words = (e: unknown) => (e instanceof Error ? e.message : String(e));
 
 export const get = <T>(path: string, signal?: AbortSignal) =>
   ask<T>(path, { headers: { Accept: "application/json" } }, signal);

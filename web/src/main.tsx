@@ -9,7 +9,7 @@ import { Header } from "./header";
 import { keys } from "./keys";
 import { backoff } from "./model";
 import { toSection } from "./section";
-import { painted, start, useStore } from "./store";
+import { isBusy, painted, start, useStore } from "./store";
 import "./style.css";
 import "./theme";
 import type { GpuCondition } from "./types";
@@ -53,7 +53,7 @@ function Sources({ list, none }: { list: { name: string; state: string; message:
 function App() {
   const s = useStore();
   const then = s.place.at != null;
-  const gpus = then ? (s.past?.gpus ?? []) : (s.gpus ?? []);
+  const gpus = then ? (s.past.value?.gpus ?? []) : (s.gpus ?? []);
   const [parts, setParts] = useState<typeof BelowParts | null>(null);
   useEffect(() => {
     void painted()
@@ -68,8 +68,8 @@ function App() {
   useEffect(() => {
     document.body.classList.toggle("past", past);
     document.body.classList.toggle("dead", s.dead && !past); // the past does not expire
-    document.body.classList.toggle("busy", s.busy);
-  }, [past, s.dead, s.busy]);
+    document.body.classList.toggle("busy", isBusy(s));
+  }, [past, s.dead, isBusy(s)]);
   const failed = s.sources.filter(
     (x) => x.state !== "ok" && x.state !== "asleep" && (x.state !== "off" || !s.gpus?.length),
   );
@@ -89,9 +89,9 @@ function App() {
           {(then || s.place.from == null) && (
             <Gpus
               gpus={gpus}
-              why={then ? (s.past?.why ?? null) : s.why}
-              health={then ? (s.past?.health ?? NONE) : s.health}
-              forecast={then ? null : s.forecast}
+              why={then ? (s.past.value?.why ?? null) : s.why.value}
+              health={then ? (s.past.value?.health ?? NONE) : (s.health.value ?? NONE)}
+              forecast={then ? null : s.forecast.value}
               picked={s.view.gpu}
               then={then}
             />

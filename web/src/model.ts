@@ -33,7 +33,6 @@ export function merge(gpus: Gpu[], summary: Summary): Gpu[] {
       ? {
           ...g,
           activity: s.activity ?? g.activity,
-          finding: s.finding === undefined ? g.finding : s.finding,
           state: s.state,
           error_message: s.error_message,
           utilization_percent: s.utilization_percent,

@@ -85,6 +85,7 @@ export function Bar({
   mark,
   usual,
   soon,
+  waits = false,
 }: {
   value: Num;
   limit: Num;
@@ -93,6 +94,7 @@ export function Bar({
   mark?: Num;
   usual?: Num;
   soon?: number | null;
+  waits?: boolean;
 }) {
   if (value == null || !limit) return <div class="bar none" />;
   const now = share(value, limit);
@@ -110,7 +112,7 @@ export function Bar({
         {soon != null && soon > value && (
           <div class="soon" style={{ left: `${now}%`, width: `${share(soon, limit) - now}%` }} />
         )}
-        <div class={`fill ${level ?? ""}`} style={{ width: `${now}%` }} />
+        <div class={`fill ${level ?? ""} ${waits ? "waits" : ""}`} style={{ width: `${now}%` }} />
       </div>
       {mark != null && <i class="limit" style={{ left: `${share(mark, limit)}%` }} />}
       {usual != null && <i class="usual" style={{ left: `${share(usual, limit)}%` }} />}

@@ -4,7 +4,8 @@ import { DASH } from "./format";
 import { type Level, levelOf } from "./level";
 import type { Lane, Line, Part, Picture } from "./scale";
 import { axis, type Column, type Layer, type Metric, onto, pace, portions, spread, throttled } from "./plots";
-import type { Gpu, History, PastEvent, Series } from "./types";
+import { changeText, isChange } from "./changes";
+import type { Gpu, History, PastEvent, RemedyDoing, RemedyValues, Series } from "./types";
 
 export const MANY = 8; // GPUs: more are shown as bands
 const COLORS = 8;
@@ -27,6 +28,7 @@ export interface Wanted {
   end: string;
   at: number | null;
   older: string;
+  doings?: RemedyDoing[];
 }
 
 const middle = (sorted: number[], share: number) => sorted[Math.round((sorted.length - 1) * share)] ?? null;
@@ -59,9 +61,18 @@ export function bands(columns: Column[], count: number): { mid: Column; bands: [
 
 const seconds = (text: string) => Date.parse(text) / 1000;
 
-/** Findings of the history as marks on the time axis. */
+/** Findings of the history, and who changed what, as marks on the time axis. */
 export function findingMarks(events: PastEvent[], picked: number | null): Picture["marks"] {
-  return events
+  const changes = events
+    .filter((e) => isChange(e) && (picked == null || e.gpu_index == null || e.gpu_index === picked))
+    .map((e) => ({
+      from: seconds(e.at),
+      to: seconds(e.at),
+      level: "note" as Level,
+      text: changeText(e),
+      change: true,
+    }));
+  const found = events
     .filter(
       (e) =>
         (e.kind === "finding" || e.kind === "xid") && (picked == null || e.gpu_index == null || e.gpu_index === picked),
@@ -72,6 +83,21 @@ export function findingMarks(events: PastEvent[], picked: number | null): Pictur
       level: (e.severity === "error" ? "bad" : levelOf(e.severity)) as Level,
       text: e.text ?? e.kind,
     }));
+  return [...found, ...changes];
+}
+
+/** What is expected of the remedies that run, as dashed lines. */
+function predictions(w: Wanted): Picture["refs"] {
+  const key = w.metric.name as keyof RemedyValues;
+  return (w.doings ?? [])
+    .filter((d) => d.gpu_index === w.picked && (d.phase !== "over" || d.kept))
+    .flatMap((d) => {
+      const before = d.before?.[key],
+        change = d.expected?.[key];
+      if (before == null || change == null) return [];
+      const value = (before + change) * w.metric.scale;
+      return [{ value, label: `expected ${w.metric.text(value)}`, level: "note" as Level }];
+    });
 }
 
 /** Turns a list of words over time into stretches of the same word. */
@@ -150,6 +176,12 @@ function stack(w: Wanted, one: Series, times: number[], whole: Column): Pick<Pic
   };
 }
 
+/** The time since a remedy was begun. */
+const remedyMarks = (w: Wanted): Picture["marks"] =>
+  (w.doings ?? [])
+    .filter((d) => (w.picked == null || d.gpu_index === w.picked) && (d.phase !== "over" || d.kept))
+    .map((d) => ({ from: seconds(d.since), to: w.to, level: "good", text: d.plan ?? d.text, change: true }));
+
 export function pictureOf(w: Wanted): Picture {
   const { history, metric, picked } = w;
   const have = history.series.filter((s) => s.metrics.find((m) => m.name === metric.name)?.mean.some((v) => v != null));
@@ -173,8 +205,8 @@ export function pictureOf(w: Wanted): Picture {
     parts: null,
     rest: null,
     bands: [],
-    refs: references(w, only ? have.filter((s) => only.includes(s.gpu_index)) : have),
-    marks: w.live && w.to - w.from <= 900 ? [] : findingMarks(w.events, picked),
+    refs: [...references(w, only ? have.filter((s) => only.includes(s.gpu_index)) : have), ...predictions(w)],
+    marks: [...findingMarks(w.events, picked), ...remedyMarks(w)],
     lanes: metric.name === "utilization_percent" ? w.lanes : [],
     gap: history.level === "live" ? step : Math.max(2.5 * step, have[0] ? pace(have[0], step) * 1.7 : 0),
     top: metric.top ?? (w.layers && total ? total : null),

@@ -72,6 +72,8 @@ export const SPANS: [string, number][] = [
   ["1y", 31536000],
 ];
 
+export const spanName = (seconds: number): string => SPANS.find(([, n]) => n === seconds)?.[0] ?? `${seconds}s`;
+
 export const LIVE_SPAN = 900; // seconds that the page itself remembers
 
 const USUAL: View = { span: 300, gpu: null, pid: null, by: "gpu", compare: "", q: "", group: "", lanes: "who" };
@@ -100,7 +102,7 @@ export function writePlace(place: Place, view: View = USUAL): string {
   const parts: [string, string][] = [];
   if (place.at != null) parts.push(["at", iso(place.at)]);
   if (place.from != null && place.to != null) parts.push(["from", iso(place.from)], ["to", iso(place.to)]);
-  if (view.span !== USUAL.span) parts.push(["span", SPANS.find(([, n]) => n === view.span)?.[0] ?? `${view.span}s`]);
+  if (view.span !== USUAL.span) parts.push(["span", spanName(view.span)]);
   for (const key of ["gpu", "pid", "by", "compare", "q", "group", "lanes"] as const)
     if (view[key] !== USUAL[key]) parts.push([key, String(view[key])]);
   const clean = (text: string) => encodeURIComponent(text).replaceAll("%3A", ":").replaceAll("%20", "+");

@@ -209,6 +209,11 @@ export class Plot {
         b = Math.min(LEFT + this.plotW, this.x(m.to));
       if (b < LEFT || a > LEFT + this.plotW) continue;
       ctx.fillStyle = ink(LEVELS[m.level]);
+      if (m.change) {
+        ctx.fillRect(a, TOP + this.plotH - 2, Math.max(2, b - a), 2);
+        ctx.fillRect(a - 1, TOP + this.plotH - 8, 3, 8);
+        continue;
+      }
       ctx.fillRect(a, TOP - 2, Math.max(2, b - a), 2);
       shape(ctx, m.level, a, TOP - 3, 3);
     }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes on the GPUs: the twelve most important, all on demand, grouped, filtered; a row expands to its explanation.
 import { useMemo, useState } from "preact/hooks";
-import { Because, Do } from "./answer";
+import { Remedies } from "./act";
+import { Because } from "./answer";
+import { courseOf, type Courses, useCourses } from "./courses";
 import { DASH, duration, memory, percent, plainly, tied, watts } from "./format";
+import { EndedProcesses } from "./lives";
 import { memo } from "./memo";
 import { levelOf } from "./level";
 import { limitWords } from "./limit";
 import { sparkline } from "./model";
+import { spanName } from "./place";
 import { byWeight, filtered, grouped, type GroupKey, type Row, rows, serving, sorted, type SortKey } from "./rows";
 import { Bar, Choice, Mark, Scroll, Search, Section, SortHead, useNarrow, value } from "./parts";
-import * as ring from "./ring";
 import { useSlice } from "./slice";
 import { look, type State } from "./store";
 import type { Finding, Gpu, Life, Why } from "./types";
@@ -71,12 +74,26 @@ function Limiting({ r, life, finding }: { r: Row; life?: Life; finding?: Finding
   );
 }
 
-function Spark({ gpu, pid, now }: { gpu: number; pid: number; now: number }) {
-  const c = ring.course(gpu, pid);
+/** The course of its share of the GPU, or of its memory if that is what is wrong with it. */
+function Spark({
+  r,
+  now,
+  span,
+  courses,
+  leaks,
+  total,
+}: Pick<LineProps, "r" | "now" | "span" | "courses" | "leaks" | "total">) {
+  const c = courseOf(courses, r, leaks ? "memory_mb" : "utilization_percent");
   if (!c) return null;
-  const path = sparkline(c.times, c.values, now / 1000 - 300, now / 1000, 100, 60, 18);
+  const path = sparkline(c.times, c.values, now / 1000 - span, now / 1000, leaks ? (total ?? 1) : 100, 60, 18);
   return (
-    <svg class="spark" viewBox="0 -1 60 20" preserveAspectRatio="none" aria-hidden="true">
+    <svg
+      class={`spark ${leaks ? "leaks" : ""}`}
+      viewBox="0 -1 60 20"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={leaks ? "Its VRAM" : "Its share of the GPU"}
+    >
       <path d={path} />
     </svg>
   );
@@ -110,6 +127,10 @@ interface LineProps {
   tokens: boolean;
   why: Why | null;
   then: boolean;
+  span: number; // seconds of its course
+  courses: Courses;
+  leaks: boolean;
+  s: State;
 }
 
 function Why1({
@@ -118,8 +139,10 @@ function Why1({
   finding,
   then,
   columns,
+  s,
 }: {
   r: Row;
+  s: State;
   why: Why | null;
   finding?: Finding;
   then: boolean;
@@ -169,9 +192,7 @@ function Why1({
                 {r.rank != null ? `, rank ${r.rank}${r.world_size ? ` of ${r.world_size}` : ""}` : ""}
               </dd>
             </div>
-            {!then && part && (causes.length > 0 || finding) && (
-              <Do part={{ ...part, suggestions: part.suggestions }} more={`whirr why ${r.pid} -v`} />
-            )}
+            {!then && part && (causes.length > 0 || finding) && <Remedies part={part} gpu={r.gpu} s={s} />}
           </dl>
         </div>
       </td>
@@ -180,7 +201,7 @@ function Why1({
 }
 
 const Line = memo(
-  function Line({ r, told, now, life, finding, total, open, tokens, why, then }: LineProps) {
+  function Line({ r, told, now, life, finding, total, open, tokens, why, then, span, courses, leaks, s }: LineProps) {
     const age = r.started_at ? (now - Date.parse(r.started_at)) / 1000 : null;
     const who = [r.user, r.container].filter(Boolean).join(", "),
       columns = tokens ? 10 : 9;
@@ -228,13 +249,13 @@ const Line = memo(
               {r.tokens_per_second == null ? "" : Math.round(r.tokens_per_second)}
             </td>
           )}
-          <td class="course">{!then && <Spark gpu={r.gpu} pid={r.pid} now={now} />}</td>
+          <td class="course">{!then && <Spark {...{ r, now, span, courses, leaks, total }} />}</td>
           <td class="n" data-name="Age">
             {age == null ? DASH : duration(age)}
           </td>
         </tr>
         {told.length > 0 && <Serving r={r} told={told} columns={columns} />}
-        {open && <Why1 r={r} why={why} finding={finding} then={then} columns={columns} />}
+        {open && <Why1 r={r} why={why} finding={finding} then={then} columns={columns} s={s} />}
       </>
     );
   },
@@ -245,6 +266,8 @@ const Line = memo(
     a.finding?.code === b.finding?.code &&
     a.tokens === b.tokens &&
     a.total === b.total &&
+    a.span === b.span &&
+    a.courses === b.courses &&
     JSON.stringify(a.r) === JSON.stringify(b.r) &&
     JSON.stringify(a.told) === JSON.stringify(b.told) &&
     Math.floor(a.now / 5e3) === Math.floor(b.now / 5e3),
@@ -289,6 +312,12 @@ function List({
     few = !all && !view.q && list.length > first + 1;
   const some = few ? [...list.slice(0, first), ...list.slice(first).filter((r) => r.pid === view.pid)] : list;
   const slice = useSlice(!groups && some.length > VIRTUAL, some.length, 37);
+  const courses = useCourses(
+    some.slice(0, FEW),
+    view.span,
+    !then && !groups && s.history && s.link === "live",
+    s.sampleAt ?? 0,
+  );
   const tokens = list.some((r) => r.tokens_per_second != null);
   const rest = few ? list.slice(first) : [];
   const total = new Map(gpus.map((g) => [g.index, g.memory_total_mb ?? null]));
@@ -383,7 +412,7 @@ function List({
                     Tokens/s
                   </th>
                 )}
-                <th scope="col">{then ? <span class="sr">Course</span> : "Last 5m"}</th>
+                <th scope="col">{then ? <span class="sr">Course</span> : `Last ${spanName(view.span)}`}</th>
                 <th scope="col" class="n">
                   Age
                 </th>
@@ -404,6 +433,10 @@ function List({
                   tokens={tokens}
                   why={why}
                   then={then}
+                  span={view.span}
+                  courses={courses}
+                  s={s}
+                  leaks={found.get(r.pid)?.code === "vram_full_soon"}
                 />
               ))}
               {slice.below > 0 && <tr style={{ height: `${slice.below}px` }} aria-hidden="true" />}
@@ -424,6 +457,7 @@ function List({
           )}
         </p>
       )}
+      {!then && !groups && <EndedProcesses s={s} />}
       {left > 0 && <p class="dim">{left} more than whirr lists for one GPU.</p>}
       {hidden > 0 && (
         <p class="dim">{hidden} more can't be seen from here: they belong to other users or containers.</p>

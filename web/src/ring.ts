@@ -213,8 +213,12 @@ export function layers(gpu: number, most: number): Layer[] {
     });
 }
 
-/** The course of one process: times and its share of the GPU. */
-export function course(gpu: number, pid: number): { times: number[]; values: Column } | null {
-  const values = processes.tracks.get(`${gpu}/${pid}`)?.columns.utilization_percent;
+/** The course of one process, as the page saw it. */
+export function course(
+  gpu: number,
+  pid: number,
+  metric: "utilization_percent" | "memory_mb",
+): { times: number[]; values: Column } | null {
+  const values = processes.tracks.get(`${gpu}/${pid}`)?.columns[metric];
   return values ? { times: processes.times, values } : null;
 }

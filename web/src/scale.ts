@@ -32,7 +32,7 @@ export interface Picture {
   rest: { label: string; values: Column } | null; // the rest of the whole, left blank
   bands: [Column, Column][]; // widest first
   refs: { value: number; label: string; level: Level }[];
-  marks: { from: number; to: number; level: Level; text: string }[];
+  marks: { from: number; to: number; level: Level; text: string; change?: boolean }[]; // change: at the foot
   lanes: Lane[];
   gap: number; // seconds: a longer distance means that nothing was recorded
   top: number | null;

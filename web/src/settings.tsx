@@ -23,7 +23,7 @@ export function SettingsPanel() {
   const [opened, setOpened] = useState(0); // times
   const [all, setAll] = useState(false);
   const asked = useAsked<Settings>("/api/settings", opened > 0, opened),
-    settings = asked.answer;
+    settings = asked.value;
   const changed = settings?.settings.filter((s) => s.origin !== "default") ?? [];
   const shown = all ? (settings?.settings ?? []) : changed;
   return (

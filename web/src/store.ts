@@ -2,11 +2,14 @@
 // The state of the page and everything that changes it. Parts of the page read it and redraw when it changes.
 import { useEffect, useState } from "preact/hooks";
 import { now, sampled } from "./clock";
-import { connect, get, type Link, Refused, words } from "./live";
+import { isChange } from "./changes";
+import { connect, get, type Link } from "./live";
 import { withFindings } from "./level";
 import { merge } from "./model";
 import { pastAt, THEN } from "./moment";
 import { checked, NOW, type Place, readPlace, readView, type View, writePlace } from "./place";
+import { Refused } from "./refused";
+import { again, failed, LOADING, NO_HISTORY, ok, type Resource } from "./resource";
 import * as ring from "./ring";
 import type { Alerts, Forecast, GuardedWorker as Worker, Notifier } from "./api";
 import type {
@@ -18,10 +21,12 @@ import type {
   LimitStretch,
   Metrics,
   PastEvent,
+  RemedyDoing,
   Report,
   Session,
   SourceStatus,
   Summary,
+  Undo,
   Why,
   WhySpan,
 } from "./types";
@@ -37,36 +42,42 @@ export interface State {
   sampleAt: number | null; // by the host's clock
   receivedAt: number | null; // by this browser's clock
   interval: number;
-  gpus: Gpu[] | null; // now
-  findings: Finding[]; // now, the worst first
-  why: Why | null; // now
+  metrics: Resource<Metrics>; // the last whole one
+  gpus: Gpu[] | null; // of it, with the figures of each sample since
+  findings: Finding[]; // of it, the worst first
+  why: Resource<Why>; // now
   sources: SourceStatus[];
-  health: GpuCondition[];
-  alerts: Asked<Alerts>;
-  notifiers: Asked<Notifier[]>;
-  workers: Asked<Worker[]>;
-  forecast: Forecast | null;
-  lives: Life[]; // of the last hour
-  limits: LimitStretch[]; // of the last minutes, from the history
-  filled: number; // how often the last minutes were loaded from the history
-  unfilled: string | null; // why they could not be loaded
-  past: { gpus: Gpu[]; why: Why; health: GpuCondition[] } | null; // the moment of place.at
-  span: { why: WhySpan; report: Report | null; events: PastEvent[] } | null; // the range of place
-  busy: boolean;
-  failed: string | null; // why there is neither `past` nor `span`
-  error: string | null; // why there is no current data
+  health: Resource<GpuCondition[]>;
+  alerts: Resource<Alerts>;
+  notifiers: Resource<Notifier[]>;
+  workers: Resource<Worker[]>;
+  forecast: Resource<Forecast>;
+  lives: Resource<Life[]>; // of the last hour
+  doings: Resource<RemedyDoing[]>; // remedies, the newest first
+  changes: Resource<Undo[]>; // what still holds, the newest first
+  recent: Resource<Recent>; // the last minutes, from the history
+  past: Resource<Past>; // the moment of place.at
+  span: Resource<Stretch>; // the range of place
   history: boolean; // is there a history database?
   fleet: boolean; // is there a page of all hosts?
   utcOffset: number | null; // minutes: the zone of times in the daemon's sentences
   session: Session | null; // null: unknown so far
 }
 
-/** A query: an answer, why there is none, or neither yet. */
-export interface Asked<T> {
-  answer: T | null;
-  problem: string | null;
+export interface Past {
+  gpus: Gpu[];
+  why: Why;
+  health: GpuCondition[];
 }
-export const UNANSWERED = { answer: null, problem: null };
+export interface Stretch {
+  why: WhySpan;
+  report: Report | null;
+  events: PastEvent[];
+}
+interface Recent {
+  limits: LimitStretch[];
+  changes: PastEvent[];
+}
 
 let state: State = {
   place: NOW,
@@ -79,24 +90,22 @@ let state: State = {
   sampleAt: null,
   receivedAt: null,
   interval: 5,
+  metrics: LOADING,
   gpus: null,
   findings: [],
-  why: null,
+  why: LOADING,
   sources: [],
-  health: [],
-  alerts: UNANSWERED,
-  notifiers: UNANSWERED,
-  workers: UNANSWERED,
-  forecast: null,
-  lives: [],
-  limits: [],
-  filled: 0,
-  unfilled: null,
-  past: null,
-  span: null,
-  busy: false,
-  failed: null,
-  error: null,
+  health: LOADING,
+  alerts: LOADING,
+  notifiers: LOADING,
+  workers: LOADING,
+  forecast: LOADING,
+  lives: LOADING,
+  doings: LOADING,
+  changes: LOADING,
+  recent: LOADING,
+  past: LOADING,
+  span: LOADING,
   history: true,
   fleet: false,
   utcOffset: null,
@@ -132,20 +141,16 @@ export function useStore(): State {
   return now;
 }
 
-const quiet = async (work: Promise<unknown>) => {
-  try {
-    await work;
-  } catch {
-    /* the next one may work; its age shows */
-  }
-};
+type Questions = { [K in keyof State as State[K] extends Resource<unknown> ? K : never]: State[K] };
+type AnswerOf<K extends keyof Questions> = Questions[K] extends Resource<infer T> ? T : never;
 
 /** Takes an answer; if there is none, keeps the last one, with the reason. */
-async function note<T>(key: "alerts" | "notifiers" | "workers", work: Promise<T>): Promise<void> {
+async function note<K extends keyof Questions>(key: K, work: Promise<AnswerOf<K>>): Promise<void> {
   try {
-    set({ [key]: { answer: await work, problem: null } });
+    set({ [key]: ok(await work) });
   } catch (e) {
-    set({ [key]: { answer: state[key].answer, problem: words(e) } });
+    if (e instanceof Refused && e.status === 401) location.reload(); // the session ended: the server asks for a token
+    set({ [key]: failed(state[key] as Resource<unknown>, e) });
   }
 }
 
@@ -156,12 +161,12 @@ function whole(g: Gpu): Gpu {
   return g;
 }
 const known = (m: Metrics): Partial<State> => ({
-  gpus: withFindings(m.gpus.map(whole), m.findings ?? []),
-  findings: m.findings ?? [],
+  gpus: withFindings(m.gpus.map(whole), state.why.value?.findings ?? m.findings ?? []),
+  findings: state.why.value?.findings ?? m.findings ?? [],
   host: m.host,
   sources: m.source_status,
+  metrics: ok(m),
   ...arrived(m.timestamp),
-  error: null,
 });
 
 /** When a sample was taken and arrived: the same one, received again, is not newer. */
@@ -183,26 +188,41 @@ let detailAt = 0;
 const asking = new Set<string>();
 
 /** One query at a time. */
-async function ask<T>(path: string, take: (answer: T) => void): Promise<void> {
-  if (asking.has(path)) return;
-  asking.add(path);
-  try {
-    take(await get<T>(path));
-  } catch (e) {
-    if (e instanceof Refused && e.status === 401) location.reload(); // the session ended: the server asks for a token
-    set({ error: words(e) });
-  } finally {
-    asking.delete(path);
-  }
+async function once(key: string, work: () => Promise<void>): Promise<void> {
+  if (asking.has(key)) return;
+  asking.add(key);
+  await work();
+  asking.delete(key);
 }
 
-const explain = () => ask<Why>("/api/why", (why) => set({ why }));
+/** What is found comes with the answer, so that nothing on the page is judged by an older or newer list. */
+const judgedBy = (why: Why): Partial<State> => ({
+  why: ok(why),
+  findings: why.findings,
+  gpus: state.gpus && withFindings(state.gpus, why.findings),
+});
+const explain = () =>
+  once("why", () =>
+    note(
+      "why",
+      get<Why>("/api/why").then((why) => {
+        set(judgedBy(why));
+        return why;
+      }),
+    ),
+  );
 const detail = () => {
   detailAt = Date.now();
-  return ask<Metrics>("/api/gpu/metrics", (m) => {
-    set(known(m));
-    ring.pushProcesses(state.sampleAt!, state.gpus!);
-  });
+  return once("metrics", () =>
+    note(
+      "metrics",
+      get<Metrics>("/api/gpu/metrics").then((m) => {
+        set(known(m));
+        ring.pushProcesses(state.sampleAt!, state.gpus!);
+        return m;
+      }),
+    ),
+  );
 };
 
 function sample(summary: Summary, interval: number): void {
@@ -213,7 +233,8 @@ function sample(summary: Summary, interval: number): void {
   if (same) ring.push(Date.parse(summary.timestamp), change.gpus!, interval);
   set(change);
   void explain();
-  if (state.workers.answer?.some((w) => w.state !== "running" && w.state !== "absent")) void guarded(); // the time left changes
+  if (state.workers.value?.some((w) => w.state !== "running" && w.state !== "absent")) void guarded(); // the time left changes
+  if (state.doings.value?.some((d) => d.phase !== "over")) void once("acted", async () => void (await acted()));
   const pause = summary.gpus.length > 32 ? 10000 : summary.gpus.length > 8 ? 5000 : 1500;
   if (!same || Date.now() - detailAt >= pause) void detail();
 }
@@ -227,14 +248,21 @@ const guarded = () =>
 /** What the tiles show besides the figures. */
 const judged = () =>
   Promise.all([
-    quiet(get<{ gpus: GpuCondition[] }>("/api/gpu/health").then((h) => set({ health: h.gpus }))),
-    quiet(get<Forecast>("/api/forecast").then((forecast) => set({ forecast }))),
+    note(
+      "health",
+      get<{ gpus: GpuCondition[] }>("/api/gpu/health").then((h) => h.gpus),
+    ),
+    note("forecast", get<Forecast>("/api/forecast")),
   ]);
 
 const alerted = () => note("alerts", get<Alerts>("/api/alerts"));
 
 /** Whether the reader may act, and can log out. */
-export const signedIn = () => quiet(get<Session>("/api/session").then((session) => set({ session })));
+export const signedIn = () =>
+  get<Session>("/api/session").then(
+    (session) => set({ session }),
+    () => undefined, // asked again soon; until then there are no buttons
+  );
 
 const told = () =>
   Promise.all([
@@ -245,11 +273,36 @@ const told = () =>
       get<{ notifiers: Notifier[] }>("/api/notifiers").then((n) => n.notifiers),
     ),
     guarded(),
+    acted(),
   ]);
 
 export async function refreshSides(): Promise<void> {
   await Promise.all([judged(), told()]);
 }
+
+/** After something was done: what holds now, and who did it. */
+export async function refreshActs(): Promise<void> {
+  await Promise.all([acted(), alerted(), guarded(), changed().catch(() => undefined)]);
+}
+
+/** Who changed what in the last minutes. */
+async function changed(): Promise<void> {
+  if (!state.history || !state.recent.value) return;
+  const { events } = await get<{ events: PastEvent[] }>(`/api/history/events?since=-${ring.KEPT}s&limit=500`);
+  set({ recent: ok({ ...state.recent.value, changes: events.filter(isChange) }) });
+}
+
+const acted = () =>
+  Promise.all([
+    note(
+      "doings",
+      get<{ doings: RemedyDoing[] }>("/api/remedies").then((r) => r.doings),
+    ),
+    note(
+      "changes",
+      get<{ changes: Undo[] }>("/api/undo").then((u) => u.changes),
+    ),
+  ]);
 
 const AFTER = 1000; // ms
 const CONCERNED: Record<string, () => Promise<unknown>> = { gpu_health: judged, alert: alerted, guard: guarded };
@@ -268,9 +321,10 @@ function happened(type: string): void {
 }
 
 const lives = () =>
-  quiet(
+  note(
+    "lives",
     get<{ processes: Life[] }>("/api/history/processes?since=-1h&limit=2000").then((h) =>
-      set({ lives: h.processes.filter((l) => !l.ended) }),
+      h.processes.filter((l) => !l.ended),
     ),
   );
 
@@ -279,20 +333,27 @@ async function backfill(): Promise<void> {
   try {
     const many = (state.gpus?.length ?? 0) > 8;
     const recent = await get<History>(
-      `/api/history?metric=${ring.LIVE.join()}&since=-${ring.KEPT}s&points=${many ? 90 : 450}`,
+      `/api/history?metric=${ring.LIVE.join()}&since=-${ring.KEPT}s&points=${many ? 90 : ring.KEPT}`,
     );
     // Nothing at all: is the database empty, or is there none?
     if (!recent.series.length && (await get<{ store: { state: string } }>("/api/health")).store.state === "off")
-      return set({ history: false });
+      return set({ history: false, recent: NO_HISTORY });
     ring.fill(recent);
-    set({ filled: state.filled + 1, unfilled: null });
-    if (!many)
-      set({ limits: (await get<{ stretches: LimitStretch[] }>(`/api/history/limits?since=-${ring.KEPT}s`)).stretches });
+    set({ recent: ok(state.recent.value ?? { limits: [], changes: [] }) });
+    if (!many) {
+      const { stretches } = await get<{ stretches: LimitStretch[] }>(`/api/history/limits?since=-${ring.KEPT}s`);
+      set({ recent: ok({ ...state.recent.value!, limits: stretches }) });
+    }
+    await changed();
   } catch (e) {
     // A database that doesn't answer now still exists; the next query may work.
-    set({ unfilled: words(e) });
+    set({ recent: failed(state.recent, e) });
   }
 }
+
+/** Whether what the place names is on its way. */
+export const isBusy = (s: State): boolean =>
+  s.place.at != null ? s.past.state === "loading" : s.place.from != null && s.span.state === "loading";
 
 let asked: AbortController | null = null;
 const LONG = 500; // ms
@@ -302,13 +363,13 @@ async function load(): Promise<void> {
   asked?.abort();
   const { place } = state;
   if (place.at == null && place.from == null) {
-    set({ past: null, span: null, busy: false, failed: null });
+    set({ past: LOADING, span: LOADING });
     return;
   }
   const mine = (asked = new AbortController());
-  set({ busy: true, failed: null });
+  set({ past: again(state.past), span: again(state.span) });
   // Keep the previous content for a moment, paler; longer, it would pass for the requested one.
-  setTimeout(() => mine === asked && state.busy && set({ past: null, span: null }), LONG);
+  setTimeout(() => mine === asked && isBusy(state) && set({ past: LOADING, span: LOADING }), LONG);
   try {
     if (place.at != null) {
       const at = new Date(place.at).toISOString();
@@ -323,11 +384,8 @@ async function load(): Promise<void> {
           () => ({ events: [] }),
         ),
       ]);
-      set({
-        past: { why, ...pastAt(state, history, why, changes.events, place.at) },
-        span: null,
-        busy: false,
-      });
+      const present = { gpus: state.gpus, health: state.health.value ?? [] };
+      set({ past: ok({ why, ...pastAt(present, history, why, changes.events, place.at) }), span: LOADING });
     } else {
       const range = `since=${new Date(place.from!).toISOString()}&until=${new Date(place.to!).toISOString()}`;
       const [why, report, events] = await Promise.all([
@@ -335,10 +393,10 @@ async function load(): Promise<void> {
         get<Report>(`/api/report?${range}`, mine.signal).catch(() => null),
         get<{ events: PastEvent[] }>(`/api/history/events?${range}&limit=200`, mine.signal),
       ]);
-      set({ span: { why, report, events: events.events }, past: null, busy: false });
+      set({ span: ok({ why, report, events: events.events }), past: LOADING });
     }
   } catch (e) {
-    if (!mine.signal.aborted) set({ past: null, span: null, busy: false, failed: words(e) });
+    if (!mine.signal.aborted) set({ past: failed(LOADING, e), span: failed(LOADING, e) });
   }
 }
 
@@ -365,7 +423,7 @@ export function go(wanted: Place, how: "push" | "replace" = "push", settle = 0):
 }
 
 function move(place: Place, how: "push" | "replace", settle = 0): void {
-  set({ place, busy: place.at != null || place.from != null }, true);
+  set({ place, past: again(state.past), span: again(state.span) }, true);
   address(how);
   clearTimeout(wish);
   wish = window.setTimeout(() => void load(), settle);
@@ -434,12 +492,12 @@ export async function start(): Promise<void> {
     ring.push(state.sampleAt!, state.gpus!, state.interval);
     ring.pushProcesses(state.sampleAt!, state.gpus!);
   }
-  if (why) set({ why });
-  if (health) set({ health: health.gpus });
-  if (forecast) set({ forecast });
+  if (why) set(judgedBy(why));
+  if (health) set({ health: ok(health.gpus) });
+  if (forecast) set({ forecast: ok(forecast) });
   detailAt = Date.now();
   const stored = embedded<boolean>("first-history") !== false;
-  if (!stored) set({ history: false });
+  if (!stored) set({ history: false, recent: NO_HISTORY, lives: NO_HISTORY });
   if (embedded<boolean>("first-fleet")) set({ fleet: true });
   set({ utcOffset: embedded<number>("first-utc-offset") });
   if (metrics) arrive(); // with the host's clock
@@ -450,11 +508,11 @@ export async function start(): Promise<void> {
   });
   void painted().then(() => {
     void told();
-    void lives();
+    if (state.history) void lives();
     connect({
       link: (link, retryAt) => {
         if (link === "live" && state.history) void backfill();
-        if (link === "live" && state.failed) void load();
+        if (link === "live" && (state.past.state === "failed" || state.span.state === "failed")) void load();
         set({ link, retryAt });
         set({ dead: isDead() });
       },
@@ -467,7 +525,7 @@ export async function start(): Promise<void> {
     if (document.visibilityState === "visible" && state.link === "live") work();
   };
   setInterval(
-    visible(() => void lives()),
+    visible(() => void (state.history && lives())),
     60e3,
   );
   setInterval(

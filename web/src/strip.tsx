@@ -2,29 +2,18 @@
 // A day in one strip: power and findings; a click goes to a moment, dragging to a range. Above the answer, and in the timeline.
 import { useMemo, useRef, useState } from "preact/hooks";
 import { useAsked } from "./asked";
-import { now as hostNow } from "./clock";
 import { clock, tickText } from "./format";
 import { levelOf } from "./level";
 import { get } from "./live";
 import { Mark } from "./parts";
 import { timeTicks } from "./scale";
 import { areaPath, holes, sums } from "./slots";
+import { reasonOf } from "./resource";
 import { go, goNow, type State } from "./store";
+import { DAY, dayOf, iso } from "./stretch";
 import type { History, PastEvent } from "./types";
 
-export const DAY = 86400,
-  SLOTS = 300;
-
-export const iso = (ms: number) => new Date(ms).toISOString();
-
-/** The day of the strip: the last one, or the one around an earlier moment. */
-export function dayOf(s: State): { from: number; to: number; now: boolean } {
-  const now = s.sampleAt ?? hostNow(),
-    at = s.place.at ?? s.place.to;
-  if (at == null || at > now - 0.95 * DAY * 1000) return { from: now - DAY * 1000, to: now, now: true };
-  const to = Math.min(now, at + (DAY / 2) * 1000);
-  return { from: to - DAY * 1000, to, now: false };
-}
+export const SLOTS = 300;
 
 function useDay(s: State) {
   const { from, to, now } = dayOf(s);
@@ -38,7 +27,7 @@ function useDay(s: State) {
     ]);
     return { history, events };
   });
-  return { day: asked.answer, problem: asked.problem, from, to };
+  return { day: asked.value, problem: reasonOf(asked), from, to };
 }
 
 export function Marks({

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Below the charts: who used the GPUs, when they were loud, and what slowed programs down.
 import { Missing, useAsked } from "./asked";
+import { changeText, isChange } from "./changes";
 import { celsius, clock, duration, memory, percent } from "./format";
 import { type Lane, lanes, type Limited, limitLanes, type Stay } from "./lanes";
 import { get } from "./live";
 import { Choice, Section } from "./parts";
 import { throttled } from "./plots";
 import { areaPath, sums } from "./slots";
-import { type Asked, go, look, type State } from "./store";
-import { DAY, dayOf, iso, Marks, SLOTS, Strip, Ticks } from "./strip";
+import type { Resource } from "./resource";
+import { go, look, type State } from "./store";
+import { stretchOf } from "./stretch";
+import { Marks, SLOTS, Strip, Ticks } from "./strip";
 import type { Gpu, History, Life, LimitStretch, PastEvent } from "./types";
 
 const MOST = 10,
+  CHANGES = 4,
   LEAST = 0.4; // %: keeps short ones visible
 
 interface Window {
@@ -156,7 +160,7 @@ const METRICS = {
 };
 
 /** The history for the selected lanes. */
-function useStored(s: State, span: string, tick: number): Asked<Stored> {
+function useStored(s: State, span: string, tick: number): Resource<Stored> {
   const { lanes, gpu } = s.view,
     query = `${span}${gpu == null ? "" : `&gpu=${gpu}`}`;
   return useAsked(`${query} ${lanes}`, s.link !== "connecting" && s.history, tick, async (_, signal) => {
@@ -166,7 +170,7 @@ function useStored(s: State, span: string, tick: number): Asked<Stored> {
       ask(lanes !== "loud", "/api/history/processes?sort=energy&limit=300&", { processes: [] as Life[] }),
       ask(lanes === "slow", "/api/history/limits?limit=4000&", { stretches: [] as LimitStretch[], complete: true }),
       ask<History | null>(lanes !== "who", `/api/history?metric=${METRICS[lanes]}&points=${SLOTS}&`, null),
-      ask(true, "/api/history/events?kind=finding&limit=300&", { events: [] as PastEvent[] }),
+      ask(true, "/api/history/events?limit=1000&", { events: [] as PastEvent[] }),
     ]);
     return { lanes, lives: p.processes, limits: l.stretches, complete: l.complete, history, events: e.events };
   });
@@ -210,6 +214,42 @@ function Rows({ stored, w, s }: { stored: Stored; w: Window; s: State }) {
   );
 }
 
+/** Who changed what: marks, and the newest in words. */
+function Changes({ events, w }: { events: PastEvent[]; w: Window }) {
+  if (!events.length) return null;
+  const newest = [...events].reverse().slice(0, CHANGES);
+  return (
+    <>
+      <div class="laneaxis">
+        <span class="who">
+          <b>Changes</b>
+        </span>
+        <span class="lane changes">
+          {events.slice(-60).map((e) => (
+            <i
+              key={e.id}
+              style={{ left: `${share(Date.parse(e.at), w)}%` }}
+              title={`${clock(Date.parse(e.at))}: ${changeText(e)}`}
+            />
+          ))}
+        </span>
+      </div>
+      <ul class="plain changed-list" aria-label="Who changed what">
+        {newest.map((e) => (
+          <li key={e.id}>
+            <button type="button" class="link" onClick={() => go({ at: Date.parse(e.at), from: null, to: null })}>
+              {clock(Date.parse(e.at))}
+            </button>{" "}
+            {e.gpu_index == null ? "" : `GPU ${e.gpu_index}: `}
+            {changeText(e)}
+          </li>
+        ))}
+        {events.length > CHANGES && <li class="dim">{events.length - CHANGES} more before.</li>}
+      </ul>
+    </>
+  );
+}
+
 const KEYS: Record<State["view"]["lanes"], [string, string][]> = {
   who: [
     ["life", "at work"],
@@ -229,13 +269,9 @@ const KEYS: Record<State["view"]["lanes"], [string, string][]> = {
 
 export function Timeline({ s }: { s: State }) {
   const { place, view } = s,
-    day = dayOf(s);
-  const long = view.span > DAY && place.at == null && place.from == null;
-  const w = { from: place.from ?? (long ? day.to - view.span * 1000 : day.from), to: place.to ?? day.to };
-  const moving = place.from == null && day.now;
-  const query = moving ? `since=-${long ? view.span : DAY}s` : `since=${iso(w.from)}&until=${iso(w.to)}`;
-  const asked = useStored(s, query, moving ? Math.floor((s.sampleAt ?? 0) / 60e3) : 0),
-    stored = asked.answer;
+    w = stretchOf(s);
+  const asked = useStored(s, w.query, w.moving ? Math.floor((s.sampleAt ?? 0) / 60e3) : 0),
+    stored = asked.value;
   if (!s.history) return null;
   const left = stored?.lanes === "who" ? lanes(stored.lives, w.from, w.to).length - MOST : 0;
   return (
@@ -243,7 +279,7 @@ export function Timeline({ s }: { s: State }) {
       id="timeline"
       title={place.at != null || place.from != null ? "What happened" : "Timeline"}
       fold
-      note={`${clock(w.from)} to ${clock(w.to)}`}
+      note={w.words}
       side={
         <div class="controls">
           <Choice
@@ -273,9 +309,10 @@ export function Timeline({ s }: { s: State }) {
             <b>Findings</b>
           </span>
           <Strip s={s} from={w.from} to={w.to} label="Moment of the timeline">
-            <Marks events={stored?.events ?? []} from={w.from} to={w.to} labels />
+            <Marks events={(stored?.events ?? []).filter((e) => e.kind === "finding")} from={w.from} to={w.to} labels />
           </Strip>
         </div>
+        <Changes events={(stored?.events ?? []).filter(isChange)} w={w} />
         <Missing of={asked} />
         <ul class="plain lanes" id="lifelines">
           {stored && <Rows stored={stored} w={w} s={s} />}

@@ -2,8 +2,9 @@
 // Actions that need a token ask for it first, then run.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { login, post, Refused, words } from "./live";
-import { refreshSides, signedIn } from "./store";
+import { login, post } from "./live";
+import { Refused, words } from "./refused";
+import { refreshActs, refreshSides, signedIn } from "./store";
 import type { Session } from "./types";
 
 export function TokenForm({ done }: { done: () => void }) {
@@ -55,12 +56,18 @@ export function LogOut() {
   );
 }
 
+export type Role = "silence" | "guard" | "control";
+
+/** Whether this role's buttons work as they are. */
+export const mayAct = (session: Session | null, role: Role): boolean =>
+  session != null && session.may_act && (/\badmin\b/.test(session.roles) || session.roles.split(",").includes(role));
+
 /** Whether to show buttons for this role: a signed-in user without it would be refused; others are asked for a token. */
-export const mayTry = (session: Session | null, role: "silence" | "guard"): boolean =>
+export const mayTry = (session: Session | null, role: Role): boolean =>
   session != null && (!session.signed_in || /\badmin\b/.test(session.roles) || session.roles.split(",").includes(role));
 
 /** What to know before pressing a button, or why there is none. */
-export function ActNote({ session, role }: { session: Session | null; role: "silence" | "guard" }) {
+export function ActNote({ session, role }: { session: Session | null; role: Role }) {
   if (!session || session.may_act) return null;
   return (
     <p class="dim">
@@ -78,7 +85,7 @@ export function useAction(): { run: (path: string, body: unknown) => void; form:
       await post(path, body);
       setNote("");
       setWanted(null);
-      await refreshSides();
+      await Promise.all([refreshSides(), refreshActs()]);
     } catch (e) {
       if (e instanceof Refused && e.status === 401) setWanted({ path, body });
       else setNote(words(e));

@@ -73,6 +73,7 @@ export interface Gpu {
   clock_graphics_mhz: Num;
   clock_graphics_max_mhz?: Num;
   throttle_reasons: string[] | null;
+  sm_active_percent?: Num;
   leases?: GpuLease[];
   processes: Process[];
   processes_left_out: number;
@@ -247,4 +248,47 @@ export interface Setting {
 export interface Settings {
   files: string[];
   settings: Setting[];
+}
+
+/** Readings: of a moment, or changes of them. */
+export interface RemedyValues {
+  fan_percent: Num;
+  power_watts: Num;
+  temperature_celsius: Num;
+  clock_graphics_mhz: Num;
+  tokens_per_second: Num;
+}
+
+/** A remedy that is being done, or was. */
+export interface RemedyDoing {
+  id: string;
+  gpu_index: number;
+  code: string;
+  text: string;
+  plan: string | null;
+  who: string | null;
+  trying: boolean;
+  since: string;
+  until: string | null;
+  phase: "before" | "begin" | "after" | "end" | "again" | "over";
+  outcome: string;
+  kept: boolean;
+  result: string | null;
+  before: RemedyValues | null;
+  after: RemedyValues | null;
+  expected: RemedyValues | null;
+  undo_id: string | null;
+}
+
+/** What whirr changed and still holds. */
+export interface Undo {
+  id: string;
+  door: string;
+  what: string;
+  before: string | null;
+  now: string | null;
+  by: string | null;
+  since: string | null;
+  until: string | null;
+  how: string | null;
 }

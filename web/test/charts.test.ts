@@ -245,7 +245,7 @@ test("the page remembers what it saw, and fills what was before from the history
   ring.pushProcesses(1e6, [gpu(0, { processes: [process] as Gpu["processes"] })]);
   ring.pushProcesses(1e6 + 2000, [gpu(0)]);
   assert.equal(ring.layers(0, 7)[0]!.name, "train.py");
-  assert.deepEqual(ring.course(0, 7)!.values, [5, null]);
+  assert.deepEqual(ring.course(0, 7, "utilization_percent")!.values, [5, null]);
   for (let i = 0; i < 3000; i++) ring.push(2e6 + i * 1000, [gpu(0)], 1);
   assert.ok(ring.recent().series[0]!.times.length < 1.3 * ring.KEPT, "and forgets");
 });

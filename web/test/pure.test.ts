@@ -185,7 +185,7 @@ test("a tile is colored by its GPU's first finding, and so is the figure that it
     answer: null,
     gpus: [{ ...gpu({}), finding: null }],
   } as unknown as Parameters<typeof merge>[1];
-  assert.equal(merge([stopped], summary)[0]!.finding, null);
+  assert.equal(merge([stopped], summary)[0]!.finding, stopped.finding, "until the next answer");
 });
 
 test("what the daemon judges counts, and a power limit stays a dim word", () => {
