@@ -400,6 +400,11 @@ test("header and answer name the same thing as the worst", { skip }, async (t) =
       },
     );
     for (const where of [".verdict .text", "#answer .sentence"]) await page.locator(where).getByText(words).waitFor();
+    await eventually(
+      async () =>
+        (await page.locator(".verdict .text").innerText()) ===
+        (await page.locator("#answer .sentence").innerText()).trim(),
+    );
     return page;
   };
   await said("sim:scenario=reserved", "is reserved for alice, and finetune.py");

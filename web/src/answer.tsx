@@ -373,7 +373,9 @@ export function Answer({ s }: { s: State }) {
       </h2>
       <Kept of={then ? "then" : `now ${s.view.gpu}`}>
         {!why ? (
-          <Missing of={then ? s.past : s.why} />
+          <div class="sentence dim">
+            <Missing of={then ? s.past : s.why} />
+          </div>
         ) : then && why.gap ? (
           <Unrecorded s={s} why={why} />
         ) : (

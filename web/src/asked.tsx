@@ -30,10 +30,12 @@ export function useAsked<T>(
   return got.question === question ? got.of : LOADING;
 }
 
+const LOADS = "Loading…";
+
 /** A ring with a word, the reason in a sentence, and what to do next: the one form of everything that is not there. */
 export function Status({ word, reason, next }: { word: string; reason?: string; next?: ComponentChildren }) {
   return (
-    <div class={`status ${word === "Loading" ? "loading" : ""}`} role="status">
+    <div class={`status ${word === LOADS ? "loading" : ""}`} role="status">
       <i class="ring-mark" aria-hidden="true" />
       <p>
         <b>{word}</b> {reason && <span>{reason}</span>} {next}
@@ -45,7 +47,7 @@ export function Status({ word, reason, next }: { word: string; reason?: string; 
 /** Shown instead of an answer, or beside an old one. */
 export function Missing({ of, next }: { of: Resource<unknown>; next?: ComponentChildren }) {
   if (of.state === "ok") return null;
-  if (of.state === "loading") return of.value ? null : <Status word="Loading" />;
+  if (of.state === "loading") return of.value ? null : <Status word={LOADS} />;
   if (of.state === "none") return <Status word="Nothing here" reason={of.reason} next={next} />;
   const word = of.denied ? "No permission" : of.value ? `${duration((now() - of.at!) / 1000)} old` : "No answer";
   return <Status word={word} reason={of.reason} next={next} />;

@@ -3,7 +3,7 @@
 import { capital } from "./format";
 import type { PastEvent } from "./types";
 
-const KINDS = ["audit", "lease", "change", "guard", "effect", "daemon", "resume"];
+const KINDS = ["audit", "lease", "change", "guard"];
 
 const DONE: Record<string, string> = {
   "/api/alerts/silence": "silenced alerts, or ended a silence",

@@ -86,7 +86,7 @@ function Verdict({ s }: { s: State }) {
     then = s.place.at != null,
     why = range ? null : then ? s.past.value?.why : s.why.value,
     verdict = why ? verdictOf(why, !then) : null;
-  const text = range ? "in this time" : why?.gap ? "not recorded" : (verdict?.headline.replace(/\.$/, "") ?? "");
+  const text = range ? "in this time" : why?.gap ? "not recorded" : (verdict?.headline ?? "");
   const lost = s.link === "paused" ? "paused" : s.dead ? (s.link === "lost" ? "no connection" : "stale") : null;
   return (
     <VerdictMark

@@ -26,7 +26,7 @@ import type {
   Session,
   SourceStatus,
   Summary,
-  Undo,
+  Held,
   Why,
   WhySpan,
 } from "./types";
@@ -54,7 +54,7 @@ export interface State {
   forecast: Resource<Forecast>;
   lives: Resource<Life[]>; // of the last hour
   doings: Resource<RemedyDoing[]>; // remedies, the newest first
-  changes: Resource<Undo[]>; // what still holds, the newest first
+  changes: Resource<Held[]>; // what still holds, the newest first
   recent: Resource<Recent>; // the last minutes, from the history
   past: Resource<Past>; // the moment of place.at
   span: Resource<Stretch>; // the range of place
@@ -300,7 +300,7 @@ const acted = () =>
     ),
     note(
       "changes",
-      get<{ changes: Undo[] }>("/api/undo").then((u) => u.changes),
+      get<{ changes: Held[] }>("/api/undo").then((u) => u.changes),
     ),
   ]);
 

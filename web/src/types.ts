@@ -281,7 +281,7 @@ export interface RemedyDoing {
 }
 
 /** What whirr changed and still holds. */
-export interface Undo {
+export interface Held {
   id: string;
   door: string;
   what: string;
