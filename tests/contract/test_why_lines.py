@@ -2,10 +2,12 @@
 """GET /api/why/lines: in which lines a Python program on a GPU spends its time, for people who control the daemon."""
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
 
+import pytest
 from waiting import eventually
 
 from .test_security import with_role
@@ -15,9 +17,9 @@ LOOP = "def turn():\n    n = 0\n    while True:\n        n += 1\n\nprint('ready'
 
 
 @contextlib.contextmanager
-def turning(folder):
+def running(folder, text):
     program = folder / "turn.py"
-    program.write_text(LOOP)
+    program.write_text(text)
     with subprocess.Popen(["/usr/bin/python3", program], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout.readline() == "ready\n"
@@ -25,6 +27,10 @@ def turning(folder):
         finally:
             process.send_signal(signal.SIGCONT)
             process.kill()
+
+
+def turning(folder):
+    return running(folder, LOOP)
 
 
 def test_a_daemon_names_the_line_of_a_program_on_its_gpu(nvml, tmp_path):
@@ -82,3 +88,42 @@ def test_a_program_that_can_not_be_looked_into_says_why(nvml, start):
     simulated = start()
     pid = simulated.get("/api/processes").json()["processes"][0]["pid"]
     assert simulated.get(f"/api/why/lines?process={pid}", **with_role(simulated, "control")).status == 404
+
+
+TWO_PLACES = """import signal, socket
+
+def read(n):
+    while not moved:
+        n += 1
+
+def augment(n):
+    here, there = socket.socketpair()
+    while True:
+        here.recv(1)
+
+moved = []
+signal.signal(signal.SIGUSR1, lambda *_: moved.append(1))
+print('ready', flush=True)
+read(0)
+augment(0)
+"""
+
+
+@pytest.mark.slow
+def test_the_history_keeps_where_a_program_was_when_its_limit_changed(nvml, tmp_path):
+    """Only where that is asked for, and nothing of the program's text."""
+    config = tmp_path / "whirr.toml"
+    config.write_text("[limits]\nplaces = true\n")
+    with running(tmp_path, TWO_PLACES) as process:
+        d = nvml(on_gpu(process.pid), "--config", str(config), "--interval", "0.3", "--store", f"sqlite:{tmp_path}/history.db")
+
+        def places():
+            return [e for e in d.json("/api/history/events?since=-1h&kind=place")["events"] if e["kind"] == "place"]
+
+        first = eventually(places)
+        assert re.search(r"turn\.py.*: read\(\) in turn\.py:[45]", first[0]["text"]) and first[0]["data"]["function"] == "read" and first[0]["data"]["limit"] == "host_cpu", first
+        process.send_signal(signal.SIGUSR1)
+        both = eventually(lambda: (found := places()) and len(found) > 1 and found)
+        assert re.search(r": waits for a socket in augment\(\) in turn\.py:10.*; before, read\(\), turn\.py:[45]$", both[-1]["text"]) and both[-1]["gpu_index"] == 0, both
+    quiet = nvml(on_gpu(), "--store", f"sqlite:{tmp_path}/quiet.db")
+    assert quiet.json("/api/history/events?since=-1h&kind=place")["events"] == []

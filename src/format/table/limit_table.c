@@ -37,15 +37,22 @@ static void limit_line(struct buf *out, const struct page *page, const struct pr
 
 void table_lines(struct buf *out, const struct page *page, const struct process *p, const struct program_lines *l)
 {
-    char words[PLACE_WORDS], who[PROCESS_WORDS], text[PLACE_WORDS + PROCESS_WORDS];
+    char words[PLACE_WORDS], who[PROCESS_WORDS], rank[RANK_WORDS], text[PLACE_WORDS + PROCESS_WORDS + RANK_WORDS];
+    struct text first = TEXT(text);
     if (l->blame == BLAME_GPU)
         labelled(out, page, "Where", INK_PLAIN, "no line of its own: it waits for the GPU");
     if (l->few_cores)
         labelled(out, page, "Cores", INK_PLAIN, "there are too few: the threads below waited longer for a CPU than they ran");
+    text[0] = '\0';
+    if (p && process_rank_words(p, rank)[0])
+        text_append(&first, "rank %s, ", rank);
+    if (p)
+        text_append(&first, "%s: ", process_words(p, WITH_PID, who));
     for (size_t i = 0; i < l->count; i++) {
-        snprintf(text, sizeof text, "%s%s%s", p && i == 0 ? process_words(p, WITH_PID, who) : "", p && i == 0 ? ": " : "",
-                 place_words(&l->places[i], i == 0, words));
-        labelled(out, page, i == 0 ? "Where" : "", INK_PLAIN, text);
+        place_words(&l->places[i], i == 0, words);
+        if (i == 0)
+            text_append(&first, "%s", words);
+        labelled(out, page, i == 0 ? "Where" : "", INK_PLAIN, i == 0 ? text : words);
     }
     labelled(out, page, "", INK_FAINT, lines_evidence(l, words));
 }
