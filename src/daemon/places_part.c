@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Places as a part of the daemon, where `[limits] places` asks for them: when what limits a program on a GPU changes, a thread
- * looks for two seconds in which line it spends its time, and the history keeps that as an event of kind "place".
+ * samples its lines for two seconds, and the history keeps where it was as an event of kind "place".
  */
 #include <errno.h>
 #include <pthread.h>

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "daemon/kubelet.h"
+#include "daemon/pods/kubelet.h"
 #include "daemon/poller.h"
 #include "format/prometheus/prometheus.h"
 #include "host/identity.h"
