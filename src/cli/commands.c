@@ -24,6 +24,7 @@
     COMMAND(alert)        \
     COMMAND(setup)        \
     COMMAND(notify)       \
+    COMMAND(free)         \
     COMMAND(guard)        \
     COMMAND(run)          \
     COMMAND(reserve)      \

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/file.h"
 #include "cli/wait/wait.h"
 #include "host/identity.h"
@@ -20,6 +21,9 @@ static struct str base_name(struct str path)
     return path;
 }
 
+/* Run what is named next, and have no title of their own. */
+static const char *const runners[] = {"sh", "bash", "dash", "zsh", "wine", "wine64", "wine-preloader", "wine64-preloader"};
+
 /* Its title (script, module, game), and whether that or its file is called so. Without `asked` any is. */
 static bool is_called(const struct env *env, const char *pid, const char *asked, char *title, size_t size)
 {
@@ -34,6 +38,11 @@ static bool is_called(const struct env *env, const char *pid, const char *asked,
     len = file_read_link(env, path, directory, sizeof directory);
     command_title(args, count, (struct str){directory, len > 0 ? (size_t)len : 0}, title, size);
     struct str program = base_name(args[0]);
+    for (size_t i = 0; count > 1 && i < ARRAY_LEN(runners); i++)
+        if (str_is(program, runners[i])) {
+            program = base_name(args[1]);
+            break;
+        }
     if (!title[0])
         str_copy(title, size, program);
     return !asked || str_is_any_case(str_from(title), asked) || str_is_any_case(program, asked);
