@@ -15,9 +15,9 @@
 
 /* ---- causes ---- */
 
-void cause_begin(struct cause_draft *d, struct why_part *part, enum finding_code code, double most)
+void cause_begin(struct cause_draft *d, struct why_part *part, enum finding_code code)
 {
-    *d = (struct cause_draft){.part = part, .most = most};
+    *d = (struct cause_draft){.part = part};
     d->cause.code = code;
     d->cause.severity = finding_kind(code)->severity;
 }
@@ -59,7 +59,7 @@ void doubt(struct cause_draft *d, double factor, const char *format, ...)
 void cause_end(struct cause_draft *d, const char *format, ...)
 {
     struct why_part *part = d->part;
-    d->cause.confidence = MIN_OF(d->cause.confidence, d->most);
+    d->cause.confidence = MIN_OF(d->cause.confidence, CONFIDENCE_MOST);
     if (d->cause.confidence < CONFIDENCE_LEAST)
         return;
     if (d->cause.confidence < CONFIDENCE_ANSWER) /* a guess */
@@ -68,16 +68,14 @@ void cause_end(struct cause_draft *d, const char *format, ...)
     va_start(args, format);
     vsnprintf(d->cause.text, sizeof d->cause.text, format, args);
     va_end(args);
-    /* Equal ones keep the order of the rules, so that the same facts always give the same list. */
     size_t at = part->cause_count;
-    while (at > 0 && part->causes[at - 1].confidence < d->cause.confidence)
-        at--;
-    if (at == WHY_CAUSES_MAX)
-        return;
-    size_t kept = MIN_OF(part->cause_count, (size_t)WHY_CAUSES_MAX - 1);
-    memmove(&part->causes[at + 1], &part->causes[at], (kept - at) * sizeof part->causes[0]);
-    part->causes[at] = d->cause;
-    part->cause_count = kept + 1;
+    if (at < WHY_CAUSES_MAX)
+        part->cause_count++;
+    else
+        for (size_t i = at = 0; i < WHY_CAUSES_MAX; i++)
+            at = part->causes[i].confidence < part->causes[at].confidence ? i : at;
+    if (part->causes[at].confidence < d->cause.confidence)
+        part->causes[at] = d->cause;
 }
 
 const struct why_cause *find_cause(const struct why_part *part, enum finding_code code)
@@ -90,7 +88,10 @@ const struct why_cause *find_cause(const struct why_part *part, enum finding_cod
 
 double best_confidence(const struct why_part *part)
 {
-    return part->cause_count ? part->causes[0].confidence : 0;
+    double best = 0;
+    for (size_t i = 0; i < part->cause_count; i++)
+        best = MAX_OF(best, part->causes[i].confidence);
+    return best;
 }
 
 void support_load(struct cause_draft *d, const struct facts *f, double weight)
@@ -241,7 +242,7 @@ void collect_causes(struct collection *c, const struct gpu *gpu, struct why_part
         struct why_cause *cause = &part->causes[i];
         /* Where something else explains the heat better, dust is a guess. */
         if (cause->code == FINDING_AIRFLOW && cause->confidence < 0.6)
-            cause->severity = i == 0 ? SEVERITY_NOTICE : SEVERITY_INFO;
+            cause->severity = cause->confidence == best_confidence(part) ? SEVERITY_NOTICE : SEVERITY_INFO;
         struct finding f = {.code = cause->code,
                             .severity = cause->severity,
                             .health = cause->health,

@@ -15,22 +15,22 @@
 
 /* Below this a cause is not worth a line; from the second on it is worth the answer. */
 #define CONFIDENCE_LEAST 0.05
+#define CONFIDENCE_MOST 0.97 /* nothing is certain */
 #define CONFIDENCE_ANSWER 0.3
 
 /* A cause in the making. */
 struct cause_draft {
     struct why_part *part;
     struct why_cause cause;
-    double most; /* no evidence makes this code more likely than that */
 };
 
-void cause_begin(struct cause_draft *d, struct why_part *part, enum finding_code code, double most);
+void cause_begin(struct cause_draft *d, struct why_part *part, enum finding_code code);
 void cause_process(struct cause_draft *d, const struct process *p);
 void support(struct cause_draft *d, double weight, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 /* format may be NULL: a doubt without a line */
 void doubt(struct cause_draft *d, double factor, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
-/* Adds it to the ranked list, from which the weakest drops out. `format` is the headline behind "GPU 1", or the whole one for the
- * host:
+/* Adds it to the list; the weakest makes room. Their order comes from the verdict. `format` is the headline behind "GPU 1", or the
+ * whole one for the host:
  * ": its fan has stopped (93 °C)", " is throttling (93 °C)". Every surface says it in these words. */
 void cause_end(struct cause_draft *d, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 

@@ -68,7 +68,7 @@ static void support_cpu(struct cause_draft *d, const struct facts *f)
 static void rule_nothing(const struct facts *f, struct why_part *part)
 {
     struct cause_draft d;
-    cause_begin(&d, part, FINDING_NOTHING_UNUSUAL, 0.97);
+    cause_begin(&d, part, FINDING_NOTHING_UNUSUAL);
     support_load(&d, f, f->load == LOAD_IDLE ? 0.5 : 0.4);
     support_temperature(&d, f, f->heat == HEAT_COOL ? 0.5 : 0.35);
     support_power(&d, f, f->power == POWER_LOW ? 0.4 : 0);
@@ -99,7 +99,7 @@ static void rule_cannot_know(const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
     struct cause_draft d;
-    cause_begin(&d, part, FINDING_CANNOT_KNOW, 0.95);
+    cause_begin(&d, part, FINDING_CANNOT_KNOW);
     if (f->load_basis != BASIS_UTIL)
         support_missing(&d, "utilization", gpu->util_permille, 0.5);
     support_missing(&d, "temperature", gpu->temp_mdegc, 0.5);
@@ -149,7 +149,7 @@ void rules_state(const struct facts *f, struct why_part *part)
                              : gpu->state == GPU_LOST   ? FINDING_LOST
                                                         : FINDING_ERROR;
     struct cause_draft d;
-    cause_begin(&d, part, code, 0.97);
+    cause_begin(&d, part, code);
     support(&d, 0.97, "%s",
             code == FINDING_SOURCE_RELEASED ? "whirr was asked to leave its driver alone"
             : code == FINDING_NO_PERMISSION ? "its device files deny it"

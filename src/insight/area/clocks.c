@@ -58,7 +58,9 @@ static void detect_clocks(const struct facts *f, struct collection *c)
         snprintf(by, sizeof by, ": its clocks are locked");
     else if (reading_get(gpu->pstate, &state) && state >= 5)
         snprintf(by, sizeof by, ": it stays in P%lld", (long long)state);
-    collect(c, gpu, FINDING_CLOCKS_LOW, locked ? SEVERITY_NOTICE : SEVERITY_WARNING, 0.9, 0,
+    /* Where the driver gives no reasons, the clocks may be locked on purpose. */
+    bool wanted = locked || (gpu->throttle_bits.state != READING_OK && !by[0]);
+    collect(c, gpu, FINDING_CLOCKS_LOW, wanted ? SEVERITY_NOTICE : SEVERITY_WARNING, 0.9, 0,
             "GPU %d %s at %lld of %lld MHz although it %s busy%s", gpu->index, is(f), words_whole(clock, 1000),
             words_whole(most, 1000), is(f), by);
 }

@@ -17,7 +17,7 @@ static void rule_fan_stopped(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (!f->fan_missed)
         return;
-    cause_begin(&d, part, FINDING_FAN_STOPPED, 0.97);
+    cause_begin(&d, part, FINDING_FAN_STOPPED);
     d.cause.is_read = f->fan_judged.state == FAN_STATE_STOPPED;
     support_fan(&d, f, 0.7);
     support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.7 : 0.4);
@@ -39,7 +39,7 @@ static void rule_fan_failing(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (!f->fan_slow)
         return;
-    cause_begin(&d, part, FINDING_FAN_FAILING, 0.97);
+    cause_begin(&d, part, FINDING_FAN_FAILING);
     support_fan(&d, f, 0.4);
     support(&d, 0.8, "the GPU asks for %s", f->fan_judged.asked);
     support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.3 : 0);
@@ -66,7 +66,7 @@ static void rule_fan_setting(const struct facts *f, struct why_part *part)
         !draws_little(f) || recently_busy(f) || fan_is_the_hosts(f->gpu) || find_cause(part, FINDING_MEMORY_HOT) ||
         find_cause(part, FINDING_HOTSPOT))
         return;
-    cause_begin(&d, part, FINDING_FAN_SETTING, 0.93);
+    cause_begin(&d, part, FINDING_FAN_SETTING);
     support_fan(&d, f, 0.4);
     support_temperature(&d, f, 0.4);
     support_load(&d, f, 0.3);

@@ -46,7 +46,7 @@ static void rule_cpu(const struct facts *f, struct why_part *part)
     bool throttles = f->activity.throttled_by & THROTTLE_HOT && cpu_heats_it(f) && !memory_is_hotter(f->gpu);
     if (!throttles && (!f->cpu_hot || (f->fan < FAN_RAISED && f->heat < HEAT_WARM) || heats_both(f) || heats_more(f)))
         return;
-    cause_begin(&d, part, FINDING_CPU_HEAT, f->load == LOAD_BUSY ? 0.4 : 0.93);
+    cause_begin(&d, part, FINDING_CPU_HEAT);
     if (throttles)
         d.cause.severity = SEVERITY_WARNING;
     if (reading_get(host->cpu_permille, &load))
@@ -58,6 +58,8 @@ static void rule_cpu(const struct facts *f, struct why_part *part)
     support(&d, 0.2, "CPU and GPU share their cooling");
     support_load(&d, f, 0.2);
     support_fan(&d, f, 0.1);
+    if (f->load == LOAD_BUSY) /* its own work is at least as likely */
+        doubt(&d, 0.45, NULL);
     if (throttles)
         snprintf(state, sizeof state, "throttling%s", words_heat(f->gpu, number));
     else
@@ -82,7 +84,7 @@ static void rule_airflow(const struct facts *f, struct why_part *part)
     if (f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST || !draws_little(f) || (f->heat < least && !lukewarm) ||
         f->cpu_hot || (recently_busy(f) && f->past.temp_falls) || !heat_stays(f)) /* the heat of work, and it is going */
         return;
-    cause_begin(&d, part, FINDING_AIRFLOW, f->past.known ? 0.95 : 0.75);
+    cause_begin(&d, part, FINDING_AIRFLOW);
     support_load(&d, f, 0.45);
     support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.55 : 0.4);
     if (f->power == POWER_LOW)
@@ -128,14 +130,14 @@ static void rule_overwhelmed(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     bool unusual = f->activity.symptoms & 1u << SYMPTOM_UNUSUAL && reading_get(f->gpu->power_mw, &power);
     if (unusual) {
-        cause_begin(&d, part, FINDING_AIRFLOW, 0.65);
+        cause_begin(&d, part, FINDING_AIRFLOW);
         support_temperature(&d, f, 0.4);
         support_power(&d, f, 0.4);
         support_fan(&d, f, 0.2);
     } else {
         if (f->load != LOAD_BUSY || !is_at_heat_limit(f) || !fan_does_its_best(f) || !reading_get(f->gpu->power_mw, &power))
             return;
-        cause_begin(&d, part, FINDING_AIRFLOW, 0.7);
+        cause_begin(&d, part, FINDING_AIRFLOW);
         support_power(&d, f, 0.3);
         support_fan(&d, f, 0.2);
         support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.2 : 0.05);
@@ -151,7 +153,7 @@ static void rule_neighbor(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (!other || f->load != LOAD_IDLE || !draws_little(f) || f->heat < HEAT_LUKEWARM || !reading_get(other->temp_mdegc, &temp))
         return;
-    cause_begin(&d, part, FINDING_NEIGHBOUR_HEAT, 0.85);
+    cause_begin(&d, part, FINDING_NEIGHBOUR_HEAT);
     words_gpu(other, false, name);
     if (reading_get(other->power_mw, &power))
         snprintf(draws, sizeof draws, " and %lld W", words_whole(power, 1000));
@@ -181,7 +183,7 @@ static void rule_neighbor_of_busy(const struct facts *f, struct why_part *part)
             theirs > temp - HOTTER_MDEGC)
             continue;
         words_gpu(other, false, name);
-        cause_begin(&d, part, FINDING_NEIGHBOUR_HEAT, 0.6);
+        cause_begin(&d, part, FINDING_NEIGHBOUR_HEAT);
         support(&d, 0.4, "%s in the same host draws %lld W at %lld °C", name, words_whole(draw, 1000), words_whole(theirs, 1000));
         support_temperature(&d, f, 0.2);
         support_power(&d, f, 0.1);
@@ -210,7 +212,7 @@ static void rule_limit(const struct facts *f, struct why_part *part)
     bool nears = nears_shutdown(f->gpu, &limit), hottest = !f->has_margin && temp >= HOTTEST;
     if (f->heat != HEAT_LIMIT && !throttles && !nears && !hottest)
         return;
-    cause_begin(&d, part, FINDING_HEAT_LIMIT, 0.75);
+    cause_begin(&d, part, FINDING_HEAT_LIMIT);
     d.cause.is_read = throttles || nears || hottest;
     d.cause.severity = nears                                     ? SEVERITY_CRITICAL
                        : f->activity.throttled_by & THROTTLE_HOT ? throttling_severity(f)
@@ -244,7 +246,7 @@ static void rule_memory_hot(const struct facts *f, struct why_part *part)
     bool throttles = f->activity.throttled_by & THROTTLE_HOT && memory_is_hotter(f->gpu);
     if (!throttles && temp < (limited ? limit - HEAT_LIMIT_MARGIN : (int64_t)MEMORY_HOT_FROM))
         return;
-    cause_begin(&d, part, FINDING_MEMORY_HOT, 0.85);
+    cause_begin(&d, part, FINDING_MEMORY_HOT);
     if (throttles)
         d.cause.severity = throttling_severity(f);
     if (limited && temp >= limit)
@@ -272,7 +274,7 @@ static void rule_hotspot(const struct facts *f, struct why_part *part)
     bool known = reading_get(f->gpu->temp_mdegc, &chip), apart = known && spot >= HOTSPOT_FROM && spot - chip >= HOTSPOT_GAP;
     if (!apart && spot < HOTSPOT_AT_LIMIT)
         return;
-    cause_begin(&d, part, FINDING_HOTSPOT, 0.7);
+    cause_begin(&d, part, FINDING_HOTSPOT);
     if (known)
         support(&d, 0.5, "hot spot at %lld °C, the chip as a whole at %lld °C", words_whole(spot, 1000), words_whole(chip, 1000));
     else
@@ -292,7 +294,7 @@ static void rule_power_limit(const struct facts *f, struct why_part *part)
     bool capped = f->at_power_limit || bits & THROTTLE_POWER_CAP;
     if (f->load == LOAD_IDLE || (!capped && !(bits & THROTTLE_POWER_BRAKE)))
         return;
-    cause_begin(&d, part, FINDING_POWER_LIMIT, 0.6);
+    cause_begin(&d, part, FINDING_POWER_LIMIT);
     support_power(&d, f, f->at_power_limit ? 0.4 : 0);
     for (unsigned i = 0; i < THROTTLE_COUNT; i++)
         if (bits & (THROTTLE_POWER_CAP | THROTTLE_POWER_BRAKE) & (1 << i))

@@ -38,7 +38,7 @@ static void rule_recent(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (!past->ended && !past->fell)
         return;
-    cause_begin(&d, part, FINDING_RECENT_LOAD, 0.95);
+    cause_begin(&d, part, FINDING_RECENT_LOAD);
     if (past->ended) {
         const struct recent_process *p = past->ended;
         cause_process(&d, &p->last);
@@ -151,7 +151,7 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
     /* Clocks stay up for seconds after work: a server between two requests keeps nothing from idling. */
     if (may_go_on(f, CLOCKS_FALL_MS))
         return;
-    cause_begin(&d, part, p ? FINDING_CONTEXT_HELD : FINDING_CLOCKS_HELD, 0.92);
+    cause_begin(&d, part, p ? FINDING_CONTEXT_HELD : FINDING_CLOCKS_HELD);
     support_load(&d, f, 0.1);
     support_clocks(&d, f);
     support_calm(&d, f, 0.2);
@@ -190,7 +190,7 @@ static void rule_loading(const struct facts *f, struct why_part *part)
     int64_t cpu, disk, held;
     char who[PROCESS_WORDS], bytes[SHORT_WORDS] = "";
     struct cause_draft d;
-    cause_begin(&d, part, FINDING_LOADING, 0.95);
+    cause_begin(&d, part, FINDING_LOADING);
     cause_process(&d, p);
     process_words(p, EXACT_NAME, who);
     if (reading_get(p->mem_bytes, &held))
@@ -218,7 +218,7 @@ static void rule_display(const struct facts *f, struct why_part *part)
     if (!stirred || no_screen || f->cpu_hot || (!screen && !draws_only(gpu)) || !reading_get(gpu->clock_memory_khz, &clock) ||
         !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0 || clock * 10 < most * 9)
         return;
-    cause_begin(&d, part, FINDING_DISPLAY, 0.8);
+    cause_begin(&d, part, FINDING_DISPLAY);
     support(&d, 0.5, "memory clock %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
     if (screen)
         support(&d, 0.3, "a display is connected");
@@ -240,7 +240,7 @@ static void rule_vram(const struct facts *f, struct why_part *part)
         return;
     process_words(p, EXACT_NAME, who);
     words_bytes(held, bytes);
-    cause_begin(&d, part, FINDING_VRAM_HELD, 0.1);
+    cause_begin(&d, part, FINDING_VRAM_HELD);
     if (reading_get(f->gpu->mem_total_bytes, &total)) {
         char all[SHORT_WORDS];
         support(&d, 0.1, "%s: %s of %s", who, bytes, words_bytes(total, all));

@@ -1019,7 +1019,7 @@ static void rules_limit(const struct facts *f, struct why_part *part)
         struct cause_draft d;
         struct text s = TEXT(text);
         size_t count = limit_evidence(f->gpu, p, lines);
-        cause_begin(&d, part, code, p->limit.confidence);
+        cause_begin(&d, part, code);
         cause_process(&d, p);
         for (size_t k = 0; k < count; k++)
             support(&d, k == 0 ? p->limit.confidence : 0, "%s", lines[k]);

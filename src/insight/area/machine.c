@@ -39,20 +39,6 @@ static enum finding_code classify_source(const struct source_status *source)
     return code == FINDING_CODE_COUNT ? FINDING_SOURCE_FAILING : code;
 }
 
-static double weight_of(enum finding_code code)
-{
-    switch (code) {
-    case FINDING_SOURCE_HUNG: return 0.94;
-    case FINDING_DRIVER_MISMATCH: return 0.93;
-    case FINDING_NO_PERMISSION: return 0.92;
-    case FINDING_SOURCE_FAILING: return 0.9;
-    case FINDING_NO_DRIVER: return 0.85;
-    case FINDING_SOURCE_RELEASED: return 0.84;
-    case FINDING_ASLEEP: return 0.83;
-    default: return 0.8;
-    }
-}
-
 /* The reason why GPUs cannot be read; NULL for codes with a sentence of their own. */
 static const char *reason_of(enum finding_code code)
 {
@@ -73,7 +59,7 @@ static void add_machine_cause(struct why_part *part, bool others, enum finding_c
     const char *reason = reason_of(code);
     if (find_cause(part, code))
         return;
-    cause_begin(&d, part, code, weight_of(code));
+    cause_begin(&d, part, code);
     if (message[0])
         support(&d, 0.95, "%s: %.120s", source[0] ? source : "the driver", message);
     else if (source[0])
@@ -135,7 +121,7 @@ static bool any_at_work(const struct snapshot *now)
 static void add(struct why_part *part, enum finding_code code, const char *evidence, const char *sentence)
 {
     struct cause_draft d;
-    cause_begin(&d, part, code, 0.9);
+    cause_begin(&d, part, code);
     support(&d, 0.9, "%s", evidence);
     cause_end(&d, "%s", sentence);
 }
@@ -146,7 +132,7 @@ static void rule_infiniband(const struct host *host, struct why_part *part)
     int64_t lost = reading_or(host->ib_ports_lost, 0), slow = reading_or(host->ib_ports_slow, 0);
     if (lost <= 0 && slow <= 0)
         return;
-    cause_begin(&d, part, FINDING_INFINIBAND, 0.9);
+    cause_begin(&d, part, FINDING_INFINIBAND);
     support(&d, 0.9, "%lld InfiniBand ports have a link", (long long)reading_or(host->ib_ports_up, 0));
     if (lost > 0)
         cause_end(&d, "%lld InfiniBand port%s lost %s link", (long long)lost, lost == 1 ? " has" : "s have",

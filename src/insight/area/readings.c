@@ -150,7 +150,8 @@ static bool is_calm_work(const struct facts *f, const struct why_part *part)
         return false;
     return f->load == LOAD_BUSY && !is_troubled(f) && !f->activity.throttled_by && !has_symptom(f, SYMPTOM_UNUSUAL) &&
            f->activity.code != ACTIVITY_FAILING && f->heat != HEAT_UNKNOWN && verdict_is_calm(f->verdict, f->gpu->index) &&
-           !power_contradicts_load(f->gpu) && link_is_counted(f->gpu);
+           !power_contradicts_load(f->gpu) && link_is_counted(f->gpu) &&
+           (f->gpu->mem_used_bytes.state == READING_OK || gpu_shares_memory(f->gpu));
 }
 
 /* GPUs of the same model at work beside it, among whose clocks and watts its own lie; 0: it differs, or too few can be compared. */

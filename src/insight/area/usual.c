@@ -24,7 +24,7 @@ static bool cools_down(const struct facts *f)
 }
 
 /* The cause that other rules have made of it already, to be made stronger; it comes back into the list with cause_end(). */
-static bool take_back(struct cause_draft *d, struct why_part *part)
+static void take_back(struct cause_draft *d, struct why_part *part)
 {
     for (size_t i = 0; i < part->cause_count; i++) {
         if (part->causes[i].code != FINDING_AIRFLOW)
@@ -32,9 +32,8 @@ static bool take_back(struct cause_draft *d, struct why_part *part)
         d->cause = part->causes[i];
         part->cause_count--;
         memmove(&part->causes[i], &part->causes[i + 1], (part->cause_count - i) * sizeof part->causes[0]);
-        return true;
+        return;
     }
-    return false;
 }
 
 static void support_usual_heat(struct cause_draft *d, const struct usual *u)
@@ -59,9 +58,8 @@ static void rule_hot(const struct facts *f, struct why_part *part)
     int64_t temp, fan;
     if (!reading_get(f->gpu->temp_mdegc, &temp))
         return;
-    cause_begin(&d, part, FINDING_AIRFLOW, 0.75);
-    if (take_back(&d, part))
-        d.most = 0.95;
+    cause_begin(&d, part, FINDING_AIRFLOW);
+    take_back(&d, part);
     support_usual_heat(&d, u);
     support_drift(&d, u);
     support_power(&d, f, 0.1);
@@ -82,7 +80,7 @@ static void rule_loud(const struct facts *f, struct why_part *part)
     int64_t fan;
     if (find_cause(part, FINDING_AIRFLOW) || !reading_get(f->gpu->fan_permille, &fan))
         return;
-    cause_begin(&d, part, FINDING_AIRFLOW, 0.6);
+    cause_begin(&d, part, FINDING_AIRFLOW);
     support(&d, 0.6 * u->confidence, "%lld%% is usual at this power (%d days)", percent(u->fan_permille.value), u->days);
     support_drift(&d, u);
     support_power(&d, f, 0.1);
@@ -95,9 +93,9 @@ static void rule_warm_room(const struct facts *f, struct why_part *part)
 {
     const struct usual *u = &part->usual;
     struct cause_draft d;
-    cause_begin(&d, part, FINDING_AIRFLOW, 0.5);
+    cause_begin(&d, part, FINDING_AIRFLOW);
     support_usual_heat(&d, u);
-    support(&d, 0.2, "the other GPUs of this host are hotter than usual, too");
+    doubt(&d, 0.65, "the other GPUs of this host are hotter than usual, too");
     cause_end(&d, " %s at %lld °C; %lld °C is usual %s, and the other GPUs are hotter than usual, too: a warm room or case", is(f),
               words_whole(f->gpu->temp_mdegc.value, 1000), words_whole(u->temp_mdegc.value, 1000), words_at_power(u));
 }

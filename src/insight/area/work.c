@@ -70,7 +70,7 @@ static void rule_one_process(const struct facts *f, struct why_part *part)
     int64_t traffic;
     struct cause_draft d;
     enum finding_code code = miner ? FINDING_MINING : words_draws(p) ? FINDING_GRAPHICS_LOAD : FINDING_COMPUTE_LOAD;
-    cause_begin(&d, part, code, 0.97);
+    cause_begin(&d, part, code);
     cause_process(&d, p);
     support_load(&d, f, load_weight(f));
     support_share(&d, f, p);
@@ -94,7 +94,7 @@ static void rule_several(const struct facts *f, struct why_part *part)
     const struct workers *w = &f->workers;
     char first[PROCESS_WORDS], second[PROCESS_WORDS];
     struct cause_draft d;
-    cause_begin(&d, part, FINDING_SHARED_LOAD, 0.95);
+    cause_begin(&d, part, FINDING_SHARED_LOAD);
     cause_process(&d, w->first);
     support_load(&d, f, load_weight(f));
     support_share(&d, f, w->first);
@@ -119,7 +119,7 @@ static void rule_miner_among(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     if (!p)
         return;
-    cause_begin(&d, part, FINDING_MINING, 0.8);
+    cause_begin(&d, part, FINDING_MINING);
     cause_process(&d, p);
     support_share(&d, f, p);
     support(&d, 0.5, "mining, judging by %s", words_miner(p));
@@ -130,7 +130,7 @@ static void rule_hidden(const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
     struct cause_draft d;
-    cause_begin(&d, part, FINDING_HIDDEN_LOAD, 0.9);
+    cause_begin(&d, part, FINDING_HIDDEN_LOAD);
     support_load(&d, f, 0.5);
     support_power(&d, f, f->power >= POWER_RAISED ? 0.35 : 0.05);
     support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.15 : 0.05);
@@ -238,7 +238,7 @@ static void rule_video(const struct facts *f, struct why_part *part)
     const char *engine = f->encodes ? "encoder" : "decoder";
     const struct video_work v = video_work(f);
     struct cause_draft d;
-    cause_begin(&d, part, FINDING_VIDEO_LOAD, 0.9);
+    cause_begin(&d, part, FINDING_VIDEO_LOAD);
     /* Where the video engine is busier than the rest of the GPU, video is what the GPU is there for. */
     support(&d, f->video_permille > f->load_permille ? 0.8 : 0.5, "video %s %lld%%", engine, percent(f->video_permille));
     if (v.users == 1)
@@ -305,7 +305,7 @@ static void rule_instances(const struct facts *f, struct why_part *part)
     const struct process *p = instance_process(f, &instance);
     char who[PROCESS_WORDS];
     struct cause_draft d;
-    cause_begin(&d, part, FINDING_INSTANCE_LOAD, 0.9);
+    cause_begin(&d, part, FINDING_INSTANCE_LOAD);
     support(&d, 0.1, "divided into %zu instances", f->gpu->instance_count);
     support_load(&d, f, 0.4);
     support_power(&d, f, f->power >= POWER_RAISED ? 0.45 : 0.05);
@@ -340,7 +340,7 @@ static void rule_memory_traffic(const struct facts *f, struct why_part *part)
     bool by_driver = reading_get(f->gpu->mem_util_permille, &busy) && busy >= 800;
     if (!by_driver && !(reading_get(f->gpu->dram_active_permille, &busy) && busy >= 600))
         return;
-    cause_begin(&d, part, FINDING_MEMORY_TRAFFIC, 0.55);
+    cause_begin(&d, part, FINDING_MEMORY_TRAFFIC);
     support(&d, 0.5, by_driver ? "memory busy %lld%% of the time" : "%lld%% of the peak memory bandwidth", percent(busy));
     if (by_driver)
         cause_end(&d, ": its memory %s busy %lld%% of the time", is(f), percent(busy));

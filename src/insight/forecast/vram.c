@@ -123,7 +123,7 @@ static void say_too_short(const struct track *t, struct forecast_when *when)
                          t->began_by == CUT_PROCESSES ? "a process started or ended" : "the memory in use jumped", span);
 }
 
-static void judge(const struct forecast_card *card, struct forecast_vram *v)
+static void judge(const struct forecast_card *card, bool processes_known, struct forecast_vram *v)
 {
     const struct track *t = &card->vram;
     struct rise rise = {0}, of_process = {0};
@@ -142,7 +142,9 @@ static void judge(const struct forecast_card *card, struct forecast_vram *v)
     }
     if (by_process || (p && of_process.line.slope >= BLAME_SHARE * rise.line.slope))
         name_process(v, p);
-    if (loads(v->pid ? &p->track : t, v->pid ? p->age_ms : INT64_MAX)) {
+    /* Whose memory grows is not known: it may be a program that loads. */
+    bool unknown = !processes_known && rise.basis_s < LOADING_S;
+    if (unknown || loads(v->pid ? &p->track : t, v->pid ? p->age_ms : INT64_MAX)) {
         char who[PROCESS_WORDS + 32];
         who_text(v, who);
         forecast_explain(&v->when, FORECAST_UNKNOWN, v->pid ? "%s is loading" : "%s has just started growing: loading, or a leak",
@@ -174,5 +176,5 @@ void forecast_judge_vram(const struct forecast_card *card, const struct gpu *gpu
     if (t->last.value >= FORECAST_FULL_SHARE * card->room_bytes)
         forecast_explain(&ret->when, FORECAST_REACHED, "no memory left");
     else
-        judge(card, ret);
+        judge(card, gpu->processes_state == READING_OK, ret);
 }

@@ -315,7 +315,10 @@ static void recall_unjudged(const struct health_fault *fault, const struct gpu *
 
 static bool can_judge(const struct health_fault *fault, const struct gpu *gpu)
 {
-    return health_can_judge(health_check_of(fault->code), gpu, NULL);
+    enum health_check check = health_check_of(fault->code);
+    /* A GPU that rests and does not throttle has cooled down, whether its temperature is read or not. */
+    bool rests = gpu->state == GPU_OK && gpu->throttle_bits.state == READING_OK && power_level(gpu) == POWER_LOW;
+    return health_can_judge(check, gpu, NULL) || (check == HEALTH_CHECK_TEMPERATURE && rests);
 }
 
 static void recall_faults(const struct health_card *card, const struct gpu *gpu, struct collection *c)

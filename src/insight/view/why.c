@@ -132,9 +132,26 @@ static void number_remedies(struct why_part *part)
     }
 }
 
+/* There is one ranking, that of the verdict; a guess explains nothing, and comes last. */
+static void order_causes(const struct verdict *v, struct why_part *part)
+{
+    size_t ordered = 0;
+    for (size_t i = 0; i < 2 * v->count; i++)
+        for (size_t k = ordered; k < part->cause_count; k++) {
+            const struct finding *f = &v->findings[i % v->count];
+            bool guess = part->causes[k].confidence < CONFIDENCE_ANSWER;
+            if (f->gpu_index == part->gpu_index && part->causes[k].code == f->code && guess == (i >= v->count)) {
+                struct why_cause found = part->causes[k];
+                memmove(&part->causes[ordered + 1], &part->causes[ordered], (k - ordered) * sizeof found);
+                part->causes[ordered++] = found;
+            }
+        }
+}
+
 static void answer(const struct facts *f, struct why_part *part)
 {
     part->severity = verdict_severity(f->verdict, part->gpu_index);
+    order_causes(f->verdict, part);
     answer_gpu(f, part);
     answer_usual(part, f->over);
     answer_changed(f, part);
