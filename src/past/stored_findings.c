@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "insight/verdict/graph.h"
 #include "insight/view/why.h"
 #include "past/span.h"
 #include "store/findings.h"
@@ -191,6 +192,8 @@ static bool is_told(const struct span *p, const struct store_finding *f)
             continue;
         if (e->times == 1)
             set_times(p, f, e);
+        if (f->severity > SEVERITY_INFO && finding_kind(f->code)->area != AREA_HEAT) /* heat is said with the work */
+            span_past_tense(f->headline, e->headline, sizeof e->headline);
         return true;
     }
     return false;
@@ -214,6 +217,19 @@ static bool join_again(const struct span *p, const struct explained_episode *e)
     return false;
 }
 
+/* An effect is told with its root, which was there for at least as long. */
+static bool is_effect(const struct stored *all, const struct store_finding *f)
+{
+    const double strong = 0.8;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct store_finding *root = &all->list[i];
+        if (root->gpu_id == f->gpu_id && root->severity >= f->severity && graph_weight(NULL, root->code, f->code) >= strong &&
+            root->first_seen.ms <= f->worst_at.ms && root->last_seen.ms >= f->worst_at.ms)
+            return true;
+    }
+    return false;
+}
+
 int span_add_findings(struct span *p, struct error *err)
 {
     struct stored all = {0};
@@ -226,7 +242,7 @@ int span_add_findings(struct span *p, struct error *err)
     AUTO_FREE struct explained_episode *e = malloc(sizeof *e);
     int rc = e ? read_stored(p->s, &page, &all, err) : error_set(err, -ENOMEM, "out of memory");
     for (size_t i = 0; rc == 0 && i < all.count; i++) {
-        if (is_told(p, &all.list[i]))
+        if (is_told(p, &all.list[i]) || is_effect(&all, &all.list[i]))
             continue;
         begin_episode(p, &all.list[i], e);
         if (!join_again(p, e))

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What limits real programs: tests/gpu/limit_check.py build/whirr [--set new|first|all] [PROGRAM...]
+"""What limits real programs: tests/gpu/limit_check.py build/whirr [--set third|new|first|all] [PROGRAM...]
 
 Programs whose limit is known run one after the other. Ten seconds after each has begun its work, a daemon with a sample a second and a
 command of its own (--direct) are asked once what limits it: the first answer counts, its code and its sentence, which must not claim
@@ -694,6 +694,154 @@ def partly_on_cpu():
     return step
 
 
+# ---- the third set: written once the answers about the others were known, and not looked at before it was run ----
+
+def fft_on_cpu():
+    import torch
+    step, x = small_step(), torch.randn(1 << 22)
+
+    def run():
+        step()
+        torch.fft.ifft(torch.fft.fft(x))
+    return run
+
+
+def json_in_python():
+    """Parses and builds records between its steps."""
+    step, text = small_step(), json.dumps([{"id": i, "words": ["a", "b"] * 8} for i in range(6000)])
+
+    def run():
+        step()
+        records = json.loads(text)
+        sum(len(record["words"]) for record in records for _ in range(20))
+    return run
+
+
+def sqlite_queries():
+    import sqlite3
+    step, db = small_step(), sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE t (a INTEGER, b TEXT)")
+    db.executemany("INSERT INTO t VALUES (?, ?)", ((i, f"word {i * 7919 % 65537}") for i in range(200000)))
+
+    def run():
+        step()
+        db.execute("SELECT b, count(*) FROM t GROUP BY substr(b, 3) ORDER BY 2 LIMIT 5").fetchall()
+    return run
+
+
+def answer_slowly(server):
+    connection, _ = server.accept()
+    while connection.recv(64):
+        time.sleep(0.15)
+        connection.sendall(b"y" * 64)
+
+
+def unix_socket():
+    """Asks a service on the same host by a socket that has no port."""
+    import multiprocessing
+    import socket
+    path = os.path.join(tempfile.gettempdir(), f"whirr-limit-socket-{os.getpid()}")
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(path)
+    server.listen()
+    multiprocessing.get_context("fork").Process(target=answer_slowly, args=(server,), daemon=True).start()
+    server.close()
+    step, service = small_step(), socket.socket(socket.AF_UNIX)
+    service.connect(path)
+
+    def run():
+        service.sendall(b"x" * 64)
+        service.recv(64)
+        step()
+    return run
+
+
+def fsync_each_step():
+    """Makes its results durable after each step."""
+    step, block = small_step(), os.urandom(4 << 20)
+    file = os.open(os.path.join(on_disk(), f"whirr-limit-{os.getpid()}"), os.O_RDWR | os.O_CREAT, 0o600)
+    count = 0
+
+    def run():
+        nonlocal count
+        step()
+        for _ in range(24):
+            os.pwrite(file, block, count % 256 * len(block))
+            os.fsync(file)
+            count += 1
+    return run
+
+
+def embedding_lookups():
+    import torch
+    table = torch.randn(1 << 23, 512, device="cuda", dtype=torch.float16)
+    at = torch.randint(0, 1 << 23, (1 << 20,), device="cuda")
+    return synchronized(lambda: table[at].sum(0))
+
+
+def elementwise():
+    import torch
+    x = torch.randn(1 << 29, device="cuda", dtype=torch.float16)
+    return synchronized(lambda: torch.relu_(x.mul_(1.0001)))
+
+
+def conv_training():
+    import torch
+    net = torch.nn.Sequential(*(layer for i in range(8) for layer in (torch.nn.Conv2d(256, 256, 3, padding=1), torch.nn.ReLU()))).cuda().bfloat16()
+    x = torch.randn(64, 256, 64, 64, device="cuda", dtype=torch.bfloat16)
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-4)
+
+    def step():
+        net(x).float().pow(2).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        torch.cuda.synchronize()
+    return step
+
+
+def waits_after_each_call():
+    import torch
+    x = torch.randn(256, 256, device="cuda")
+
+    def step():
+        for _ in range(20):
+            torch.tanh(x)
+            torch.cuda.synchronize()
+    return step
+
+
+def results_out():
+    import torch
+    host = torch.empty(1 << 30, dtype=torch.uint8, pin_memory=True)
+    result = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
+
+    def step():
+        result.add_(1)
+        host.copy_(result)
+    return step
+
+
+def regex_between():
+    import re
+    step, text, words = small_step(), "alpha beta12 gamma-7 delta_x " * 12000, re.compile(r"([a-z]+)[0-9_-]+([a-z0-9]*)")
+
+    def run():
+        step()
+        words.sub(r"\2 \1", text)
+    return run
+
+
+def timer_between():
+    """Waits for a timer by poll, as servers with a rate limit do."""
+    import select
+    step, poll = small_step(), select.poll()
+
+    def run():
+        step()
+        poll.poll(120)
+    return run
+
+
 # What each is limited by; several where they are the same to a person.
 FIRST = {
     "matmul_bf16": ("power", "compute"),
@@ -747,8 +895,22 @@ NEW = {
     "partly_on_cpu": ("partly_on_cpu", "cpu_work"),
     "matmul_bf16": ("power", "compute"),
 }
-PROGRAMS = {**FIRST, **NEW}
-HEALTHY = {"matmul_bf16", "matmul_fp64", "prefill", "training"}
+THIRD = {
+    "fft_on_cpu": ("cpu_work", "host_cpu"),
+    "json_in_python": ("host_cpu",),
+    "sqlite_queries": ("cpu_work", "host_cpu"),
+    "unix_socket": ("peer",),
+    "fsync_each_step": ("disk",),
+    "embedding_lookups": ("memory_bandwidth",),
+    "elementwise": ("memory_bandwidth",),
+    "conv_training": GPU_WORK,
+    "waits_after_each_call": ("launch", "host_cpu"),
+    "results_out": ("pcie_out",),
+    "regex_between": ("host_cpu", "cpu_work"),
+    "timer_between": ("none", "cannot_tell"),
+}
+PROGRAMS = {**FIRST, **NEW, **THIRD}
+HEALTHY = {"matmul_bf16", "matmul_fp64", "prefill", "training", "conv_training"}
 HOST_SIDE = {"launch", "compile", "host_cpu", "loaders", "cpu_quota", "disk", "network_fs", "memory_pressure", "numa", "cpu_work",
              "allocation", "partly_on_cpu"}
 
@@ -760,8 +922,9 @@ CLAIMS = {
     "does nothing": {"holds_and_sleeps"},
     "compil": {"compiling", "inductor"},
     "waits for requests": {"idle_server"},
-    "in Python": {"python_between", "python_only", "thread_feeds", "changes", "cpu_quota", "decode_small", "tiny_layers", "tiny_batches"},
-    "disk": {"disk_read", "checkpoints"},
+    "in Python": {"python_between", "python_only", "thread_feeds", "changes", "cpu_quota", "decode_small", "tiny_layers", "tiny_batches", "json_in_python",
+                  "regex_between", "waits_after_each_call"},
+    "disk": {"disk_read", "checkpoints", "fsync_each_step"},
 }
 SAYS = {"socket_wait": "127.0.0.1:", "socket_wait_http": "127.0.0.1:", "sleeps_between": "sleeps"}
 
@@ -965,14 +1128,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("whirr", nargs="?", default="build/whirr")
     parser.add_argument("programs", nargs="*")
-    parser.add_argument("--set", choices=("new", "first", "all"), default="new")
+    parser.add_argument("--set", choices=("third", "new", "first", "all"), default="new")
     parser.add_argument("--out", default=os.environ.get("OUT", "."))
     parser.add_argument("--run")
     parser.add_argument("--ready")
     args = parser.parse_args()
     if args.run:
         run_program(args.run, args.ready, 120)
-    names = args.programs or list({"new": NEW, "first": FIRST, "all": PROGRAMS}[args.set])
+    names = args.programs or list({"third": THIRD, "new": NEW, "first": FIRST, "all": PROGRAMS}[args.set])
     with tempfile.TemporaryDirectory() as folder, open(os.path.join(args.out, "limits.jsonl"), "w") as out:
         check = Check(os.path.abspath(args.whirr), folder, out)
         daemon, begin = check.serve(), time.monotonic()

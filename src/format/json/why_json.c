@@ -246,7 +246,7 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
                             .only = only,
                             .gpu_index = part ? part->gpu_index : -1,
                             .answer = one ? part->answer : why->answer,
-                            .calm = why_calm(s, only),
+                            .calm = why_calm(s, why->verdict, only),
                             .severity = one ? part->severity : why_severity(why),
                             .at = s->taken_at,
                             .found = told_findings(why->verdict, one ? part->gpu_index : EVERY_GPU),

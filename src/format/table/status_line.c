@@ -95,7 +95,7 @@ static enum ink worst_words(char *text, size_t size, const struct page *page, co
              : asleep  ? "asleep"
              : resting ? "idle"
              : unread  ? "no readings: whirr doctor"
-                       : why_calm(s, only));
+                       : why_calm(s, s->verdict, only));
     return resting || unread ? INK_FAINT : INK_GOOD;
 }
 

@@ -490,7 +490,8 @@ static struct limit_look limit_of_rest(const struct limit_facts *f, const struct
 {
     int64_t cpu = MAX_OF(of(h->cpu_permille), of(h->main_cpu_permille));
     int64_t rests = of(h->main_sleep_permille) + waits_for_others(h);
-    bool serves = is_server(f, h);
+    /* A rank that serves a rendezvous waits for the others, and at a lock: who asks nothing and who is late looks the same. */
+    bool serves = is_server(f, h) && !(h->peer[0] && of(h->main_lock_permille) >= WAITS_MOST && !f->process->model[0]);
     if (of(h->stopped))
         return look(LIMIT_NONE, 0.9);
     if (rests < WAITS_MOST && cpu > CORE_SLEEPS)

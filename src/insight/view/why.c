@@ -13,16 +13,16 @@
 #include "insight/view/answer.h"
 #include "model/job.h"
 
-const char *why_calm(const struct snapshot *s, int only)
+const char *why_calm(const struct snapshot *s, const struct verdict *v, int only)
 {
     bool calm = true, trouble = s->gpu_count == 0;
-    for (size_t i = 0; s->verdict && i < s->verdict->count; i++) {
-        const struct finding *f = &s->verdict->findings[i];
+    for (size_t i = 0; v && i < v->count; i++) {
+        const struct finding *f = &v->findings[i];
         trouble |= f->severity > SEVERITY_INFO && !f->muted && (only == ALL_GPUS || f->gpu_index == s->gpus[only].index);
     }
     for (size_t i = 0; i < s->gpu_count; i++)
         if ((only == ALL_GPUS || only == (int)i) && s->gpus[i].state == GPU_OK)
-            calm &= verdict_is_calm(s->verdict, s->gpus[i].index);
+            calm &= verdict_is_calm(v, s->gpus[i].index);
     return trouble ? "" : calm_words(calm);
 }
 

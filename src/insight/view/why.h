@@ -45,4 +45,4 @@ int why_of_gpu(const struct snapshot *now, const struct why *why, int index, con
 enum severity why_severity(const struct why *why);         /* of the first finding */
 const char *why_likelihood(const struct why_cause *cause); /* "very likely", "likely", "possible", "can't tell" */
 /* What may be said of GPUs where nothing was found. only: the position of one, or ALL_GPUS. */
-const char *why_calm(const struct snapshot *s, int only);
+const char *why_calm(const struct snapshot *s, const struct verdict *v, int only);

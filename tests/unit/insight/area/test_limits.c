@@ -510,6 +510,13 @@ static void late_rank(struct process *p, struct host_evidence *h)
     str_copy(h->peer, sizeof h->peer, STR("python3 (PID 812)"));
 }
 
+/* As one look sees it: how busy the other is takes two. */
+static void rank_at_one_look(struct process *p, struct host_evidence *h)
+{
+    late_rank(p, h);
+    h->peer_cpu_permille = reading_absent(READING_PENDING);
+}
+
 static void busy_child(struct process *p, struct host_evidence *h)
 {
     (void)p;
@@ -565,6 +572,7 @@ static void sentences_claim_what_the_evidence_shows(void **state)
         {socket_unseen, LIMIT_PEER, "waits for another program, over a pipe or socket"},
         {poll_unseen, LIMIT_CANNOT_TELL, "is not limited by the GPU; nothing shows what limits it"},
         {late_rank, LIMIT_PEER, "waits for python3 (PID 812), which is busy 99%"},
+        {rank_at_one_look, LIMIT_CANNOT_TELL, "is not limited by the GPU; nothing shows what limits it"},
         {busy_child, LIMIT_PEER, "waits while its child process python3 is busy 97%"},
         {sleeps_between, LIMIT_NONE, "sleeps between its steps, 93% of the time"},
         {partly, LIMIT_PARTLY_ON_CPU, "runs 29% of llama3 on the CPU, about 3x slower: 2.0 GiB are missing on GPU 0"},
