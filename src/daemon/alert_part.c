@@ -317,6 +317,20 @@ static int post_silence(void *part, const struct part_request *r, struct buf *ou
     return status;
 }
 
+const struct silences *alert_part_silences(const struct alert_part *p)
+{
+    return p ? &p->set.silences : NULL;
+}
+
+bool alert_part_unsilence(struct alert_part *p, const char *id)
+{
+    if (!p || !silences_remove(&p->set.silences, id))
+        return false;
+    alert_set_silence(&p->set, clock_wall(p->env->clock), on_news, p);
+    alert_part_keep(p);
+    return true;
+}
+
 static const struct route routes_of_alerts[] = {
     {"/api/alerts", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_alerts},
     {"/api/alerts/rules", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_rules},

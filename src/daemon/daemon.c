@@ -30,7 +30,7 @@ const struct part_ops *const daemon_parts[] = {
     &log_changes_ops, &history_part_ops,  &usual_part_ops,    &idle_audit_part_ops, &resume_part_ops,
     &guard_part_ops,  &health_part_ops,   &capacity_part_ops, &forecast_part_ops,   &notify_part_ops,
     &hook_part_ops,   &settings_part_ops, &alert_part_ops,    &push_part_ops,       &tokens_part_ops,
-    &ras_part_ops,    &pods_part_ops,     &lease_part_ops,    &places_part_ops,
+    &ras_part_ops,    &pods_part_ops,     &lease_part_ops,    &places_part_ops,     &remedy_part_ops,
 };
 const size_t daemon_part_count = ARRAY_LEN(daemon_parts);
 _Static_assert(ARRAY_LEN(daemon_parts) <= PARTS_MAX, "room for all parts");
@@ -414,6 +414,10 @@ static int daemon_start(struct daemon *d, struct error *err)
         d->tokens[0] = '\0';
     }
     choose_sources(d);
+    for (size_t i = 0; i < d->source_count && !d->host.simulated; i++) {
+        const struct source_ops *ops = source_of_spec(d->sources[i], NULL);
+        d->host.simulated = ops && ops->simulated ? d->sources[i] : NULL;
+    }
     d->host.engine = engine_new(&(struct engine_options){.env = d->options->env,
                                                          .sources = d->source_count ? d->sources : NULL,
                                                          .source_count = d->source_count,

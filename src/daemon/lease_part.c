@@ -18,6 +18,7 @@
 #include "daemon/poller.h"
 #include "format/lease.h"
 #include "lease/lease_use.h"
+#include "remedy/undo.h"
 
 enum { EVERY_MS = 2000, NONE_EVERY_MS = 5000 };
 
@@ -326,10 +327,37 @@ static bool find_kind(struct lease_part *p, const char *id, enum lease_kind *kin
     return l != NULL;
 }
 
+int lease_part_end(struct lease_part *p, const char *id, struct error *err)
+{
+    AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
+    int rc = lease_dir_find(&dir, p->dir, err);
+    if (rc == 0)
+        rc = lease_dir_remove(&dir, id, err);
+    if (rc < 0)
+        return rc;
+    pthread_mutex_lock(&p->poller.lock);
+    struct lease *l = lease_list_find(&p->list, id);
+    if (l)
+        l->state = LEASE_ENDED;
+    pthread_mutex_unlock(&p->poller.lock);
+    return 0;
+}
+
+void lease_part_undo(struct lease_part *p, const struct snapshot *latest, struct undo_list *list)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->poller.lock);
+    if (latest && is_outdated(p))
+        read_now(p, latest);
+    for (size_t i = 0; i < p->list.count; i++)
+        undo_add_lease(list, &p->list.at[i]);
+    pthread_mutex_unlock(&p->poller.lock);
+}
+
 static int end_lease(void *part, const struct part_request *r, struct buf *out)
 {
     struct lease_part *p = part;
-    AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
     struct error err = {0};
     enum lease_kind kind;
     char id[LEASE_ID_SIZE];
@@ -343,16 +371,9 @@ static int end_lease(void *part, const struct part_request *r, struct buf *out)
     if (kind == LEASE_RUN || kind == LEASE_SETTING)
         return part_error(out, 409, "not_a_reservation",
                           "Only reservations can be ended here: the lease of a program ends with it.");
-    int rc = lease_dir_find(&dir, p->dir, &err);
-    if (rc == 0)
-        rc = lease_dir_remove(&dir, id, &err);
+    int rc = lease_part_end(p, id, &err);
     if (rc < 0)
         return part_error(out, rc == -ENOENT ? 404 : 403, rc == -ENOENT ? "no_such_lease" : "not_permitted", err.text);
-    pthread_mutex_lock(&p->poller.lock);
-    struct lease *l = lease_list_find(&p->list, id);
-    if (l)
-        l->state = LEASE_ENDED;
-    pthread_mutex_unlock(&p->poller.lock);
     return get_leases(part, r, out);
 }
 

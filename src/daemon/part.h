@@ -26,6 +26,7 @@ struct part_host {
     struct engine *engine;
     struct server *server;       /* NULL while parts are opened */
     struct store_service *store; /* NULL: no history is recorded */
+    const char *simulated;       /* the source whose GPUs are simulated; NULL: none */
     struct part parts[PARTS_MAX];
     size_t count;
 };
@@ -38,7 +39,7 @@ void settings_part_refuse(void *part, const char *why);
 
 extern const struct part_ops log_changes_ops, history_part_ops, usual_part_ops, idle_audit_part_ops, resume_part_ops,
     guard_part_ops, health_part_ops, capacity_part_ops, forecast_part_ops, notify_part_ops, hook_part_ops, settings_part_ops,
-    alert_part_ops, push_part_ops, tokens_part_ops, ras_part_ops, pods_part_ops, lease_part_ops, places_part_ops;
+    alert_part_ops, push_part_ops, tokens_part_ops, ras_part_ops, pods_part_ops, lease_part_ops, places_part_ops, remedy_part_ops;
 
 /* All parts, in the order of opening, starting and sampling; they are closed in reverse. */
 extern const struct part_ops *const daemon_parts[];
@@ -84,6 +85,19 @@ void notify_part_roll_end(struct notify_part *p);
 
 struct hook_part;
 void hook_part_tell(struct hook_part *p, const struct alert_notice *notice);
+
+/* ---- Leases: what holds of settings and reservations, and the end of a reservation. ---- */
+
+struct lease_part;
+struct undo_list;
+void lease_part_undo(struct lease_part *p, const struct snapshot *latest, struct undo_list *list);
+int lease_part_end(struct lease_part *p, const char *id, struct error *err);
+
+/* ---- Silences. ---- */
+
+struct alert_part;
+const struct silences *alert_part_silences(const struct alert_part *p); /* NULL: none */
+bool alert_part_unsilence(struct alert_part *p, const char *id);
 
 /* ---- Requests that change silences. ---- */
 

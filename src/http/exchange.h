@@ -29,6 +29,7 @@ struct route {
     /* In place of `handle` if the table has a common handler: returns the status and appends a JSON body. */
     int (*answer)(void *owner, const struct part_request *r, struct buf *out);
     bool fresh; /* of these: needs a fresh sample, and waits for one */
+    bool below; /* the path ends with a slash; one name may follow, which the handler reads */
 };
 
 struct exchange {

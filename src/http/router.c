@@ -56,12 +56,20 @@ static void ask_for_token(struct exchange *x)
                             "This needs a token: send \"Authorization: Bearer TOKEN\" (see `whirr token new`).");
 }
 
+static bool is_path(const struct route *r, const char *path)
+{
+    size_t len = r->path && r->below ? strlen(r->path) : 0;
+    if (len)
+        return strncmp(r->path, path, len) == 0 && path[len] && !strchr(path + len, '/');
+    return !r->path || strcmp(r->path, path) == 0;
+}
+
 /* The row for this path and method, or NULL; adds the methods of the path. */
 static const struct route *find_in(const struct exchange *x, const struct route *list, size_t count, unsigned *methods)
 {
     const struct route *found = NULL;
     for (size_t i = 0; i < count; i++) {
-        if (list[i].path && strcmp(list[i].path, x->request->path) != 0)
+        if (!is_path(&list[i], x->request->path))
             continue;
         *methods |= list[i].methods;
         unsigned answers = list[i].methods | (list[i].methods & HTTP_GET ? HTTP_HEAD : 0);

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from isolation import run_whirr
+from waiting import eventually
 
 pytestmark = pytest.mark.slow
 HOT = "sim:scenario=overheat,gpus=1,start=400,speed=30"
@@ -76,3 +77,78 @@ def test_two_at_once_are_one():
     second = run_whirr("do", "1", "--yes", "--measure", "1s")
     assert second.returncode == 1
     assert limit() == 200
+
+
+@pytest.fixture
+def hot(start):
+    d = start("--interval", "0.5", "--store", "auto", source=HOT)
+    d.wait_sampled()
+    return d
+
+
+def post(d, path, body):
+    reply = d.ask("POST", path, json.dumps(body), unix=True, content_type="application/json")
+    return reply.status, reply.json()
+
+
+def advised(d):
+    return d.json("/api/why")["gpus"][0]["remedies"]
+
+
+def over(d):
+    """The newest of what was asked for, once it is over."""
+    def look():
+        newest = d.json("/api/remedies")["doings"][0]
+        return newest if newest["phase"] == "over" else None
+    return eventually(look)
+
+
+def test_the_api_does_measures_and_undoes_the_same(hot):
+    eventually(lambda: [r for r in advised(hot) if r["code"] == "quiet"])
+    status, answer = post(hot, "/api/remedies/quiet", {"gpu": 0, "dry_run": True})
+    assert status == 202 and answer["doings"][0]["dry_run"]
+    planned = over(hot)
+    assert planned["plan"].startswith("GPU 0: power limit 450 W -> ") and planned["undo_id"] is None
+    assert hot.json("/api/undo")["changes"] == []
+
+    status, answer = post(hot, "/api/remedies/quiet", {"gpu": 0, "measure_seconds": 1})
+    assert status == 202, answer
+    assert post(hot, "/api/remedies/quiet", {"gpu": 0})[0] == 409, "one at a time on a GPU"
+    done = over(hot)
+    assert done["kept"] and done["outcome"] == "measured" and done["before"]["power_watts"] > done["after"]["power_watts"] + 20, done
+    [change] = hot.json("/api/undo")["changes"]
+    assert change["id"] == done["undo_id"] and change["door"] == "setting" and change["before"] == "450 W"
+    remedies = hot.json("/api/remedies")
+    assert remedies["hits"][0]["code"] == "quiet" and remedies["effects"][0]["cause"] == "remedy"
+    eventually(lambda: [e for e in hot.json("/api/history/events?kind=effect")["events"] if e["data"]["code"] == "quiet"])
+    audit = eventually(lambda: [e for e in hot.json("/api/history/events?kind=audit")["events"] if "Measured" in e["text"]])
+    assert audit[0]["data"]["code"] == "quiet" and audit[0]["data"]["who"]
+
+    status, undone = post(hot, "/api/undo", {"id": change["id"]})
+    assert status == 200 and undone["changes"][0]["state"] == "under_way"
+    eventually(lambda: hot.json("/api/undo")["changes"] == [])
+    eventually(lambda: hot.json("/api/gpu/metrics")["gpus"][0]["power_limit_watts"] == 450)
+
+
+def test_the_api_refuses_what_is_not_so_or_not_for_it(hot):
+    eventually(lambda: [r for r in advised(hot) if r["code"] == "quiet"])
+    assert post(hot, "/api/remedies/reseat", {})[0] == 409, "not advised"
+    person = next(r["code"] for r in advised(hot) if r["kind"] != "setting")
+    status, answer = post(hot, f"/api/remedies/{person}", {})
+    assert status == 409 and answer["error"]["code"] == "for_a_person"
+    assert post(hot, "/api/remedies/quiet", {"gpu": 7})[0] == 404
+    assert post(hot, "/api/remedies/quiet", {"keep_if": "fan"})[0] == 400
+    assert post(hot, "/api/remedies/quiet", {"measure_seconds": -1})[0] == 400
+    assert post(hot, "/api/remedies/", {})[0] == 404
+    assert hot.ask("GET", "/api/remedies/quiet").status == 405
+    assert hot.ask("POST", "/api/remedies/quiet", "{}").status == 401, "not without the role"
+    assert post(hot, "/api/undo", {"id": "nothing"})[0] == 404 and post(hot, "/api/undo", {})[0] == 400
+    assert post(hot, "/api/undo", {"id": "all"})[0] == 200
+
+
+def test_silences_are_undone_by_the_same_door(hot):
+    assert post(hot, "/api/alerts/silence", {"matchers": {"alert": "hot"}, "for_seconds": 600, "created_by": "alice"})[0] == 201
+    [change] = hot.json("/api/undo")["changes"]
+    assert change["door"] == "silence" and change["by"] == "alice" and change["now"] == "silenced: alert=hot"
+    assert hot.whirr("undo", "all").returncode == 0
+    assert hot.json("/api/undo")["changes"] == []

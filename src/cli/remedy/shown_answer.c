@@ -52,3 +52,16 @@ bool shown_answer_find(struct shown_answer *ret)
     fclose(f);
     return ret->count > 0 && ret->gpu_index >= 0;
 }
+
+void expect_remedies(const struct snapshot *now, struct why *why)
+{
+    AUTO_EFFECTS struct effects all = {0};
+    bool any = false;
+    for (size_t g = 0; g < why->gpu_count; g++)
+        for (size_t i = 0; i < why->gpus[g].suggestion_count; i++)
+            any |= remedy_row(why->gpus[g].remedies[i].code)->kind == REMEDY_SETTING;
+    if (!any)
+        return;
+    effects_read(&all);
+    effects_expect_all(&all, now, why);
+}

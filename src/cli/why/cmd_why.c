@@ -99,7 +99,7 @@ static int why_render(struct cli *cli, struct session *session, struct buf *out,
     if (session_only(session, now, &only, err) < 0)
         return err->code;
     cli->status = snapshot_none_readable(now) ? 1 : 0;
-    effects_expect_all(now, why);
+    expect_remedies(now, why);
     shown_answer_keep(cli, why, only);
     if (cli->json) {
         struct json_writer j = show_json(cli, out);

@@ -10,11 +10,13 @@
 #include "format/json/told.h"
 #include "format/lease.h"
 #include "format/notifiers.h"
+#include "remedy/measure.h"
+#include "remedy/undo.h"
 
 const struct answer *const json_answers[] = {
-    &alert_rules_answer,   &alerts_answer,        &capacity_answer, &devices_answer,     &driver_answer,
-    &finding_codes_answer, &forecast_answers,     &guard_answer,    &guard_event_answer, &guard_health_answer,
-    &health_answer,        &health_change_answer, &leases_answer,   &notifiers_answer,   &placement_answer,
-    &remedy_answer,        &resources_answer,     &usual_answer,    &why_answer,
+    &alert_rules_answer, &alerts_answer,    &capacity_answer,    &devices_answer,      &driver_answer, &finding_codes_answer,
+    &forecast_answers,   &guard_answer,     &guard_event_answer, &guard_health_answer, &health_answer, &health_change_answer,
+    &leases_answer,      &notifiers_answer, &placement_answer,   &remedy_answer,       &doing_answer,  &effect_answer,
+    &effect_hits_answer, &undo_list_answer, &resources_answer,   &usual_answer,        &why_answer,
 };
 const size_t json_answer_count = ARRAY_LEN(json_answers);

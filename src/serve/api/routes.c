@@ -281,8 +281,13 @@ static void answer_by_part(struct exchange *x)
     if (x->route->fresh && !ready_recent(x, x->server->options.max_age_ms))
         return;
     AUTO_BUF struct buf out = BUF(PART_ANSWER_MAX);
-    const struct part_request r = {
-        .body = x->body, .owner = x->rights & RIGHT_COMMANDS, .who = x->who, .http = x->request, .latest = x->server->data.latest};
+    const struct part_request r = {.body = x->body,
+                                   .owner = x->rights & RIGHT_COMMANDS,
+                                   .rights = x->rights,
+                                   .name = x->route->below ? x->request->path + strlen(x->route->path) : "",
+                                   .who = x->who,
+                                   .http = x->request,
+                                   .latest = x->server->data.latest};
     int status = x->route->answer(x->owner, &r, &out);
     exchange_json(x, status, &out);
 }

@@ -15,6 +15,7 @@
 #include "format/record.h"
 #include "format/table/table.h"
 #include "http/exchange.h"
+#include "remedy/effect.h"
 #include "serve/data/page.h"
 #include "serve/data/part.h"
 
@@ -135,6 +136,12 @@ void data_set_idle_facts(struct data *d, const struct idle_facts *idle_facts, si
     forget_bodies(d);
 }
 
+void data_set_effects(struct data *d, const struct effects *effects)
+{
+    d->effects = effects;
+    forget_bodies(d);
+}
+
 void data_forget_why(struct data *d)
 {
     forget_bodies(d);
@@ -146,6 +153,8 @@ const struct why *data_why(struct data *d)
         d->why = engine_why(d->engine, d->latest);
     if (d->why && d->idle_facts && d->idle_facts_count == d->why->gpu_count && why_wants_audit(d->why))
         why_audit(d->why, d->latest, d->idle_facts);
+    if (d->why && d->effects)
+        effects_expect_all(d->effects, d->latest, d->why);
     if (d->why && !d->has_sample) { /* no sample yet: "no GPU" would be a guess */
         d->why->machine = (struct why_part){.gpu_index = -1};
         d->why->verdict->count = 0;

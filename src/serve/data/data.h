@@ -51,7 +51,8 @@ struct data {
     const struct snapshot *periodic;     /* the newest periodic one; NULL before the first */
     const struct idle_facts *idle_facts; /* the GPUs' surroundings; borrowed; NULL: not examined */
     size_t idle_facts_count;
-    struct why *why; /* about `latest`; created on first use */
+    const struct effects *effects; /* measured steps; borrowed; NULL: none */
+    struct why *why;               /* about `latest`; created on first use */
     struct blob *bodies[BODY_COUNT];
     struct mono series_written; /* when the Prometheus series were written */
     bool asked;                 /* a fresh sample is on its way */
@@ -78,6 +79,7 @@ int64_t data_age_ms(const struct data *d);
 /* Discards the explanation, and all bodies with it: the judge has learned something new. */
 void data_forget_why(struct data *d);
 /* Surroundings of the GPUs, in the order of a snapshot of `count`; borrowed until the next call. */
+void data_set_effects(struct data *d, const struct effects *effects);
 void data_set_idle_facts(struct data *d, const struct idle_facts *idle_facts, size_t count);
 
 /* Borrowed; NULL only if out of memory. */

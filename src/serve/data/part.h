@@ -57,6 +57,8 @@ struct server_parts {
 struct part_request {
     struct str body;
     bool owner;                      /* may see private data: whole command lines */
+    unsigned rights;                 /* of enum right */
+    const char *name;                /* behind the path of a route with `below`; "" none */
     const char *who;                 /* name of the client; "" or NULL: unknown */
     const struct http_message *http; /* for part_query(); NULL: no parameters */
     const struct snapshot *latest;   /* the newest sample, periodic or for a request; without GPUs before the first */

@@ -1,0 +1,643 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Remedies and undo as a part of the daemon. POST /api/remedies/ID queues one; each periodic sample moves it on; a thread makes the
+ * change and takes it back, since the helper may block. What was measured goes into the history, and with it into what is expected.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/json_reader.h"
+#include "base/log.h"
+#include "daemon/guard_routes.h"
+#include "daemon/poller.h"
+#include "remedy/act.h"
+#include "remedy/measure.h"
+#include "remedy/undo.h"
+#include "serve/data/data.h"
+
+enum {
+    DOINGS_MAX = 16,
+    LOOK_EVERY_MS = 3600000,
+    FOR_DEFAULT_S = 7200,
+    FOR_MAX_S = 7 * 86400,
+    MEASURE_DEFAULT_S = 60,
+    MEASURE_MAX_S = 3600,
+    TRY_SLACK_MS = 60000,
+    SAMPLE_EVERY_MS = 1000,
+    SAMPLE_WITHIN_MS = 6000
+};
+
+struct remedy_part {
+    struct poller poller; /* its lock protects the doings */
+    const struct part_host *host;
+    const char *simulated; /* the source of the simulated GPUs; NULL: none */
+    char lease_dir[PATH_SIZE];
+    _Atomic bool may_control;
+    uint32_t last_id;
+    size_t count;
+    struct remedy_doing at[DOINGS_MAX]; /* oldest first */
+    size_t ending_count;
+    struct undo_entry ending[DOINGS_MAX]; /* settings to put back */
+    struct effects effects;               /* used by the loop only */
+};
+
+/* ---- the thread: what may block ---- */
+
+static void act_env(const struct remedy_part *p, bool simulated, struct env *ret)
+{
+    *ret = *p->poller.env;
+    ret->simulated = simulated ? p->simulated : NULL;
+}
+
+static struct remedy_doing *doing_find(struct remedy_part *p, const char *id)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (strcmp(p->at[i].id, id) == 0)
+            return &p->at[i];
+    return NULL;
+}
+
+static void change(struct remedy_part *p, const struct remedy_doing *copy)
+{
+    struct env env;
+    struct error err = {0};
+    AUTO_FREE struct lease *lease = calloc(1, sizeof *lease);
+    AUTO_FREE struct change_list *l = calloc(1, sizeof *l);
+    AUTO_FREE struct gpu *gpu = calloc(1, sizeof *gpu);
+    struct wall until = copy->until;
+    int rc = lease && l && gpu ? 0 : error_set(&err, -ENOMEM, "out of memory");
+    act_env(p, copy->simulated, &env);
+    const struct act act = {&env, p->lease_dir};
+    char plan[DOING_PLAN_SIZE] = "";
+    if (rc == 0) {
+        gpu->index = copy->gpu_index;
+        str_copy(gpu->id.uuid, sizeof gpu->id.uuid, str_from(copy->gpu));
+        gpu->power_mw = copy->before.values.power_mw;
+        rc = act_plan(&act, gpu, copy->remedy.code, l, &err);
+    }
+    if (rc == 0)
+        act_words(l, plan, sizeof plan);
+    if (rc == 0 && !copy->dry_run) {
+        rc = act_is_denied(&act, l)
+                 ? error_set(&err, -EACCES, "changing settings of GPUs needs the helper whirr-control, and it does not run")
+                 : act_begin(&act, l, copy->who[0] ? copy->who : "whirr do", &until, lease, &err);
+    }
+    if (l)
+        change_list_done(l);
+    pthread_mutex_lock(&p->poller.lock);
+    struct remedy_doing *d = doing_find(p, copy->id);
+    if (d) {
+        str_copy(d->plan, sizeof d->plan, str_from(plan));
+        d->until = until;
+        if (rc == 0 && !d->dry_run)
+            str_copy(d->lease_id, sizeof d->lease_id, str_from(lease->id));
+        doing_began(d, rc, &err, clock_wall(p->poller.env->clock));
+    }
+    pthread_mutex_unlock(&p->poller.lock);
+}
+
+static void change_back(struct remedy_part *p, const struct remedy_doing *copy)
+{
+    struct env env;
+    struct error err = {0};
+    char words[SETTINGS_WORDS];
+    act_env(p, copy->simulated, &env);
+    int rc = act_end(&(struct act){&env, p->lease_dir}, copy->lease_id, words, &err);
+    pthread_mutex_lock(&p->poller.lock);
+    struct remedy_doing *d = doing_find(p, copy->id);
+    if (d)
+        doing_ended(d, rc == -ENOENT ? 0 : rc, &err, clock_wall(p->poller.env->clock));
+    pthread_mutex_unlock(&p->poller.lock);
+}
+
+/* What could not be taken back is still in the list. */
+static bool end_next(struct remedy_part *p)
+{
+    struct undo_entry e;
+    struct env env;
+    struct error err = {0};
+    char words[SETTINGS_WORDS];
+    pthread_mutex_lock(&p->poller.lock);
+    bool found = p->ending_count > 0;
+    if (found)
+        e = p->ending[--p->ending_count];
+    pthread_mutex_unlock(&p->poller.lock);
+    if (!found)
+        return false;
+    act_env(p, e.simulated, &env);
+    int rc = act_end(&(struct act){&env, p->lease_dir}, e.id, words, &err);
+    if (rc < 0 && rc != -ENOENT)
+        log_warn("a setting could not be put back", LOG_TEXT("lease", e.id), LOG_TEXT("error", err.text));
+    return true;
+}
+
+/* The next one that is to be changed or put back; false: none. */
+static bool act_next(struct remedy_part *p, struct remedy_doing *copy)
+{
+    bool found = false;
+    pthread_mutex_lock(&p->poller.lock);
+    for (size_t i = 0; i < p->count && !found; i++) {
+        found = p->at[i].phase == DOING_BEGIN || p->at[i].phase == DOING_END;
+        if (found)
+            *copy = p->at[i];
+    }
+    pthread_mutex_unlock(&p->poller.lock);
+    if (found)
+        (copy->phase == DOING_BEGIN ? change : change_back)(p, copy);
+    return found;
+}
+
+/* True: something is still being measured. */
+static bool measure_next(struct remedy_part *p)
+{
+    bool running = false;
+    pthread_mutex_lock(&p->poller.lock);
+    for (size_t i = 0; i < p->count; i++)
+        running |= p->at[i].phase != DOING_OVER;
+    pthread_mutex_unlock(&p->poller.lock);
+    if (!running)
+        return false;
+    AUTO_SNAPSHOT const struct snapshot *s =
+        engine_sample(p->poller.engine, GROUP_FAST | GROUP_PROCESS, SAMPLE_EVERY_MS / 2, SAMPLE_WITHIN_MS);
+    pthread_mutex_lock(&p->poller.lock);
+    for (size_t i = 0; s && i < p->count; i++) {
+        const struct gpu *gpu = snapshot_gpu(s, p->at[i].gpu_index);
+        doing_sample(&p->at[i], gpu && gpu->state == GPU_OK ? gpu : NULL, s->taken_at);
+    }
+    pthread_mutex_unlock(&p->poller.lock);
+    return true;
+}
+
+static int64_t remedy_part_look(void *part)
+{
+    struct remedy_part *p = part;
+    AUTO_FREE struct remedy_doing *copy = malloc(sizeof *copy);
+    bool running = measure_next(p);
+    while (copy && act_next(p, copy))
+        ;
+    while (end_next(p))
+        ;
+    return running ? SAMPLE_EVERY_MS : LOOK_EVERY_MS;
+}
+
+static void annotate_nothing(void *part, struct snapshot *s)
+{
+    (void)part;
+    (void)s;
+}
+
+/* ---- the history ---- */
+
+static void tell_effect(struct remedy_part *p, const struct effect *e)
+{
+    AUTO_BUF struct buf data = BUF(4096);
+    struct json_writer j = JSON_WRITER(&data);
+    struct remedy_values change = effect_changes(&e->before, &e->after);
+    char words[EFFECT_WORDS], text[512];
+    answer_write(&j, &effect_answer, e, NULL);
+    snprintf(text, sizeof text, "%s%s%s", e->what, e->what[0] ? ": " : "", effect_words(&change, &e->before, words));
+    if (p->host->store)
+        store_service_event(p->host->store, &(struct store_event){.at = e->at,
+                                                                  .gpu_index = e->gpu_index,
+                                                                  .kind = "effect",
+                                                                  .severity = "info",
+                                                                  .text = text,
+                                                                  .data = data.failed ? NULL : data.at});
+    (void)effects_put(&p->effects, e);
+    if (p->host->server)
+        data_forget_why(server_data(p->host->server));
+}
+
+static void tell_doing(struct remedy_part *p, const struct remedy_doing *d, struct wall now)
+{
+    char text[768], words[EFFECT_WORDS] = "";
+    AUTO_BUF struct buf data = BUF(8192);
+    struct json_writer j = JSON_WRITER(&data);
+    struct effect e;
+    answer_write(&j, &doing_answer, d, NULL);
+    if (d->remedy.source)
+        effect_words(&d->remedy.expected, &d->before.values, words);
+    snprintf(text, sizeof text, "%s: %s%s%s. %s%s%s%s", d->who[0] ? d->who : "whirr do",
+             d->plan[0] ? d->plan : remedy_row(d->remedy.code)->code, d->trying ? " (tried)" : "",
+             d->kept ? ", kept" : ", taken back", d->text, words[0] ? " Expected: " : "", words, words[0] ? "." : "");
+    log_info("a remedy was done", LOG_TEXT("who", d->who), LOG_TEXT("result", d->text));
+    if (p->host->store)
+        store_service_event(p->host->store, &(struct store_event){.at = now,
+                                                                  .gpu_index = d->gpu_index,
+                                                                  .kind = "audit",
+                                                                  .severity = "info",
+                                                                  .text = text,
+                                                                  .data = data.failed ? NULL : data.at});
+    if (doing_effect(d, now, &e))
+        tell_effect(p, &e);
+}
+
+/* What is over is reported once. */
+static void tell_all(struct remedy_part *p, struct wall now)
+{
+    pthread_mutex_lock(&p->poller.lock);
+    for (size_t i = 0; i < p->count; i++) {
+        struct remedy_doing *d = &p->at[i];
+        if (d->phase != DOING_OVER || d->told)
+            continue;
+        d->told = true;
+        if (!d->dry_run)
+            tell_doing(p, d, now);
+    }
+    pthread_mutex_unlock(&p->poller.lock);
+}
+
+static void remedy_part_sampled(void *part, const struct snapshot *s)
+{
+    tell_all(part, s->taken_at);
+}
+
+/* ---- requests ---- */
+
+static int say_doings(struct remedy_part *p, const char *only, int status, struct buf *out)
+{
+    struct effect_hits hits[REMEDY_COUNT];
+    size_t hit_count = effects_hits(&p->effects, hits, ARRAY_LEN(hits));
+    struct json_writer j = JSON_WRITER(out);
+    jw_object(&j);
+    jw_key_array(&j, "doings");
+    pthread_mutex_lock(&p->poller.lock);
+    for (size_t i = p->count; i-- > 0;)
+        if (!only || strcmp(only, p->at[i].id) == 0)
+            answer_write(&j, &doing_answer, &p->at[i], NULL);
+    pthread_mutex_unlock(&p->poller.lock);
+    jw_end(&j);
+    jw_key_array(&j, "hits");
+    for (size_t i = 0; i < hit_count; i++)
+        answer_write(&j, &effect_hits_answer, &hits[i], NULL);
+    jw_end(&j);
+    jw_key_array(&j, "effects");
+    for (size_t i = p->effects.count; i-- > 0;)
+        answer_write(&j, &effect_answer, &p->effects.list[i], NULL);
+    jw_end(&j);
+    jw_end(&j);
+    buf_char(out, '\n');
+    return status;
+}
+
+static int get_remedies(void *part, const struct part_request *r, struct buf *out)
+{
+    tell_all(part, r->latest->taken_at);
+    return say_doings(part, NULL, 200, out);
+}
+
+/* Looks again: the answer may be another by now. */
+static int find_remedy(struct remedy_part *p, const struct part_request *r, const json_t *body, const char *id,
+                       struct remedy_doing *d, struct buf *out)
+{
+    struct data *data = p->host->server ? server_data(p->host->server) : NULL;
+    const struct why *why = data && data->has_sample ? data_why(data) : NULL;
+    const json_t *asked = json_object_get(body, "gpu");
+    char *end;
+    long number = strtol(id, &end, 10);
+    if (!why || !why->gpu_count)
+        return part_error(out, 503, "starting", "There is no answer yet; ask again in a moment.");
+    const struct why_part *part = NULL;
+    for (size_t i = 0; i < why->gpu_count; i++)
+        if (asked ? json_is_integer(asked) && json_integer_value(asked) == why->gpus[i].gpu_index : i == why->main)
+            part = &why->gpus[i];
+    const struct gpu *gpu = part ? snapshot_gpu(r->latest, part->gpu_index) : NULL;
+    if (!gpu)
+        return part_error(out, 404, "no_such_gpu", "There is no such GPU.");
+    for (size_t i = 0; i < part->suggestion_count; i++) {
+        const struct remedy *m = &part->remedies[i];
+        if (*end ? strcmp(remedy_row(m->code)->code, id) != 0 : m->number != number)
+            continue;
+        d->remedy = *m;
+        d->gpu_index = gpu->index;
+        d->simulated = gpu->simulated;
+        d->before.values.power_mw = gpu->power_mw; /* a plan depends on it */
+        str_copy(d->gpu, sizeof d->gpu, str_from(gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address));
+        str_copy(d->gpu_name, sizeof d->gpu_name, str_from(gpu->id.name));
+        return 0;
+    }
+    char text[WHY_ANSWER_SIZE + 64];
+    snprintf(text, sizeof text, "That is no longer advised; nothing was changed. %s", part->answer);
+    return part_error(out, 409, "no_longer_so", text);
+}
+
+static bool seconds_of(const json_t *body, const char *key, double *value, double most)
+{
+    const json_t *given = json_object_get(body, key);
+    if (!given)
+        return true;
+    *value = json_number_value(given);
+    return json_is_number(given) && *value > 0 && *value <= most;
+}
+
+static int read_doing(struct remedy_part *p, const json_t *body, struct remedy_doing *d, struct buf *out)
+{
+    double keep_s = FOR_DEFAULT_S, measure_s = MEASURE_DEFAULT_S;
+    const char *keep_if = json_text(body, "keep_if");
+    if (!seconds_of(body, "for_seconds", &keep_s, FOR_MAX_S) || !seconds_of(body, "measure_seconds", &measure_s, MEASURE_MAX_S))
+        return part_error(out, 400, "bad_body",
+                          "\"for_seconds\" (up to a week) and \"measure_seconds\" (up to an hour) must be numbers.");
+    d->has_keep_if = keep_if[0];
+    if (keep_if[0] && !keep_if_parse(keep_if, &d->keep_if))
+        return part_error(out, 400, "bad_body",
+                          "\"keep_if\" must be like \"fan < 70%\"; fan, power, temperature, clock or tokens.");
+    d->trying = json_is_true(json_object_get(body, "try"));
+    d->dry_run = json_is_true(json_object_get(body, "dry_run"));
+    d->measure_ms = (int64_t)(measure_s * MS_PER_S);
+    /* Should the daemon be killed while it tries: the setting goes back all the same. */
+    d->until.ms =
+        clock_wall(p->poller.env->clock).ms + (d->trying ? 2 * d->measure_ms + TRY_SLACK_MS : (int64_t)(keep_s * MS_PER_S));
+    return 0;
+}
+
+static int refuse(const struct remedy_part *p, const struct part_request *r, const struct remedy_doing *d, struct buf *out)
+{
+    const struct remedy_row *row = remedy_row(d->remedy.code);
+    const struct gpu *gpu = snapshot_gpu(r->latest, d->gpu_index);
+    char text[REMEDY_TEXT_SIZE + 256];
+    if (row->kind != REMEDY_SETTING) {
+        snprintf(text, sizeof text, "That is for a person; whirr can't do it: %s",
+                 d->remedy.command[0] ? d->remedy.command : d->remedy.text);
+        return part_error(out, 409, "for_a_person", text);
+    }
+    if (!d->simulated && !p->may_control)
+        return part_error(out, 403, "control_off",
+                          "Changing settings is off; the host's owner turns it on with [control] allow = true.");
+    if (gpu->lease.id[0] && gpu->lease.user[0] && !d->simulated && strcmp(gpu->lease.user, r->who ? r->who : "") != 0) {
+        snprintf(text, sizeof text, "GPU %d is reserved for %s: that is for them to do: %s", gpu->index, gpu->lease.user,
+                 d->remedy.command[0] ? d->remedy.command : "whirr do");
+        return part_error(out, 403, "not_yours", text);
+    }
+    for (size_t i = 0; i < p->count; i++)
+        if (p->at[i].phase != DOING_OVER && p->at[i].gpu_index == d->gpu_index)
+            return part_error(out, 409, "busy", "A remedy is being measured on this GPU; ask again when it is over.");
+    return 0;
+}
+
+/* Called locked. */
+static struct remedy_doing *add_doing(struct remedy_part *p, const struct remedy_doing *d)
+{
+    size_t oldest = 0;
+    while (oldest < p->count && p->at[oldest].phase != DOING_OVER)
+        oldest++;
+    if (p->count == DOINGS_MAX && oldest == p->count)
+        return NULL;
+    if (p->count == DOINGS_MAX)
+        memmove(&p->at[oldest], &p->at[oldest + 1], (--p->count - oldest) * sizeof p->at[0]);
+    p->at[p->count] = *d;
+    return &p->at[p->count++];
+}
+
+static int begin(struct remedy_part *p, const struct part_request *r, struct remedy_doing *d, struct buf *out)
+{
+    pthread_mutex_lock(&p->poller.lock);
+    int status = refuse(p, r, d, out);
+    if (!status) {
+        snprintf(d->id, sizeof d->id, "r%u", ++p->last_id);
+        doing_start(d, r->latest->taken_at);
+        if (!add_doing(p, d))
+            status = part_error(out, 503, "too_many", "Too many remedies are being measured.");
+    }
+    pthread_mutex_unlock(&p->poller.lock);
+    if (!status)
+        poller_wake(p);
+    return status ? status : say_doings(p, d->id, 202, out);
+}
+
+static int post_remedy(void *part, const struct part_request *r, struct buf *out)
+{
+    struct remedy_part *p = part;
+    AUTO_FREE struct remedy_doing *d = calloc(1, sizeof *d);
+    const char *id = r->name;
+    struct str text = str_trim(r->body);
+    if (!d)
+        return part_error(out, 503, "internal", "Out of memory.");
+    json_t *body = text.len ? json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, NULL) : json_object();
+    int status = json_is_object(body) ? 0
+                                      : part_error(out, 400, "bad_body",
+                                                   "The body must be a JSON object, like {\"gpu\": 0, \"for_seconds\": 7200}.");
+    if (!status)
+        status = find_remedy(p, r, body, id, d, out);
+    if (!status)
+        status = read_doing(p, body, d, out);
+    str_copy_clean(d->who, sizeof d->who, str_from(r->who ? r->who : ""));
+    if (!status)
+        status = begin(p, r, d, out);
+    json_decref(body);
+    return status;
+}
+
+/* ---- undo ---- */
+
+static void add_silences(const struct remedy_part *p, struct undo_list *list)
+{
+    const struct silences *all = alert_part_silences(part_find(p->host, &alert_part_ops));
+    for (size_t i = 0; all && i < all->count; i++) {
+        const struct silence *s = &all->list[i];
+        struct undo_entry *e = undo_add(list, UNDO_SILENCE, s->id);
+        if (!e)
+            return;
+        snprintf(e->what, sizeof e->what, "alerts");
+        size_t len = (size_t)snprintf(e->now, sizeof e->now, "silenced:");
+        for (size_t k = 0; k < s->matcher_count && len < sizeof e->now; k++)
+            len += (size_t)snprintf(e->now + len, sizeof e->now - len, " %s=%s", s->matchers[k].key, s->matchers[k].value);
+        snprintf(e->by, sizeof e->by, "%s", s->created_by);
+        snprintf(e->how, sizeof e->how, "whirr alert silence remove %s", s->id);
+        e->since = s->created_at;
+        e->until = s->until;
+    }
+}
+
+static void add_paused(const struct remedy_part *p, struct undo_list *list)
+{
+    const struct guard_door *door = part_find(p->host, &guard_part_ops);
+    AUTO_FREE struct guard_status *workers = door ? calloc(GUARD_WORKERS_MAX, sizeof *workers) : NULL;
+    size_t count = workers ? guard_list(door->guard, workers, GUARD_WORKERS_MAX) : 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct guard_status *w = &workers[i];
+        struct undo_entry *e = w->state == GUARD_PAUSED ? undo_add(list, UNDO_GUARD, w->name) : NULL;
+        if (!e)
+            continue;
+        snprintf(e->what, sizeof e->what, "guard");
+        snprintf(e->now, sizeof e->now, "%s paused", w->name);
+        snprintf(e->before, sizeof e->before, "running");
+        snprintf(e->by, sizeof e->by, "%.*s", (int)sizeof e->by - 1, w->reason);
+        snprintf(e->how, sizeof e->how, "whirr guard resume %s", w->name);
+        e->since = w->since;
+    }
+}
+
+static void collect_changes(const struct remedy_part *p, const struct snapshot *latest, struct undo_list *list)
+{
+    lease_part_undo(part_find(p->host, &lease_part_ops), latest, list);
+    add_silences(p, list);
+    add_paused(p, list);
+    undo_sort(list);
+}
+
+static int get_undo(void *part, const struct part_request *r, struct buf *out)
+{
+    AUTO_FREE struct undo_list *list = calloc(1, sizeof *list);
+    if (!list)
+        return part_error(out, 503, "internal", "Out of memory.");
+    collect_changes(part, r->latest, list);
+    struct json_writer j = JSON_WRITER(out);
+    answer_write(&j, &undo_list_answer, list, NULL);
+    buf_char(out, '\n');
+    return 200;
+}
+
+static enum undo_state put_back(struct remedy_part *p, const struct undo_entry *e, struct error *err)
+{
+    pthread_mutex_lock(&p->poller.lock);
+    bool room = p->ending_count < DOINGS_MAX;
+    if (room)
+        p->ending[p->ending_count++] = *e;
+    for (size_t i = 0; room && i < p->count; i++)
+        if (strcmp(p->at[i].lease_id, e->id) == 0)
+            doing_undone(&p->at[i]);
+    pthread_mutex_unlock(&p->poller.lock);
+    if (!room) {
+        error_set(err, -EBUSY, "too many settings are being put back; ask again in a second");
+        return UNDO_REFUSED;
+    }
+    poller_wake(p);
+    return UNDO_UNDER_WAY;
+}
+
+static enum undo_state take_back(struct remedy_part *p, const struct part_request *r, const struct undo_entry *e, struct error *err)
+{
+    static const unsigned needs[UNDO_DOORS] = {
+        [UNDO_RESERVATION] = RIGHT_CONTROL, [UNDO_SILENCE] = RIGHT_SILENCE, [UNDO_GUARD] = RIGHT_GUARD};
+    unsigned right = needs[e->door] ? needs[e->door] : RIGHT_CONTROL;
+    struct guard_door *door = part_find(p->host, &guard_part_ops);
+    int rc = 0;
+    if (!(r->rights & (right | RIGHT_ADMIN))) {
+        error_set(err, -EPERM, "this needs the role %s", right_role(right));
+        return UNDO_REFUSED;
+    }
+    switch (e->door) {
+    case UNDO_SETTING: return put_back(p, e, err);
+    case UNDO_RESERVATION: rc = lease_part_end(part_find(p->host, &lease_part_ops), e->id, err); break;
+    case UNDO_SILENCE: alert_part_unsilence(part_find(p->host, &alert_part_ops), e->id); break;
+    case UNDO_GUARD: guard_take_command(door->guard, e->id, COMMAND_RESUME); return UNDO_UNDER_WAY;
+    default: rc = error_set(err, -EOPNOTSUPP, "it can't be taken back here: %s", e->how);
+    }
+    return rc < 0 && rc != -ENOENT ? UNDO_REFUSED : UNDO_DONE;
+}
+
+/* Keeps those with that ID, with what became of each. The number that was refused. */
+static size_t take_back_all(struct remedy_part *p, const struct part_request *r, const char *id, bool dry_run,
+                            struct undo_list *list)
+{
+    size_t kept = 0, refused = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct undo_entry *e = &list->at[i];
+        struct error err = {0};
+        if (strcmp(id, "all") != 0 && strcmp(id, e->id) != 0)
+            continue;
+        e->state = dry_run ? UNDO_DRY_RUN : take_back(p, r, e, &err);
+        refused += e->state == UNDO_REFUSED;
+        str_copy(e->why_not, sizeof e->why_not, str_from(err.text));
+        list->at[kept++] = *e;
+    }
+    list->count = kept;
+    return refused;
+}
+
+static int post_undo(void *part, const struct part_request *r, struct buf *out)
+{
+    AUTO_FREE struct undo_list *list = calloc(1, sizeof *list);
+    char id[UNDO_ID_SIZE] = "";
+    json_t *body = json_loadb(r->body.at ? r->body.at : "", r->body.len, JSON_REJECT_DUPLICATES, NULL);
+    json_copy_text(body, "id", id, sizeof id);
+    bool dry_run = json_is_true(json_object_get(body, "dry_run"));
+    json_decref(body);
+    if (!list || !id[0])
+        return part_error(out, 400, "bad_body", "The body must be {\"id\": \"ID\"}, with an ID of GET /api/undo, or \"all\".");
+    collect_changes(part, r->latest, list);
+    size_t refused = take_back_all(part, r, id, dry_run, list);
+    if (!list->count && strcmp(id, "all") != 0)
+        return part_error(out, 404, "no_such_change", "There is no such change; GET /api/undo lists them.");
+    struct json_writer j = JSON_WRITER(out);
+    answer_write(&j, &undo_list_answer, list, NULL);
+    buf_char(out, '\n');
+    return refused && refused == list->count ? 403 : 200;
+}
+
+/* ---- the part ---- */
+
+static bool remedies_wanted(const struct config *config)
+{
+    (void)config;
+    return true;
+}
+
+static const struct poller_ops acting = {"remedies can't be done", remedies_wanted, remedy_part_look, annotate_nothing};
+
+static void remedy_part_reload(void *part, const struct config *config)
+{
+    ((struct remedy_part *)part)->may_control = config->control.allow;
+}
+
+static void *open_remedies(const struct part_host *host, struct error *err)
+{
+    struct remedy_part *p = poller_open(&acting, sizeof *p, host);
+    (void)err;
+    if (!p)
+        return NULL;
+    p->host = host;
+    p->simulated = host->simulated;
+    str_copy(p->lease_dir, sizeof p->lease_dir, str_from(host->config->lease.dir));
+    remedy_part_reload(p, host->config);
+    return p;
+}
+
+static int start_remedies(void *part, const struct part_host *host)
+{
+    struct remedy_part *p = part;
+    data_set_effects(server_data(host->server), &p->effects);
+    return poller_start(part, host);
+}
+
+/* What is being tried goes back; what was done stays until its end. */
+static void stop_remedies(void *part)
+{
+    struct remedy_part *p = part;
+    poller_stop(part);
+    for (size_t i = 0; i < p->count; i++) {
+        struct remedy_doing *d = &p->at[i];
+        if (d->phase == DOING_OVER || !d->lease_id[0])
+            continue;
+        d->phase = DOING_END;
+        change_back(p, d);
+    }
+}
+
+static void close_remedies(void *part)
+{
+    struct remedy_part *p = part;
+    if (p)
+        effects_done(&p->effects);
+    poller_close(part);
+}
+
+static const struct route routes_of_remedies[] = {
+    {"/api/remedies", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_remedies},
+    {"/api/remedies/", HTTP_POST, PART_JSON, RIGHT_CONTROL, .answer = post_remedy, .fresh = true, .below = true},
+    {"/api/undo", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_undo},
+    {"/api/undo", HTTP_POST, PART_JSON, RIGHT_CONTROL | RIGHT_SILENCE | RIGHT_GUARD, .answer = post_undo},
+};
+
+const struct part_ops remedy_part_ops = {.name = "remedies",
+                                         .routes = routes_of_remedies,
+                                         .route_count = ARRAY_LEN(routes_of_remedies),
+                                         .open = open_remedies,
+                                         .start = start_remedies,
+                                         .sampled = remedy_part_sampled,
+                                         .reload = remedy_part_reload,
+                                         .stop = stop_remedies,
+                                         .close = close_remedies};
