@@ -103,21 +103,21 @@ const METRICS: {
 ];
 
 const PHASES: Record<RemedyDoing["phase"], string> = {
-  before: "Measuring how it is",
-  begin: "Changing it",
-  after: "Measuring what comes of it",
-  end: "Taking it back",
-  again: "Measuring how it is without it",
+  measuring_before: "Measuring how it is",
+  changing: "Changing it",
+  measuring_after: "Measuring what comes of it",
+  undoing: "Taking it back",
+  measuring_again: "Measuring how it is without it",
   over: "Done",
 };
 
 /** A remedy that runs, or ran: expected (dashed) beside measured (solid). */
 function Doing({ d, g, undo }: { d: RemedyDoing; g: Gpu | undefined; undo: ((id: string) => void) | null }) {
   const live: Partial<RemedyValues> =
-    d.phase === "after" && g
+    d.phase === "measuring_after" && g
       ? { fan_percent: g.fan_percent, power_watts: g.power_watts, temperature_celsius: g.temperature_celsius }
       : {};
-  const unexpected = d.outcome === "unexpected" || d.outcome === "no_effect";
+  const unexpected = d.outcome === "not_as_expected" || d.outcome === "no_effect";
   return (
     <li class="doing-now">
       <p role="status">

@@ -2,7 +2,18 @@
 // The parts of the API that the page uses and that have no table yet (api.ts); /openapi.json describes all of it.
 import type { Activity, Finding, HealthVerdict, Limit, WhyNow, WhyPart } from "./api";
 
-export type { Activity, Brief, Cause, Finding, Limit, WhyGpu, WhyPart } from "./api";
+export type {
+  Activity,
+  Brief,
+  Cause,
+  Finding,
+  Limit,
+  RemedyDoing,
+  RemedyValues,
+  Undo as Held,
+  WhyGpu,
+  WhyPart,
+} from "./api";
 
 /** How a GPU is, now or in the past: what a change of it tells. */
 export type GpuCondition = Pick<HealthVerdict, "gpu_index" | "gpu_name" | "state" | "reason" | "action" | "since">;
@@ -248,47 +259,4 @@ export interface Setting {
 export interface Settings {
   files: string[];
   settings: Setting[];
-}
-
-/** Readings: of a moment, or changes of them. */
-export interface RemedyValues {
-  fan_percent: Num;
-  power_watts: Num;
-  temperature_celsius: Num;
-  clock_graphics_mhz: Num;
-  tokens_per_second: Num;
-}
-
-/** A remedy that is being done, or was. */
-export interface RemedyDoing {
-  id: string;
-  gpu_index: number;
-  code: string;
-  text: string;
-  plan: string | null;
-  who: string | null;
-  trying: boolean;
-  since: string;
-  until: string | null;
-  phase: "before" | "begin" | "after" | "end" | "again" | "over";
-  outcome: string;
-  kept: boolean;
-  result: string | null;
-  before: RemedyValues | null;
-  after: RemedyValues | null;
-  expected: RemedyValues | null;
-  undo_id: string | null;
-}
-
-/** What whirr changed and still holds. */
-export interface Held {
-  id: string;
-  door: string;
-  what: string;
-  before: string | null;
-  now: string | null;
-  by: string | null;
-  since: string | null;
-  until: string | null;
-  how: string | null;
 }
