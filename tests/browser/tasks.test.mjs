@@ -2,7 +2,7 @@
 // What people come to the page for, each with the number of actions it takes; and the page for different eyes, hands and places.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fakeFeed } from "./load.mjs";
 import {
@@ -119,6 +119,114 @@ test("silence an alert: two actions, with a token at hand", { skip }, async (t) 
   );
   await page.locator("#findings").getByText("Silenced until").waitFor();
   assert.equal(me.actions, 2);
+});
+
+test(
+  "on a host with a week of history: why now 0, why then 3, two GPUs 2, a user's week 3, share 1, zoom and back 2",
+  { skip: stored },
+  async (t) => {
+    const d = await withPast(t, "sim:gpus=4,scenario=mixed", ["240", "gpus=4,scenario=mixed", "30"]);
+    const page = await visit(t, d.url, { timezoneId: "UTC" });
+    const task = async (name, most, work) => {
+      const me = hand(page);
+      await work(me);
+      assert.ok(me.actions <= most, `${name}: ${me.actions} actions`);
+      await page.goto(d.url);
+      await page.locator("footer").waitFor();
+    };
+    await task("why now", 0, async () => {
+      const said = page.locator("#answer .sentence");
+      await said.getByText("is training Llama-3.1-8B").waitFor();
+      assert.ok(await onScreen(said));
+      assert.equal(await page.locator(".verdict .text").innerText(), (await said.innerText()).trim());
+    });
+    await task("why two hours ago", 3, async (me) => {
+      await me.click(page.locator("#moment"));
+      me.actions += 2;
+      await page.keyboard.type("2h ago");
+      await page.keyboard.press("Enter");
+      await page.locator("#answer .sentence").getByText("was training").waitFor();
+    });
+    await task("two GPUs, last hour", 2, async (me) => {
+      await me.click(page.getByRole("button", { name: "1h", exact: true }));
+      me.actions++;
+      await page.getByLabel("Compare with").selectOption("pair:0,2");
+      await page.waitForFunction(() => /gpu=0/.test(location.search) && /compare=gpu:2/.test(location.search));
+      await page.waitForFunction(() => performance.getEntriesByName("charts", "measure").length > 0);
+    });
+    await task("alice's week", 3, async (me) => {
+      await me.click(page.getByRole("button", { name: "7d", exact: true }));
+      await me.click(page.locator(".tabs").getByRole("link", { name: "Energy" }));
+      await me.click(page.locator("#energy").getByRole("button", { name: "alice" }));
+      await page.locator("#energy").getByText("last 7d").waitFor();
+      const programs = page.getByRole("list", { name: "Programs of alice" });
+      await programs.getByText(/train\.py.* kWh, \dh/s).waitFor();
+      await eventually(async () => /q=user:alice/.test(page.url()));
+    });
+    await task("share", 1, async (me) => {
+      await page.locator("#charts canvas").first().waitFor();
+      const saved = page.waitForEvent("download");
+      await me.click(page.getByRole("button", { name: "Save as page" }));
+      const file = `${d.folder}/shared.html`;
+      await (await saved).saveAs(file);
+      const text = readFileSync(file, "utf8");
+      assert.ok(text.length <= 300 * 1024 && !/<script|src="(?!data:)|\shref=/.test(text), `${text.length} bytes`);
+      const context = await browser.newContext({ javaScriptEnabled: false, offline: true, viewport: SIZE });
+      t.after(() => context.close());
+      const alone = await context.newPage();
+      await alone.goto(`file://${file}`);
+      await alone.locator(".answer .sentence").getByText("is training Llama-3.1-8B").waitFor();
+      const charts = await alone
+        .locator("figure img")
+        .evaluateAll((list) => list.map((i) => [i.naturalWidth > 50, i.alt]));
+      assert.ok(charts.length >= 6 && charts.every(([drawn]) => drawn), JSON.stringify(charts));
+      assert.match(await alone.locator("table").first().innerText(), /train\.py/);
+    });
+    await task("zoom and back", 2, async (me) => {
+      await page.getByRole("button", { name: "1h", exact: true }).click();
+      const plot = page.locator(".chart .plot").first();
+      await plot.scrollIntoViewIfNeeded();
+      const box = await plot.boundingBox();
+      me.actions++;
+      await page.mouse.move(box.x + 150, box.y + 60);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 300, box.y + 60, { steps: 4 });
+      await page.mouse.up();
+      await page.waitForFunction(() => /from=/.test(location.search));
+      me.actions++;
+      await page.keyboard.press("Escape");
+      await page.waitForFunction(() => !/from=/.test(location.search) && /span=1h/.test(location.search));
+      await page.locator("#state").getByText("live").waitFor();
+    });
+  },
+);
+
+test("which rank the others wait for: no action, and they do not look busy", { skip }, async (t) => {
+  const d = await daemon(t, "sim:scenario=late-rank,start=300");
+  const page = await visit(t, d.url);
+  const said = page.locator("#answer .sentence");
+  await said.getByText(/GPUs 1-7 are waiting for GPU 0/).waitFor();
+  assert.ok(await onScreen(said));
+  await eventually(async () => (await page.locator(".tile .fill.waits").count()) === 7);
+  await page
+    .locator(".tile")
+    .nth(3)
+    .getByText(/\d+% busy, \d+% at work/)
+    .waitFor();
+});
+
+test("who has reserved a GPU, and that the host is dead: no action", { skip }, async (t) => {
+  const d = await daemon(t, "sim:scenario=reserved");
+  const page = await visit(t, d.url);
+  const reserved = page.locator("#answer .sentence").getByText("is reserved for alice");
+  await reserved.waitFor();
+  assert.ok(await onScreen(reserved));
+  await d.stop();
+  await page
+    .locator(".deadbar")
+    .getByText(/Everything below is from \d\d:\d\d:\d\d/)
+    .waitFor();
+  assert.ok(await onScreen(page.locator(".deadbar")));
 });
 
 test(

@@ -412,8 +412,8 @@ def test_the_daemon_shows_the_fleet_without_waiting_for_it(fleet, start):
     assert [u["user"] for u in answer["fleet"]["by_user"]["users"]] == ["alice", "bob"] and len(answer["fleet"]["by_container"]["containers"]) == HOSTS
     assert answer["fleet"]["energy_by_user"]["price_per_kwh"] == 0.5
     page = d.get("/fleet", Accept="text/html")
-    if b"/web/app.js" in d.get("/", Accept="text/html").body:  # built with the dashboard
-        assert page.status == 200 and b"/web/fleet.js" in page.body and "script-src 'self'" in page.headers["content-security-policy"]
+    if b"/app.js" in d.get("/", Accept="text/html").body:  # built with the dashboard
+        assert page.status == 200 and b"/fleet.js" in page.body and "script-src 'self'" in page.headers["content-security-policy"]
 
 
 def test_a_fleet_that_is_not_there_is_said_and_disturbs_nothing(start):

@@ -243,7 +243,8 @@ def test_the_page_needs_no_scripts(daemon):
 def test_the_dashboard_carries_the_plain_page_for_browsers_without_scripts(daemon):
     reply = daemon.get("/", Accept="text/html")
     text = reply.body.decode()
-    if "/web/app.js" not in text:
+    version = re.search(r'"(/web/[0-9a-f]{8})/app.js"', text)
+    if not version:
         pytest.skip("built without the dashboard")
     policy = reply.headers["content-security-policy"]
     assert "default-src 'none'; script-src 'self'; style-src 'self';" in policy and "unsafe" not in policy and "http" not in policy
@@ -257,8 +258,12 @@ def test_the_dashboard_carries_the_plain_page_for_browsers_without_scripts(daemo
     assert [g["gpu_index"] for g in first["first-health"]["gpus"]] == [g["gpu_index"] for g in first["first-forecast"]["gpus"]] == [0, 1] and first["first-history"] is False and isinstance(first["first-utc-offset"], int)
     assert first["first-why"]["severity"] in ("info", "warning", "critical") and first["first-why"]["gpu_index"] in (0, 1)
     sizes = {path: len(daemon.get(path, Accept_Encoding="gzip").body) for path in re.findall(r'(?:src|href)="(/[^"]*)"', text.split("<body>")[0])}
-    sizes["/web/below.js"] = len(daemon.get("/web/below.js", Accept_Encoding="gzip").body) # which the script loads
-    assert {"/web/app.js", "/web/app.css", "/web/chunk.js"} <= sizes.keys() and sum(sizes.values()) + len(daemon.get("/", Accept="text/html", Accept_Encoding="gzip").body) < 150 * 1024, sizes
+    web = version[1]
+    sizes[f"{web}/below.js"] = len(daemon.get(f"{web}/below.js", Accept_Encoding="gzip").body) # which the script loads
+    # Files are named by their content: kept for good, and gone with another version.
+    assert "immutable" in daemon.get(f"{web}/app.js").headers["cache-control"] and daemon.get("/web/app.js").headers["cache-control"] == "no-cache"
+    assert daemon.get("/web/00000000/app.js").status == 404
+    assert {f"{web}/app.js", f"{web}/app.css", f"{web}/chunk.js"} <= sizes.keys() and sum(sizes.values()) + len(daemon.get("/", Accept="text/html", Accept_Encoding="gzip").body) < 150 * 1024, sizes
     for path in ("/?at=2026-11-15T03:10:00Z", "/?from=-2h&to=-1h"):
         assert daemon.get(path, Accept="text/html").status == 200
 

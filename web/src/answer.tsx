@@ -13,7 +13,7 @@ import { Bar, Command, Icon, Mark, Scroll } from "./parts";
 import { mattering, readings } from "./readings";
 import { go, isBusy, look, type State } from "./store";
 import { parted, repeats, verdictOf } from "./verdict";
-import type { Cause, Finding, Gpu, Why, WhyGpu } from "./types";
+import type { Cause, Episode, Finding, Gpu, Why, WhyGpu } from "./types";
 
 function spoken(why: Why, level: Level): string {
   const index = why.gpu_index,
@@ -151,14 +151,40 @@ function Tabs({ s, why, gpus }: { s: State; why: Why; gpus: Gpu[] }) {
   );
 }
 
+const EPISODES = 8;
+
+/** One line for all that needed no attention: each sentence once, with its GPUs. */
+function calmly(list: Episode[]): string {
+  const of = new Map<string, Set<number>>();
+  for (const e of list) {
+    const text = plainly(e.answer)
+      .replace(/^GPU \d+ /, "")
+      .split(/[:.] /)[0]!;
+    of.set(text, (of.get(text) ?? new Set()).add(e.gpu_index));
+  }
+  const parts = [...of].slice(0, 3).map(([text, gpus]) => `GPU ${[...gpus].sort((a, b) => a - b).join(", ")} ${text}`);
+  return `Calm: ${parts.join("; ")}${of.size > 3 ? `; and ${of.size - 3} more` : ""}.`;
+}
+
 function Span({ s }: { s: State }) {
   const { why, report, events } = s.span.value!;
   const moment = (text: string) => Date.parse(text);
-  const [headline, rest] = firstSentence(plainly(why.answer));
+  const loud = why.episodes
+      .filter((e) => e.severity !== "info")
+      .sort((a, b) => RANK[levelOf(b.severity)] - RANK[levelOf(a.severity)] || b.duration_seconds - a.duration_seconds),
+    calm = why.episodes.filter((e) => e.severity === "info");
+  const [first, rest] = firstSentence(plainly(why.answer)),
+    many = `${loud.length} thing${loud.length === 1 ? "" : "s"} needed attention`,
+    headline =
+      loud.length || !calm.length
+        ? first.replace(/^\d+ things are worth explaining/, many)
+        : "Nothing needed attention.";
   return (
     <>
-      <p class="sentence">{tied(headline)}</p>
-      {rest && <p class="rest">{tied(rest)}</p>}
+      <p class="sentence">
+        {loud[0] && <Mark level={levelOf(loud[0].severity)} />} {tied(headline)}
+      </p>
+      {rest && loud.length > 0 && <p class="rest">{tied(rest)}</p>}
       {why.note && <p class="dim">{why.note}</p>}
       {report && (
         <p class="dim">
@@ -167,10 +193,10 @@ function Span({ s }: { s: State }) {
         </p>
       )}
       <div class="columns">
-        {why.episodes.length > 0 && (
+        {loud.length > 0 && (
           <ol class="episodes">
-            {why.episodes.slice(0, 8).map((e, i) => (
-              <li key={i}>
+            {loud.slice(0, EPISODES).map((e) => (
+              <li key={`${e.gpu_index} ${e.since}`}>
                 <Mark level={levelOf(e.severity)} />{" "}
                 <button
                   type="button"
@@ -221,6 +247,8 @@ function Span({ s }: { s: State }) {
           </Scroll>
         )}
       </div>
+      {loud.length > EPISODES && <p class="dim">{loud.length - EPISODES} more, less urgent.</p>}
+      {calm.length > 0 && <p class="dim calm">{calmly(calm)}</p>}
       {events.length > 0 && (
         <details>
           <summary>

@@ -17,6 +17,8 @@ import { Rail as RailParts } from "./strip";
 import { Timeline as TimelineParts } from "./timeline";
 import type { Gpu } from "./types";
 
+export { savePage } from "./share";
+
 /** Redraws a part only when the state that it uses changes, not with every sample. */
 function when<P extends { s: State }>(
   part: (props: P) => ComponentChildren,

@@ -4,7 +4,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { now } from "./clock";
 import { clock, longClock, zone } from "./format";
-import { fillPage, onPoint, point, pointed } from "./cursor";
+import { fillPage, onDrawAll, onPoint, point, pointed } from "./cursor";
 import { Dialog, Icon } from "./parts";
 import { Plot } from "./plot";
 import type { Metric } from "./plots";
@@ -149,7 +149,11 @@ export function Chart({
       { rootMargin: "100px" },
     );
     sight.observe(place);
-    const off = [onPoint(() => seen.current && p.point(pointed())), onTheme(() => p.draw())];
+    const off = [
+      onDrawAll(() => shown.current && (p.show(shown.current), say())),
+      onPoint(() => seen.current && p.point(pointed())),
+      onTheme(() => p.draw()),
+    ];
     return () => {
       size.disconnect();
       sight.disconnect();

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "./chart";
 import { now as hostNow } from "./clock";
-import { onFillPage } from "./cursor";
+import { drawAll, onFillPage } from "./cursor";
 import { clock, duration } from "./format";
 import { limitBands } from "./lanes";
 import { get } from "./live";
@@ -221,6 +221,10 @@ export function Charts({ s }: { s: State }) {
     { place, view } = s;
   const [full, setFull] = useState<string | null>(null);
   useEffect(() => onFillPage(setFull), []);
+  useEffect(() => {
+    addEventListener("beforeprint", drawAll);
+    return () => removeEventListener("beforeprint", drawAll);
+  }, []);
   const [all, setAll] = useState(false),
     few = useNarrow() && !all; // the two large ones first
   const now = s.sampleAt ?? hostNow(),
@@ -325,7 +329,7 @@ export function Charts({ s }: { s: State }) {
       metric={m}
       big={i < 2}
       picture={pictures?.get(m.name) ?? null}
-      note={`${m.unit}${by && m.process ? `, by process on GPU ${one}` : gpus.length > MANY && i < 2 ? ": median, middle 80%, and all; worst by number" : pictures?.get(m.name)?.lanes.length ? (NOTES[m.name] ?? "") : ""}${i < 2 ? span : ""}`}
+      note={`${m.unit}${by && m.process ? `, by process on GPU ${one}` : gpus.length > MANY && i < 2 ? ": median, middle 80%, and all; worst by number" : pictures?.get(m.name)?.lanes.length ? (NOTES[m.name] ?? "") : ""}${window.live && stored?.other && one != null && !fromRing ? `; band: ${stored.other.label}` : ""}${i < 2 ? span : ""}`}
       query={query}
       missing={problem ?? "Loading…"}
       full={fills}

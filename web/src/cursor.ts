@@ -34,3 +34,12 @@ let fill: (metric: string) => void = () => undefined;
 /** One chart can fill the page. */
 export const fillPage = (metric: string): void => fill(metric);
 export const onFillPage = (f: (metric: string) => void): void => void (fill = f);
+
+const drawers = new Set<() => void>();
+
+/** Charts draw themselves only in view, and all of them when the page is saved or printed. */
+export const drawAll = (): void => drawers.forEach((draw) => draw());
+export function onDrawAll(draw: () => void): () => void {
+  drawers.add(draw);
+  return () => void drawers.delete(draw);
+}

@@ -11,7 +11,8 @@ import type { Forecast, Usual } from "./api";
 import type { Gpu, GpuCondition, Why, WhyGpu } from "./types";
 
 const CARDS = 4,
-  DENSE = 16;
+  DENSE = 16,
+  BUSY = 50; // %
 
 function doing(g: Gpu, then: boolean): string {
   const top = [...g.processes].sort(
@@ -59,6 +60,10 @@ function Chip({ g, why, health, level }: { g: Gpu; why?: WhyGpu; health?: GpuCon
     </span>
   );
 }
+
+/** Waits, although the driver counts it as busy. */
+const seemsBusy = (g: Gpu, level: Level): boolean =>
+  shownState(g, level) === "waits" && (g.utilization_percent ?? 0) >= BUSY;
 
 /** Hatched while it waits: busy by the driver's count, and at no work. */
 function Ring({ g, waits }: { g: Gpu; waits: boolean }) {
@@ -141,7 +146,7 @@ function Name({ g, picked }: { g: Gpu; picked: boolean }) {
 
 function Card({ g, why, health, soon, picked, then }: Of) {
   const judged = gpuLevel(g, health),
-    waits = shownState(g, judged) === "waits",
+    waits = seemsBusy(g, judged),
     level: Level = waits && judged === "good" ? "idle" : judged,
     full = expected(soon),
     heat = areaLevel(g, "heat"),
@@ -244,7 +249,7 @@ function Alone({ g, why, health, soon, then }: Of) {
 /** One of several: two lines. */
 function Small({ g, why, health, soon, picked, then }: Of) {
   const judged = gpuLevel(g, health),
-    waits = shownState(g, judged) === "waits",
+    waits = seemsBusy(g, judged),
     level: Level = waits && judged === "good" ? "idle" : judged,
     heat = areaLevel(g, "heat");
   return (

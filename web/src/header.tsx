@@ -223,12 +223,28 @@ function Tabs({ s }: { s: State }) {
   );
 }
 
+const FEW = 8; // GPUs
+
 function Choices({ s }: { s: State }) {
   const gpus = s.gpus ?? [],
     { view } = s;
   const [typing, setTyping] = useState(false);
   if (!gpus.length) return null;
-  const worst = () => s.why.value?.gpu_index ?? gpus[0]!.index;
+  const worst = (): number => (s.why.value ? verdictOf(s.why.value, true).index : null) ?? gpus[0]!.index;
+  // Without a picked one: any two of a few, or the one that the answer is about with any other.
+  const first = view.gpu ?? (gpus.length > FEW ? worst() : null),
+    all = gpus.map((g) => g.index),
+    pairs =
+      first == null
+        ? all.flatMap((a, i) => all.slice(i + 1).map((b) => [a, b] as const))
+        : all.filter((b) => b !== first).map((b) => [first, b] as const);
+  const compareWith = (value: string) => {
+    const pair = /^pair:(\d+),(\d+)$/.exec(value);
+    if (value === "type") setTyping(true);
+    else if (pair) look({ gpu: Number(pair[1]), compare: `gpu:${pair[2]}`, by: "gpu" });
+    // With itself: one GPU, or it would be a tangle.
+    else look({ compare: value, by: "gpu", gpu: /^a/.test(value) ? (view.gpu ?? worst()) : view.gpu });
+  };
   const ago = [3600, 86400, 604800].filter((n) => n >= view.span || n === 86400);
   return (
     <div class="choices">
@@ -269,28 +285,22 @@ function Choices({ s }: { s: State }) {
           at={null}
           take={(ms) => {
             setTyping(false);
-            if (ms != null) look({ compare: `at:${new Date(ms).toISOString().slice(0, 19)}Z`, by: "gpu" });
+            if (ms != null) compareWith(`at:${new Date(ms).toISOString().slice(0, 19)}Z`);
           }}
         />
       )}
       {s.history && !typing && (
-        <select
-          aria-label="Compare with"
-          value={view.compare}
-          onChange={(e) =>
-            e.currentTarget.value === "type" ? setTyping(true) : look({ compare: e.currentTarget.value, by: "gpu" })
-          }
-        >
+        <select aria-label="Compare with" value={view.compare} onChange={(e) => compareWith(e.currentTarget.value)}>
           <option value="">Compare</option>
-          {view.gpu != null &&
-            gpus
-              .filter((g) => g.index !== view.gpu)
-              .slice(0, 8)
-              .map((g) => (
-                <option key={g.index} value={`gpu:${g.index}`}>
-                  GPU {g.index}
+          {gpus.length > 1 && (
+            <optgroup label={view.gpu == null ? "Two GPUs" : `GPU ${view.gpu} and`}>
+              {pairs.map(([a, b]) => (
+                <option key={`${a},${b}`} value={view.gpu == null ? `pair:${a},${b}` : `gpu:${b}`}>
+                  {view.gpu == null ? `GPU ${a} and GPU ${b}` : `GPU ${b}`}
                 </option>
               ))}
+            </optgroup>
+          )}
           {ago.map((n) => (
             <option key={n} value={`ago:${n}`}>
               {duration(n)} earlier
@@ -305,6 +315,9 @@ function Choices({ s }: { s: State }) {
     </div>
   );
 }
+
+const SAVES = "One file with the answer, charts and processes, which opens without this host";
+const savePage = async () => (await import("./below")).savePage();
 
 function PastBar({ s }: { s: State }) {
   const { at, from, to } = s.place;
@@ -347,6 +360,9 @@ function PastBar({ s }: { s: State }) {
       )}
       <button type="button" class="more" onClick={copy}>
         {copied ? "Copied" : "Copy link"}
+      </button>
+      <button type="button" class="more" onClick={() => void savePage()} title={SAVES}>
+        Save as page
       </button>
       <button type="button" class="primary" onClick={goNow}>
         Back to live {nowIsNext() && <span class="more">(Esc)</span>}
@@ -424,6 +440,17 @@ export function Header({ s }: { s: State }) {
           disabled={!s.history}
         />
         {((!then && s.place.from == null) || s.dead) && <Age s={s} />}
+        {s.place.at == null && s.place.from == null && (
+          <button
+            type="button"
+            class="icon share"
+            aria-label="Save as page"
+            title={SAVES}
+            onClick={() => void savePage()}
+          >
+            <Icon name="save" />
+          </button>
+        )}
         {s.session?.signed_in && <LogOut />}
         <ThemeButton />
       </div>
@@ -435,6 +462,14 @@ export function Header({ s }: { s: State }) {
       </div>
       <PastBar s={s} />
       {s.dead && <DeadBar s={s} />}
+      {s.outdated && (
+        <div class="notice">
+          <p role="alert">This host runs another version of whirr now; this page is from before.</p>
+          <button type="button" onClick={() => location.reload()}>
+            Reload
+          </button>
+        </div>
+      )}
       {s.notice && (
         <div class="notice">
           <p role="alert">{s.notice}</p>

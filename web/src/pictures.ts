@@ -182,6 +182,17 @@ const remedyMarks = (w: Wanted): Picture["marks"] =>
     .filter((d) => (w.picked == null || d.gpu_index === w.picked) && (d.phase !== "over" || d.kept))
     .map((d) => ({ from: seconds(d.since), to: w.to, level: "good", text: d.plan ?? d.text, change: true }));
 
+const AROUND = 0.015; // of the width
+
+/** The least or most within a little time: a band, not a second tangle. */
+function widened(values: Column, pick: (...list: number[]) => number): Column {
+  const reach = Math.ceil(AROUND * values.length);
+  return values.map((v, i) => {
+    const near = values.slice(Math.max(0, i - reach), i + reach + 1).filter((x) => x != null);
+    return v == null || !near.length ? null : pick(...near);
+  });
+}
+
 export function pictureOf(w: Wanted): Picture {
   const { history, metric, picked } = w;
   const have = history.series.filter((s) => s.metrics.find((m) => m.name === metric.name)?.mean.some((v) => v != null));
@@ -240,14 +251,13 @@ export function pictureOf(w: Wanted): Picture {
   const heavy = picked ?? (have.length > 1 ? w.worst[0] : have[0]?.gpu_index);
   const shown = only && (w.other || w.compare != null) ? have.filter((s) => only.includes(s.gpu_index)) : have;
   picture.lines = shown.map((s) => line(s, s.gpu_index === heavy));
+  // Of one GPU an earlier time is a band behind its line; of several, dashed lines.
   if (w.other)
-    for (const s of w.other.history.series.filter((x) => !only || only.includes(x.gpu_index)))
-      picture.lines.push({
-        label: shown.length > 1 ? `${s.gpu_index}′` : w.other.label,
-        values: spread(times, s, pace(s, step), metric.name, metric.scale),
-        color: "dim",
-        dash: [3, 3],
-        heavy: false,
-      });
+    for (const s of w.other.history.series.filter((x) => !only || only.includes(x.gpu_index))) {
+      const of = (kind: "mean" | "min" | "max") => spread(times, s, pace(s, step), metric.name, metric.scale, kind);
+      if (shown.length === 1) picture.bands.push([widened(of("min"), Math.min), widened(of("max"), Math.max)]);
+      else
+        picture.lines.push({ label: `${s.gpu_index}′`, values: of("mean"), color: "dim", dash: [3, 3], heavy: false });
+    }
   return picture;
 }

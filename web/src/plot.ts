@@ -259,7 +259,7 @@ export class Plot {
     p.bands.forEach(([low, high], i) => {
       this.area(ctx, low, high);
       ctx.fillStyle = ink("dim");
-      ctx.globalAlpha = i ? 0.16 : 0.08;
+      ctx.globalAlpha = i || p.bands.length === 1 ? 0.2 : 0.08;
       ctx.fill();
       ctx.globalAlpha = 1;
     });

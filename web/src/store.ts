@@ -59,6 +59,7 @@ export interface State {
   past: Resource<Past>; // the moment of place.at
   span: Resource<Stretch>; // the range of place
   history: boolean; // is there a history database?
+  outdated: boolean; // the daemon has another version of this page
   fleet: boolean; // is there a page of all hosts?
   utcOffset: number | null; // minutes: the zone of times in the daemon's sentences
   session: Session | null; // null: unknown so far
@@ -107,6 +108,7 @@ let state: State = {
   past: LOADING,
   span: LOADING,
   history: true,
+  outdated: false,
   fleet: false,
   utcOffset: null,
   session: null,
@@ -404,7 +406,7 @@ let wish = 0;
 
 const address = (how: "push" | "replace") =>
   history[how === "push" ? "pushState" : "replaceState"](
-    null,
+    { trail },
     "",
     location.pathname + writePlace(state.place, state.view) + location.hash,
   );
@@ -431,10 +433,8 @@ function move(place: Place, how: "push" | "replace", settle = 0): void {
 
 /** One step back: from a moment to the range around it, from a range to the previous one. */
 export function goBack(): void {
-  move(
-    trail.pop() ?? (state.place.at != null && state.place.from != null ? { ...state.place, at: null } : NOW),
-    "push",
-  );
+  if (trail.length) return history.back(); // as the browser does
+  move(state.place.at != null && state.place.from != null ? { ...state.place, at: null } : NOW, "push");
 }
 
 /** Whether one step back leads to the present. */
@@ -449,7 +449,7 @@ export const goNow = () => go(NOW);
 function arrive(): void {
   const { refused, ...place } = readPlace(location.search, now());
   set({ place, view: readView(location.search), notice: refused ?? null }, true);
-  trail = [];
+  trail = (history.state as { trail?: Place[] } | null)?.trail ?? [];
   if (refused) address("replace");
 }
 
@@ -476,6 +476,14 @@ export const painted = () =>
       }
     }).observe({ type: "paint", buffered: true });
   });
+
+let wasLive = false;
+
+/** The addresses of the page's files name their content: after an upgrade of the daemon they are gone. */
+async function compareVersions(): Promise<void> {
+  const reply = await fetch(import.meta.url, { method: "HEAD", cache: "no-store" }).catch(() => null);
+  if (reply?.status === 404) set({ outdated: true });
+}
 
 /** Resolves when the first paint is worthwhile: everything is loaded, or the wait was long enough. */
 export async function start(): Promise<void> {
@@ -512,6 +520,8 @@ export async function start(): Promise<void> {
     connect({
       link: (link, retryAt) => {
         if (link === "live" && state.history) void backfill();
+        if (link === "live" && wasLive) void compareVersions();
+        wasLive ||= link === "live";
         if (link === "live" && (state.past.state === "failed" || state.span.state === "failed")) void load();
         set({ link, retryAt });
         set({ dead: isDead() });

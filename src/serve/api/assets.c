@@ -3,6 +3,7 @@
  */
 #include "serve/api/assets.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,39 @@ static const char docs_policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
+static const char web[] = "/web/";
+enum { WEB = sizeof web - 1 };
+
+const char *asset_version(void)
+{
+    static char version[ASSET_VERSION_SIZE];
+    if (!version[0]) {
+        uint32_t hash = 2166136261; /* FNV-1a over the files' own hashes */
+        for (size_t i = 0; i < asset_count; i++)
+            for (const char *c = assets[i].etag; strncmp(assets[i].path, web, WEB) == 0 && *c; c++)
+                hash = (hash ^ (unsigned char)*c) * 16777619;
+        snprintf(version, sizeof version, "%08x", hash);
+    }
+    return version;
+}
+
+/* Behind "/web/VERSION/", for this version; NULL: there is no such part. */
+static const char *versioned_name(const char *path)
+{
+    const size_t len = ASSET_VERSION_SIZE - 1;
+    return strncmp(path, web, WEB) == 0 && strncmp(path + WEB, asset_version(), len) == 0 && path[WEB + len] == '/'
+               ? path + WEB + len + 1
+               : NULL;
+}
+
 const struct asset *asset_find(const char *path)
 {
-    for (size_t i = 0; i < asset_count; i++)
-        if (strcmp(assets[i].path, path) == 0)
+    const char *name = versioned_name(path);
+    for (size_t i = 0; i < asset_count; i++) {
+        const char *own = assets[i].path;
+        if (name ? strncmp(own, web, WEB) == 0 && strcmp(own + WEB, name) == 0 : strcmp(own, path) == 0)
             return &assets[i];
+    }
     return NULL;
 }
 
@@ -45,7 +74,10 @@ static struct blob *stored_blob(const struct asset *a)
 
 static void reply_asset(struct exchange *x, const struct asset *a, const char *policy)
 {
-    struct reply r = {.type = a->type, .policy = policy};
+    /* What is named by its content never changes. */
+    struct reply r = {.type = a->type,
+                      .policy = policy,
+                      .cache = versioned_name(x->request->path) ? "private, max-age=31536000, immutable" : NULL};
     AUTO_BLOB struct blob *unpacked = NULL;
     if (!a->packed || accepts_gzip(http_field(x->request, "accept-encoding"))) {
         r.body = stored_blob(a);

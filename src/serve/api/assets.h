@@ -23,7 +23,11 @@ struct asset {
 extern const struct asset assets[];
 extern const size_t asset_count;
 
-const struct asset *asset_find(const char *path); /* NULL if not found */
+enum { ASSET_VERSION_SIZE = 9 };
+/* Of all files of the dashboard together: their addresses have it, and change with their content. */
+const char *asset_version(void);
+/* By its path, or by /web/VERSION/NAME; NULL: there is none, or only in another version. */
+const struct asset *asset_find(const char *path);
 /* Responds with the asset of the request's path. */
 void get_asset(struct exchange *x);
 void get_docs(struct exchange *x);

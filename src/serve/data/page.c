@@ -14,6 +14,7 @@
 #include "format/table/table.h"
 #include "insight/area/part.h"
 #include "insight/view/why.h"
+#include "serve/api/assets.h"
 
 const char page_policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
@@ -267,6 +268,9 @@ static void plain_body(struct buf *out, const struct snapshot *s, const struct w
     html_text(out, s->host.name);
     buf_printf(out, "</span><span class=\"dim\"><time datetime=\"%s\">%.10s %.8s UTC</time></span></header>\n<main>\n", time, time,
                time + strlen("YYYY-MM-DDT"));
+    if (!asset_find("/web/app.js"))
+        buf_text(out, "<p class=\"dim\">This program was built without the dashboard, which needs Node.js and npm at build time: "
+                      "tools/deps build, then build it again with -Dweb=enabled.</p>\n");
     if (why && why->answer[0]) {
         buf_text(out, "<p class=\"answer\">");
         html_text(out, why->answer);
@@ -312,8 +316,11 @@ void page_write_dashboard(struct buf *out, const struct snapshot *s, const struc
 {
     start_head(out, "whirr");
     /* The first paint needs only style and scripts, which load in parallel. */
-    buf_text(out, "<link rel=\"stylesheet\" href=\"/web/app.css\"><link rel=\"modulepreload\" href=\"/web/chunk.js\">"
-                  "<script type=\"module\" src=\"/web/app.js\"></script>");
+    const char *version = asset_version();
+    buf_printf(out,
+               "<link rel=\"stylesheet\" href=\"/web/%s/app.css\"><link rel=\"modulepreload\" href=\"/web/%s/chunk.js\">"
+               "<script type=\"module\" src=\"/web/%s/app.js\"></script>",
+               version, version, version);
     buf_text(out, "<noscript>");
     plain_style(out, refresh_seconds(s));
     buf_text(out, "</noscript></head>\n<body>\n<div id=\"app\"></div>\n");
@@ -328,12 +335,13 @@ void page_write_dashboard(struct buf *out, const struct snapshot *s, const struc
 void page_write_fleet(struct buf *out)
 {
     start_head(out, "whirr: all hosts");
-    buf_text(
+    buf_printf(
         out,
-        "<link rel=\"stylesheet\" href=\"/web/app.css\"><script type=\"module\" src=\"/web/fleet.js\"></script>"
+        "<link rel=\"stylesheet\" href=\"/web/%s/app.css\"><script type=\"module\" src=\"/web/%s/fleet.js\"></script>"
         "<link rel=\"preload\" href=\"/api/fleet\" as=\"fetch\" crossorigin=\"anonymous\"></head>\n<body>\n<div id=\"app\"></div>\n"
         "<noscript><p>This page needs JavaScript. On a terminal: <code>whirr status --fleet "
-        "URL</code>.</p></noscript>\n</body></html>\n");
+        "URL</code>.</p></noscript>\n</body></html>\n",
+        asset_version(), asset_version());
 }
 
 void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only)
