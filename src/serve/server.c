@@ -94,7 +94,7 @@ static int start(struct server *s, struct error *err)
     s->data.add_series = on_prometheus;
     s->data.metrics = &s->options.metrics;
     s->data.fleet = o->fleet;
-    s->data.dashboard = asset_find("/web/app.js");
+    s->data.dashboard = asset_find("/web/app.js") ? asset_version() : NULL;
     if (live_init(&s->live, loop, &s->data, s->site.options.connections_max) || release_init(&s->release, loop, &s->data) ||
         cpu_samples_init(&s->cpu_samples, loop) || lines_errand_init(&s->lines, loop) || setting_errand_init(&s->setting, loop) ||
         history_init(&s->history, loop))

@@ -225,7 +225,7 @@ static void get_fleet_page(struct exchange *x)
         return;
     }
     AUTO_BUF struct buf out = BUF(8192);
-    page_write_fleet(&out);
+    page_write_fleet(&out, x->server->data.dashboard);
     AUTO_BLOB struct blob *body = blob_take(&out);
     if (body)
         exchange_reply(x, &(struct reply){.type = "text/html; charset=utf-8", .body = body, .policy = dashboard_policy});

@@ -239,7 +239,7 @@ static void write_dashboard(struct data *d, const struct why *why, struct buf *o
                                       {"first-forecast", buf_view(&forecast)},
                                       {"first-fleet", d->fleet ? STR("true") : STR("false")},
                                       {"first-utc-offset", str_from(offset)}};
-    page_write_dashboard(out, d->latest, why, first, ARRAY_LEN(first), d->parts && d->parts->store);
+    page_write_dashboard(out, d->latest, why, first, ARRAY_LEN(first), d->parts && d->parts->store, d->dashboard);
 }
 
 static void write_body(struct data *d, enum body_kind kind, struct buf *out)

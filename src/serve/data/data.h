@@ -58,7 +58,7 @@ struct data {
     bool asked;                 /* a fresh sample is on its way */
     bool has_sample;
     bool fleet;                               /* the dashboard links to all hosts */
-    bool dashboard;                           /* this build has one */
+    const char *dashboard;                    /* version of its files; NULL: this build has none */
     const struct server_parts *parts;         /* their series are part of the metrics; NULL: none */
     const struct prometheus_options *metrics; /* options of the metrics; NULL: the defaults */
     void *owner;

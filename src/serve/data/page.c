@@ -14,7 +14,6 @@
 #include "format/table/table.h"
 #include "insight/area/part.h"
 #include "insight/view/why.h"
-#include "serve/api/assets.h"
 
 const char page_policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
@@ -268,9 +267,6 @@ static void plain_body(struct buf *out, const struct snapshot *s, const struct w
     html_text(out, s->host.name);
     buf_printf(out, "</span><span class=\"dim\"><time datetime=\"%s\">%.10s %.8s UTC</time></span></header>\n<main>\n", time, time,
                time + strlen("YYYY-MM-DDT"));
-    if (!asset_find("/web/app.js"))
-        buf_text(out, "<p class=\"dim\">This program was built without the dashboard, which needs Node.js and npm at build time: "
-                      "tools/deps build, then build it again with -Dweb=enabled.</p>\n");
     if (why && why->answer[0]) {
         buf_text(out, "<p class=\"answer\">");
         html_text(out, why->answer);
@@ -312,11 +308,10 @@ static void data_block(struct buf *out, const char *id, struct str json)
 }
 
 void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why, const struct page_data *data,
-                          size_t count, bool history)
+                          size_t count, bool history, const char *version)
 {
     start_head(out, "whirr");
     /* The first paint needs only style and scripts, which load in parallel. */
-    const char *version = asset_version();
     buf_printf(out,
                "<link rel=\"stylesheet\" href=\"/web/%s/app.css\"><link rel=\"modulepreload\" href=\"/web/%s/chunk.js\">"
                "<script type=\"module\" src=\"/web/%s/app.js\"></script>",
@@ -332,7 +327,7 @@ void page_write_dashboard(struct buf *out, const struct snapshot *s, const struc
     buf_text(out, "</noscript>\n</body></html>\n");
 }
 
-void page_write_fleet(struct buf *out)
+void page_write_fleet(struct buf *out, const char *version)
 {
     start_head(out, "whirr: all hosts");
     buf_printf(
@@ -341,7 +336,7 @@ void page_write_fleet(struct buf *out)
         "<link rel=\"preload\" href=\"/api/fleet\" as=\"fetch\" crossorigin=\"anonymous\"></head>\n<body>\n<div id=\"app\"></div>\n"
         "<noscript><p>This page needs JavaScript. On a terminal: <code>whirr status --fleet "
         "URL</code>.</p></noscript>\n</body></html>\n",
-        asset_version(), asset_version());
+        version, version);
 }
 
 void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only)

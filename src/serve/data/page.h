@@ -22,11 +22,11 @@ struct page_data {
     const char *id;
     struct str json;
 };
-/* Embeds these responses, so that the first paint has data. `history`: the last hour can be queried. */
+/* Embeds these responses, so that the first paint has data. `history`: the last hour can be queried; `version`: asset_version(). */
 void page_write_dashboard(struct buf *out, const struct snapshot *s, const struct why *why, const struct page_data *data,
-                          size_t count, bool history);
+                          size_t count, bool history, const char *version);
 /* The page of all hosts; its script queries /api/fleet. */
-void page_write_fleet(struct buf *out);
+void page_write_fleet(struct buf *out, const char *version);
 /* A tile to embed in other pages: answer and figures of one GPU (its position) or of all (-1). */
 void page_write_tile(struct buf *out, const struct snapshot *s, const struct why *why, int only);
 /* The form for a token; `message` may be NULL. */

@@ -13,7 +13,7 @@ static void data_in_the_page_cannot_end_its_element(void **state)
     AUTO_SNAPSHOT const struct snapshot *s = snapshot_new(0);
     AUTO_BUF struct buf out = BUF(1 << 20);
     const struct page_data data = {"first-why", STR("{\"name\":\"</script><script>alert(1)</script><!--\"}")};
-    page_write_dashboard(&out, s, NULL, &data, 1, false);
+    page_write_dashboard(&out, s, NULL, &data, 1, false, "01234567");
     assert_false(out.failed);
     buf_char(&out, '\0');
     assert_non_null(strstr(out.at, "{\"name\":\"\\u003c/script>\\u003cscript>alert(1)\\u003c/script>\\u003c!--\"}</script>"));
