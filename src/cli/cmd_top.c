@@ -96,7 +96,8 @@ static int top_run(struct cli *cli)
     if (cli->json)
         return cli_usage(cli, "top draws; for JSON use: whirr status --json, whirr ps --json");
     prefs_place(prefs, sizeof prefs);
-    prefs_load(prefs, &settings);
+    if (!options_has(o, "once")) /* a script gets the same whatever was set on the screen */
+        prefs_load(prefs, &settings);
     if (options_has(o, "theme"))
         str_copy(settings.theme, sizeof settings.theme, str_from(options_value(o, "theme", "")));
     if (options_has(o, "sort"))
@@ -151,7 +152,7 @@ const struct command command_top = {
                "back to now. `?` lists all keys.\n\n"
                "Nothing is changed unless a dialog is answered with y; the first time it asks whether processes may be signaled at "
                "all. "
-               "Theme, order, columns and window are kept in $XDG_CONFIG_HOME/whirr/top.toml.",
+               "W keeps theme, order, columns and window in $XDG_CONFIG_HOME/whirr/top.toml; --once does not read it.",
     OPTIONS(options),
     .examples = {{"whirr top", "GPUs, processes and the reason, live"},
                  {"whirr --host gpu1 --host gpu2 top", "several hosts; Enter shows one of them"},

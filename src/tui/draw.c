@@ -218,8 +218,9 @@ static void draw_keys(struct top *t, struct canvas *c, int y)
         {'g', "g", "go to time"},
         {'c', "c", "copy command"},
         {'o', "o", "setup"},
+        {'a', "a", "act"},
         {'f', "f", "fit"},
-        {'T', "T", "theme"},
+        {'W', "W", "save settings"},
     };
     static const struct key_hint texts[] = {
         {TOP_KEY_ESCAPE, "Esc", "back"},
@@ -242,7 +243,7 @@ static void draw_keys(struct top *t, struct canvas *c, int y)
     };
     static const struct key_hint setup[] = {
         {TOP_KEY_ESCAPE, "Esc", "back"},     {' ', "Space", "change"}, {TOP_KEY_DOWN, "up/down", "choose"},
-        {TOP_KEY_TAB, "Tab", "what to set"}, {'r', "r", "defaults"},
+        {TOP_KEY_TAB, "Tab", "what to set"}, {'r', "r", "defaults"},   {'W', "W", "save"},
     };
     if (t->mode == MODE_SETUP) {
         draw_hints(t, c, setup, ARRAY_LEN(setup), 1, y);

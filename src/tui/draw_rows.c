@@ -9,7 +9,7 @@
 #include "tui/draw_gpus.h"
 #include "tui/setup.h"
 
-enum { CELL_WIDE = 11, CELL_MIDDLE = 8, CELL_NARROW = 5, NAMES_WHOLE_FROM = 110 };
+enum { CELL_WIDE = 11, CELL_MIDDLE = 8, CELL_NARROW = 5, NAMES_WHOLE_FROM = 110, WHY_MIN = 12 };
 
 /* ---- rows ---- */
 
@@ -72,6 +72,16 @@ static bool any_has(const struct snapshot *s, enum row_part part)
     return found;
 }
 
+/* The index of the GPU that the other ranks of a job wait for; -1: none. */
+static int straggler_of(const struct top *t)
+{
+    const struct verdict *v = draw_verdict(t);
+    for (size_t i = 0; v && i < v->count; i++)
+        if (v->findings[i].code == FINDING_STRAGGLER && v->findings[i].tense == TENSE_NOW)
+            return v->findings[i].gpu_index;
+    return -1;
+}
+
 /* The finding, else the limit of the main process, else what the GPU does. True if it is a finding. */
 static bool reason_text(const struct top *t, size_t position, char *words, size_t size, enum tint *tint)
 {
@@ -81,8 +91,22 @@ static bool reason_text(const struct top *t, size_t position, char *words, size_
     gpu_badge_text(t, position, words, size, tint);
     if (words[0])
         return true;
+    int waits_for = t->cursor_ms ? -1 : straggler_of(t);
+    if (waits_for >= 0 && gpu->index == waits_for) {
+        *tint = TINT_WARN;
+        str_copy(words, size, str_from(p ? limit_doing(p->limit.code) : "keeps others waiting"));
+        return true;
+    }
+    if (waits_for >= 0 && p && p->limit.code == LIMIT_STRAGGLER_WAIT) {
+        *tint = TINT_PLAIN;
+        snprintf(words, size, "waits for GPU %d", waits_for);
+        return false;
+    }
     bool limited = p && p->limit.code != LIMIT_UNJUDGED && p->limit.code != LIMIT_CANNOT_TELL;
-    enum activity_code doing = why && position < why->gpu_count ? why->gpus[position].activity.code : gpu->activity.code;
+    /* Of this sample, like the numbers beside it. */
+    enum activity_code doing = gpu->activity.code;
+    if (doing == ACTIVITY_UNKNOWN && why && position < why->gpu_count)
+        doing = why->gpus[position].activity.code;
     *tint = TINT_PLAIN;
     str_copy(words, size,
              str_from(limited                     ? limit_doing(p->limit.code)
@@ -97,25 +121,35 @@ static int why_width(const struct top *t, int width)
     int longest = row_parts[ROW_WHY].width;
     char words[GPU_ERROR_SIZE + 64];
     enum tint tint;
-    for (size_t i = 0; width >= NAMES_WHOLE_FROM && i < top_shown(t)->gpu_count; i++) {
+    for (size_t i = 0; i < top_shown(t)->gpu_count; i++) {
         reason_text(t, i, words, sizeof words, &tint);
         longest = MAX_OF(longest, MIN_OF(width_of(words) + 2, width * 2 / 5));
     }
     return longest;
 }
 
+/* Percentages need less than "1020 rpm". */
+static int fan_width(const struct snapshot *s)
+{
+    bool turns = false;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        turns |= s->gpus[i].fan_permille.state != READING_OK && s->gpus[i].fan_rpm.state == READING_OK;
+    return turns ? row_parts[ROW_FAN].width : 5;
+}
+
 /* Takes the most useful columns that fit; the plot and the reason share the rest. */
 static struct row_layout draw_rows_measure(const struct top *t, int width, bool panel)
 {
     static const enum row_part order[] = {
-        ROW_UTIL,  ROW_VRAM, ROW_TEMP, ROW_POWER,   ROW_BAR,     ROW_NAME,        ROW_WORK,    ROW_WHY,  ROW_FAN,         ROW_PLOT,
+        ROW_UTIL,  ROW_VRAM, ROW_TEMP, ROW_POWER,   ROW_BAR,     ROW_NAME,        ROW_FAN,     ROW_WHY,  ROW_WORK,        ROW_PLOT,
         ROW_CLOCK, ROW_RX,   ROW_TX,   ROW_ENCODER, ROW_DECODER, ROW_MEMORY_TEMP, ROW_HOTSPOT, ROW_PLOT, ROW_MEMORY_CLOCK};
     const struct snapshot *s = top_shown(t);
     struct row_layout l = {0};
     int left = width - 5;
     for (size_t i = 0; i < ARRAY_LEN(order); i++) {
         int wide = order[i] == ROW_NAME  ? longest_name(s, width >= NAMES_WHOLE_FROM) + 1
-                   : order[i] == ROW_WHY ? why_width(t, width)
+                   : order[i] == ROW_WHY ? MAX_OF(MIN_OF(why_width(t, width), left), (int)WHY_MIN)
+                   : order[i] == ROW_FAN ? fan_width(s)
                                          : row_parts[order[i]].width;
         bool later = order[i] == ROW_PLOT && panel && order[i + 1] == ROW_CLOCK;
         if (later || l.width[order[i]] || wide > left || !any_has(s, order[i]) ||

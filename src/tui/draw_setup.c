@@ -82,7 +82,7 @@ void draw_setup(struct top *t, struct canvas *c, int y, int height)
 {
     canvas_text(c, 1, y, 10, TINT_STRONG, "Setup");
     canvas_flag(c, 1, y, 5, CELL_BOLD);
-    canvas_text(c, 9, y, c->width - 10, TINT_DIM, "saved at once in top.toml");
+    canvas_text(c, 9, y, c->width - 10, TINT_DIM, "W saves this in top.toml");
     bool low = height < LOW;
     draw_parts(t, c, y + 2);
     int used = 2 + draw_items(t, c, y + 2, low ? height - 2 : height - 4 - PREVIEW_MIN);

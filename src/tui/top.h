@@ -140,6 +140,7 @@ enum request_kind {
     REQUEST_FIT,
     REQUEST_HOST,
     REQUEST_VIEW,
+    REQUEST_LOOK, /* settings of the view have changed: apply the theme */
     REQUEST_SAVE
 };
 

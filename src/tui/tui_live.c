@@ -150,8 +150,17 @@ static void save(struct live *l)
 {
     struct error err = {0};
     struct top *t = &shown_host(l)->top;
+    char note[TOP_NOTE_SIZE];
+    snprintf(note, sizeof note, "Saved in %s.", l->options->prefs);
     if (prefs_save(l->options->prefs, &t->settings, &err) < 0)
         top_note(t, true, err.text);
+    else
+        top_note(t, false, note);
+}
+
+static void apply_theme(struct live *l)
+{
+    const struct top *t = &shown_host(l)->top;
     if (strcmp(l->theme, t->settings.theme) != 0) {
         str_copy(l->theme, sizeof l->theme, str_from(t->settings.theme));
         screen_theme(l->theme);
@@ -195,6 +204,7 @@ static void serve_requests_of(struct live *l, struct live_host *h)
         case REQUEST_END: l->ended = true; break;
         case REQUEST_STOP: screen_stop(); break;
         case REQUEST_COPY: screen_copy(w.text); break;
+        case REQUEST_LOOK: apply_theme(l); break;
         case REQUEST_SAVE: save(l); break;
         case REQUEST_SIGNAL: signal_process(h, &w); break;
         case REQUEST_NICE: renice_process(h, &w); break;
@@ -305,6 +315,9 @@ static void loop(struct live *l)
 
 int live_run(struct cli *cli, const struct top_settings *settings, const struct live_options *options)
 {
+    const char *term = getenv("TERM");
+    if (!cli->terminal && isatty(STDOUT_FILENO) && (!term || !term[0] || strcmp(term, "dumb") == 0))
+        return live_once(cli, settings, options); /* it can't be drawn on: one frame is better than none */
     struct live *l = calloc(1, sizeof *l);
     if (!l)
         return cli_fail("out of memory");

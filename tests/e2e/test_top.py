@@ -8,6 +8,8 @@ import re
 import pytest
 from daemons import Daemon
 from guard_machine import NVML, needs_fakes
+from isolation import WHIRR, environment
+from terminal import Terminal
 from terminals import needs_tmux, terminal  # noqa: F401
 from waiting import eventually
 
@@ -347,14 +349,39 @@ def test_few_colors_and_plain_letters(terminal, env):
 
 def test_settings_are_kept(terminal, tmp_path):
     config = tmp_path / "config"
-    for key, expected in (("t", "Tree"), ("t", "Grouped by user"), ("t", "Grouped by container")):
+    for key, expected in (("t", "Tree"), ("t", "Grouped by user"), ("t", "Grouped by container")):  # each from what was saved before
         t = terminal("--source sim:scenario=mixed top", XDG_CONFIG_HOME=str(config))
         t.wait("PROCESS")
         t.keys(key)
         t.wait(expected)
+        t.keys("W")
+        t.wait("Saved in")
         t.keys("q")
         assert t.ended() == 0
+    t = terminal("--source sim:scenario=mixed top", XDG_CONFIG_HOME=str(config))
+    t.wait("PROCESS")
+    t.keys("t")
+    t.wait("Grouped by")
+    t.keys("q")  # not saved
+    assert t.ended() == 0
     assert 'group = "container"' in (config / "whirr" / "top.toml").read_text()
+
+
+def test_once_is_the_same_whatever_was_saved(whirr, tmp_path):
+    (tmp_path / "whirr").mkdir()
+    (tmp_path / "whirr" / "top.toml").write_text('gpus_hidden = ["temp"]\nprocess_columns = ["gpu", "name"]\nsort = "name"\n')
+    out = whirr("--source", "sim:gpus=1", "top", "--once", XDG_CONFIG_HOME=str(tmp_path)).out
+    assert "PID" in out and "USER" in out
+
+
+def test_a_straggler_is_marked_and_the_others_name_it(whirr):
+    rows = re.findall(r"^([▲ ]) +(\d) H100 .*/700 +(.*)$", whirr("--source", "sim:scenario=late-rank", "top", "--once", "--size", "80x24").out, re.M)
+    assert rows[0] == ("▲", "0", "waits for its CPU thread") and [row[2] for row in rows[1:]] == ["waits for GPU 0"] * 7, rows
+
+
+def test_a_dumb_terminal_gets_one_frame(tmp_path):
+    t = Terminal([WHIRR, "--source", "sim:gpus=1,scenario=idle", "top"], environment(tmp_path, TERM="dumb"))
+    assert t.end() == 0 and "Overview" in t.text and "\033" not in t.text
 
 
 def test_a_recording_is_written_and_played(terminal, tmp_path, whirr):

@@ -148,6 +148,8 @@ def test_whether_to_signal_at_all_is_asked_once(machine, terminal, tmp_path):  #
     t.wait("Send a signal")
     t.keys("y")
     assert first.wait(PATIENCE) == -15 and second.poll() is None
+    t.keys("W")  # until then the consent is for this session
+    t.wait("Saved in")
     t.keys("q")
     assert t.ended() == 0 and "act = true" in (config / "whirr/top.toml").read_text()
     machine.forget(first.pid)

@@ -36,6 +36,7 @@ void top_key_setup(struct top *t, int key);
 void top_open_details(struct top *t);
 void top_key_details(struct top *t, int key);
 void top_open_signals(struct top *t);
+void top_open_signal(struct top *t, int number);
 void top_key_signal(struct top *t, int key);
 void top_key_consent(struct top *t, int key);
 void top_open_nice(struct top *t, int by);

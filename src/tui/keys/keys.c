@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What each key does in the main view, and the dispatch of keys to other modes.
  */
+#include <ctype.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -64,7 +67,7 @@ static void next_theme(struct top *t)
     char note[64];
     snprintf(note, sizeof note, "Theme: %s.", t->settings.theme);
     top_note(t, false, note);
-    top_want(t, REQUEST_SAVE);
+    top_want(t, REQUEST_LOOK);
 }
 
 static void escape(struct top *t)
@@ -86,6 +89,17 @@ static void toggle_pause(struct top *t)
 {
     t->paused = !t->paused;
     top_note(t, false, "");
+}
+
+/* A key without a meaning says so; 1 to 8 are tabs, of which some may be absent. */
+static void say_nothing_done(struct top *t, int key)
+{
+    char note[64];
+    if (key <= ' ' || key >= 0x7f)
+        return;
+    snprintf(note, sizeof note, isdigit(key) ? "There is no view %c here." : "%c does nothing here; ? lists the keys.", key);
+    if (!isdigit(key) || key - '1' >= (int)top_tab_count(t) || key == '0')
+        top_note(t, false, note);
 }
 
 void top_key_move(struct top *t, int key)
@@ -117,7 +131,7 @@ void top_key_move(struct top *t, int key)
         break;
     case '[': top_choose_gpu(t, -1); break;
     case ']': top_choose_gpu(t, 1); break;
-    default: break;
+    default: say_nothing_done(t, key); break;
     }
 }
 
@@ -169,10 +183,45 @@ static void filter_user(struct top *t)
     top_make_rows(t);
 }
 
+/* Copies a command that lowers the power limit of the selected GPU, or of the one that the headline is about. */
+static void copy_limit(struct top *t)
+{
+    const struct snapshot *s = top_shown(t);
+    const struct top_row *row = top_selected(t);
+    const struct gpu *gpu = !s || !s->gpu_count ? NULL : t->only != ALL_GPUS ? &s->gpus[t->only] : row ? row->gpu : &s->gpus[0];
+    int64_t limit;
+    char command[96];
+    if (!gpu || !reading_get(gpu->power_limit_mw, &limit)) {
+        top_note(t, false, "This GPU has no power limit that is known.");
+        return;
+    }
+    snprintf(command, sizeof command, "whirr set power %lldW --gpu %d --for 2h", (long long)(limit * 7 / 10 / 1000), gpu->index);
+    top_copy(t, command);
+}
+
+/* Lists what can be done about the selected row. */
+static void list_actions(struct top *t)
+{
+    const struct top_row *row = top_selected(t);
+    const struct process *p = row ? row->process : NULL;
+    AUTO_BUF struct buf out = BUF(4096);
+    char words[PROCESS_WORDS];
+    if (p)
+        buf_printf(&out,
+                   "%s\n  x F9      send a signal; I INT, T TERM, K KILL\n  F7 F8     change its nice value\n  e d Enter details, "
+                   "environment\n  Space     tag it, for a signal to several\n\n",
+                   process_words(p, LONG_NAME | WITH_PID, words));
+    buf_text(
+        &out,
+        "The GPU\n  L         copy a command that lowers its power limit for 2 hours\n  y         copy the line that chooses it\n"
+        "  c         copy the command of the advice\n  7         the guard: evict, hold, resume");
+    top_answer(t, out.failed ? NULL : strdup(out.at));
+}
+
 static void toggle_setting(struct top *t, bool *setting)
 {
     *setting = !*setting;
-    top_want(t, REQUEST_SAVE);
+    top_want(t, REQUEST_LOOK);
     top_make_rows(t);
 }
 
@@ -228,12 +277,26 @@ void top_key_main(struct top *t, int key)
     case 'S': top_sort_next(t, -1); break;
     case 'r': top_sort_by(t, t->settings.sort); break;
     case 't': top_next_group(t); break;
-    case 'T': next_theme(t); break;
+    case 'T':
+        if (t->fleet || t->mode == MODE_SETUP)
+            next_theme(t);
+        else
+            top_open_signal(t, SIGTERM);
+        break;
+    case 'I': top_open_signal(t, SIGINT); break;
+    case 'K': top_open_signal(t, SIGKILL); break;
+    case 'e': top_open_details(t); break;
+    case 'a': list_actions(t); break;
+    case 'L': copy_limit(t); break;
+    case 'E':
+    case 'H':
+    case 'R': top_note(t, false, "That is for a worker under guard: 7 opens the guard's view."); break;
     case 'w': top_change_window(t, 1); break;
-    case 'W': top_change_window(t, -1); break;
+    case 'W': top_want(t, REQUEST_SAVE); break;
+    case '-': top_change_window(t, -1); break;
     case 'm':
         t->settings.metric = (t->settings.metric + 1) % TRAIL_CHOICES;
-        top_want(t, REQUEST_SAVE);
+        top_want(t, REQUEST_LOOK);
         break;
     case 'C': toggle_setting(t, &t->settings.compute_only); break;
     case 'i': toggle_setting(t, &t->settings.hide_idle); break;

@@ -98,15 +98,25 @@ void top_open_signals(struct top *t)
     t->input[0] = '\0';
 }
 
+/* The dialog, with this signal chosen. */
+void top_open_signal(struct top *t, int number)
+{
+    top_open_signals(t);
+    for (size_t i = 0; i < top_signal_count; i++)
+        if (top_signals[i].number == number)
+            t->choice = i;
+}
+
 /* The first signal needs consent: a wrong key must not end a day's work. */
 void top_key_consent(struct top *t, int key)
 {
     t->mode = MODE_MAIN;
     if (key != 'y')
         return;
-    t->settings.act = true;
-    top_want(t, REQUEST_SAVE);
+    t->settings.act = true; /* for this session; W keeps it */
+    size_t choice = t->choice;
     top_open_signals(t);
+    t->choice = choice;
 }
 
 void top_open_nice(struct top *t, int by)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys of the setup screen. Every change is previewed and saved at once.
+ * Keys of the setup screen. Every change is previewed; W saves.
  */
 #include "base/cleanup.h"
 #include "tui/keys/internal.h"
@@ -37,7 +37,7 @@ void top_setup_change(struct top *t)
     else
         t->settings.act = !t->settings.act && !t->read_only;
     t->note[0] = '\0';
-    top_want(t, REQUEST_SAVE);
+    top_want(t, REQUEST_LOOK);
     top_make_rows(t);
 }
 
@@ -57,7 +57,7 @@ static void restore_defaults(struct top *t)
         t->settings = fresh;
         t->settings.act = act;
     }
-    top_want(t, REQUEST_SAVE);
+    top_want(t, REQUEST_LOOK);
     top_make_rows(t);
 }
 
@@ -82,6 +82,7 @@ void top_key_setup(struct top *t, int key)
     case ' ':
     case TOP_KEY_ENTER: top_setup_change(t); break;
     case 'r': restore_defaults(t); break;
+    case 'W': top_want(t, REQUEST_SAVE); break;
     default: break;
     }
 }

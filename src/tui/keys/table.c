@@ -32,7 +32,7 @@ void top_sort_by(struct top *t, const char *key)
     else
         t->settings.reverse = false;
     str_copy(t->settings.sort, sizeof t->settings.sort, str_from(key));
-    top_want(t, REQUEST_SAVE);
+    top_want(t, REQUEST_LOOK);
     top_make_rows(t);
 }
 
@@ -88,7 +88,7 @@ void top_next_group(struct top *t)
     else
         snprintf(note, sizeof note, "Grouped by %s.", top_group_names[t->settings.group]);
     top_note(t, false, note);
-    top_want(t, REQUEST_SAVE);
+    top_want(t, REQUEST_LOOK);
     top_make_rows(t);
 }
 

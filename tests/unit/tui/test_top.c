@@ -2,6 +2,7 @@
  * The live view without a terminal: samples and keys in, frames as text out.
  */
 #include "test.h"
+#include "tui/keys/signals.h"
 
 #include <stdio.h>
 
@@ -364,7 +365,6 @@ static void test_signals_need_rights_and_a_confirmation(void **state)
     assert_false(v.top.settings.act);
     keys(&v, "xy");
     assert_true(v.top.settings.act);
-    assert_int_equal(find_request(&v, REQUEST_SAVE).kind, REQUEST_SAVE);
     assert_int_equal(v.top.mode, MODE_SIGNAL);
     keys(&v, "n");
     keys(&v, "x");
@@ -855,6 +855,54 @@ static size_t saves(struct top *t)
     return found;
 }
 
+static void test_keys_of_nvitop_open_the_dialog_with_their_signal(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 100, 30, true);
+    v.top.settings.act = true;
+    keys(&v, "K");
+    assert_int_equal(v.top.mode, MODE_SIGNAL);
+    assert_string_equal(top_signals[v.top.choice].name, "KILL");
+    keys(&v, "nI");
+    assert_string_equal(top_signals[v.top.choice].name, "INT");
+    keys(&v, "nT");
+    assert_string_equal(top_signals[v.top.choice].name, "TERM");
+    keys(&v, "n");
+    v.top.settings.act = false; /* the first time consent comes before it */
+    keys(&v, "Ky");
+    assert_string_equal(top_signals[v.top.choice].name, "KILL");
+    close_view(&v);
+}
+
+static void test_a_key_without_a_meaning_says_so(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 100, 30, true);
+    keys(&v, "Q");
+    assert_shows(&v, "Q does nothing here; ? lists the keys.");
+    keys(&v, "9");
+    assert_shows(&v, "There is no view 9 here.");
+    keys(&v, "E");
+    assert_shows(&v, "worker under guard");
+    keys(&v, "a");
+    assert_shows(&v, "send a signal; I INT, T TERM, K KILL");
+    keys(&v, "n");
+    keys(&v, "L");
+    assert_string_equal(find_request(&v, REQUEST_COPY).text, "whirr set power 490W --gpu 0 --for 2h");
+    close_view(&v);
+}
+
+static void test_rows_have_fans(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=4,scenario=multi-user,model=rtx4090", 80, 24, true);
+    assert_shows(&v, " FAN WHY");
+    close_view(&v);
+}
+
 static void test_setup_leaves_out_what_is_not_wanted(void **state)
 {
     (void)state;
@@ -869,6 +917,8 @@ static void test_setup_leaves_out_what_is_not_wanted(void **state)
         top_key(&v.top, TOP_KEY_DOWN);
     top_key(&v.top, ' ');
     assert_shows(&v, "[ ] USER");
+    assert_int_equal(saves(&v.top), 0); /* W alone saves */
+    top_key(&v.top, 'W');
     assert_int_equal(saves(&v.top), 1);
     top_key(&v.top, TOP_KEY_TAB);
     for (int i = 0; i < ROW_POWER; i++)
@@ -878,7 +928,7 @@ static void test_setup_leaves_out_what_is_not_wanted(void **state)
     top_key(&v.top, TOP_KEY_TAB);
     top_key(&v.top, ' '); /* the power of all GPUs */
     top_key(&v.top, TOP_KEY_ESCAPE);
-    assert_int_equal(saves(&v.top), 2);
+    assert_int_equal(saves(&v.top), 0);
     assert_hides(&v, "POWER W");
     assert_hides(&v, "USER ");
     assert_hides(&v, "4 GPUs   2");
@@ -1004,6 +1054,9 @@ int main(void)
         TEST(test_pause_holds_the_screen),
         TEST(test_settings_survive_a_round_trip),
         TEST(test_reasons_and_limits_are_whole_at_120_columns),
+        TEST(test_keys_of_nvitop_open_the_dialog_with_their_signal),
+        TEST(test_a_key_without_a_meaning_says_so),
+        TEST(test_rows_have_fans),
         TEST(test_setup_leaves_out_what_is_not_wanted),
         TEST(test_setup_takes_clicks_and_values),
         TEST(test_no_gpu_says_so),
