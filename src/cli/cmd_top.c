@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/os/place.h"
@@ -105,7 +106,9 @@ static int top_run(struct cli *cli)
     int status = choose_fleet(cli, &live);
     if (status != EXIT_FINE)
         return status;
-    return options_has(o, "once") ? live_once(cli, &settings, &live) : live_run(cli, &settings, &live);
+    const char *term = getenv("TERM");
+    bool dumb = !cli->terminal && isatty(STDOUT_FILENO) && (!term || !term[0] || strcmp(term, "dumb") == 0);
+    return options_has(o, "once") || dumb ? live_once(cli, &settings, &live) : live_run(cli, &settings, &live);
 }
 
 static const struct option_spec options[] = {

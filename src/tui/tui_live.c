@@ -315,9 +315,6 @@ static void loop(struct live *l)
 
 int live_run(struct cli *cli, const struct top_settings *settings, const struct live_options *options)
 {
-    const char *term = getenv("TERM");
-    if (!cli->terminal && isatty(STDOUT_FILENO) && (!term || !term[0] || strcmp(term, "dumb") == 0))
-        return live_once(cli, settings, options); /* it can't be drawn on: one frame is better than none */
     struct live *l = calloc(1, sizeof *l);
     if (!l)
         return cli_fail("out of memory");
