@@ -5,12 +5,16 @@ Commands are the lines of ```sh blocks that begin with whirr. Blocks that cannot
 needs-gpu or changes-host.
 """
 import concurrent.futures
+import glob
+import os
 import re
 import subprocess
 
 import pytest
 from isolation import ROOT, WHIRR, environment
 from waiting import patience
+
+from .test_usage import COMMANDS
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 # How a command ends on a simulated machine without a daemon, a history, a recording or a terminal; every other one ends with 0. The answer "no" is one, too.
@@ -77,6 +81,45 @@ def test_every_command_is_understood(tmp_path):
         results = list(pool.map(lambda item: run(tmp_path / str(item[0]), item[1][1]), enumerate(found)))
     wrong = [f"{page}: {line}\n  ended with {status}: {said.strip()[:300]}" for (page, line), (status, said) in zip(found, results) if not as_expected(line, status, said)]
     assert not wrong, "\n".join(wrong)
+
+
+CLOCK = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1") + glob.glob("/usr/lib*/faketime/libfaketime.so.1")), None)
+TIMES = r"--(at|since|until|from|for|when)[ =]"
+
+
+def printed_commands(whirr):
+    """Those with a time in them: examples of --help, code blocks of README and docs, and commands within their sentences."""
+    found = set()
+    for command in COMMANDS:
+        for line in whirr(command, "--help").out.splitlines():
+            found |= {re.split(r"  +", line.strip())[0]} if re.match(r"  whirr ", line) else set()
+    for page in PAGES:
+        text = page.read_text()
+        found |= {line.removeprefix("$ ").split("  #")[0].strip() for block in re.findall(r"^```.*?\n(.*?)^```", text, re.M | re.S) for line in block.splitlines()}
+        found |= set(re.findall(r"`(whirr [^`]*)`", text))
+    runs = (part.strip() for line in found for part in re.split(r"&&|;|\|", line.replace("...", "")))
+    return sorted({part for part in runs if re.match(r"whirr ", part) and re.search(TIMES, part) and not re.search(r"[A-Z]{3,}|serve|http:", part.split(" -- ")[0])})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CLOCK, reason="no libfaketime (Debian: faketime)")
+@pytest.mark.parametrize("hour", ["00:20", "06:40", "13:05", "23:50"])
+def test_examples_with_times_are_understood_at_any_hour(whirr, tmp_path, hour):
+    """\"From 20:00 until 08:00\" was an error after midnight. Here only that counts: 2 is what a command answers that it does not understand."""
+    lines = printed_commands(whirr)
+    assert len(lines) > 20, lines
+
+    def asked(line):
+        words = "--dry-run" if re.match(r"whirr (set|quiet) ", line) else ""
+        line = re.sub(r"^whirr (set|quiet) (.*?)( -- .*)?$", rf"whirr --source sim:gpus=1 \1 \2 {words}\3", line)
+        env = environment(tmp_path, LD_PRELOAD=CLOCK, FAKETIME=f"@2026-11-19 {hour}:00", TZ="UTC")
+        env["PATH"] = f"{os.path.dirname(WHIRR)}:{env['PATH']}"
+        done = subprocess.run(["/bin/bash", "-c", f"exec timeout 3 {line}"], env=env, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        return done.returncode != 2, line, done.stderr.strip()
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        wrong = [(line, said) for fine, line, said in pool.map(asked, lines) if not fine]
+    assert not wrong, wrong
 
 
 def test_tests_that_the_documentation_names_are_there():

@@ -248,7 +248,7 @@ static void rule_vram(const struct facts *f, struct why_part *part)
         support(&d, 0.1, "%s: %s", who, bytes);
     }
     cause_process(&d, p);
-    cause_end(&d, ": %s %s %s %s but not computing; that alone does not drive the fan", process_words(p, LONG_NAME, who), is(f),
+    cause_end(&d, ": %s %s %s %s but not computing; that alone does not make the fan run", process_words(p, LONG_NAME, who), is(f),
               process_stands_stopped(p) ? "stopped, holding" : "holding", bytes);
 }
 
