@@ -205,7 +205,6 @@ static void say_missing(struct text *s, const struct facts *f)
         {"utilization", f->load_basis == BASIS_UTIL || f->load_basis == BASIS_PROCESSES ? READING_OK : f->gpu->util_permille.state},
         {"temperature", f->gpu->temp_mdegc.state},
         {"power", f->gpu->power_mw.state},
-        {"fan", f->fan != FAN_UNKNOWN ? READING_OK : f->gpu->fan_permille.state},
     };
     size_t missing = 0, said = 0;
     bool denied = false;
@@ -233,14 +232,25 @@ static void say_missing(struct text *s, const struct facts *f)
 static void answer_unknown(struct text *s, const struct facts *f, const struct why_part *part)
 {
     char name[SHORT_WORDS];
+    const struct finding *first = verdict_first(f->verdict, part->gpu_index);
     words_gpu(f->gpu, true, name);
+    if (first && first->severity > SEVERITY_INFO && !advice_for(first) &&
+        !is_troubled(f)) { /* what is known is said, and that is not why */
+        text_append(s, "%s%s", f->gpu->simulated ? "Simulated " : "", first->headline);
+        text_stop(s);
+        say_readings(s, f, part, SAID_LOAD | SAID_POWER, " ");
+        return;
+    }
     size_t start = s->len;
     text_append(s, "%s %s ", name, is(f));
     const char *activity = words_activity(f);
-    bool known = activity[0] && f->load_basis != BASIS_POWER;
-    if (known)
+    bool known = (activity[0] && f->load_basis != BASIS_POWER) || is_troubled(f);
+    unsigned said = f->load == LOAD_IDLE && known ? SAID_LOAD : 0;
+    if (is_troubled(f)) /* as every screen says it */
+        said = say_state(s, f) | (f->load == LOAD_IDLE ? SAID_LOAD : 0);
+    else if (known)
         text_append(s, "%s", activity);
-    known |= say_readings(s, f, part, known && f->load == LOAD_IDLE ? SAID_LOAD : 0, known ? ", " : "at ") > 0;
+    known |= say_readings(s, f, part, said, known ? ", " : "at ") > 0;
     if (known && !needs_explaining(f)) {
         if (part->severity == SEVERITY_INFO)
             text_append(s, "; no trouble seen");
