@@ -309,7 +309,7 @@ def test_heat_of_a_part_leads_the_answer_about_work(scenario, words):
     """The answer begins with what leads the list, and says it once."""
     asked = run_whirr("why", "--source", f"sim:scenario={scenario}", "--json")
     said = json.loads(asked.stdout)
-    assert said["answer"].startswith(f"Simulated GPU 0: {words}") and said["gpus"][0]["brief"]["headline"].startswith(f"GPU 0: {words}"), said["answer"]
+    assert said["answer"].startswith(f"Simulated GPU 0: {words}") and said["gpus"][0]["brief"]["headline"].startswith(f"Simulated GPU 0: {words}"), said["answer"]
     assert said["answer"].count(words.split(" is ")[0].removeprefix("its ")) == 1, said["answer"]
 
 

@@ -65,7 +65,8 @@ static bool is_named_first(const struct facts *f, const struct why_part *part, e
 static bool say_also(struct text *s, const struct facts *f, const struct why_part *part, const struct why_cause *cause)
 {
     int64_t limit;
-    bool stopped = part->causes[0].code == FINDING_FAN_STOPPED || part->causes[0].code == FINDING_FAN_FAILING, wanted = false;
+    enum finding_code first = part->causes[0].code;
+    bool stopped = first == FINDING_FAN_STOPPED || first == FINDING_FAN_FAILING, wanted = false;
     switch (cause->code) {
     case FINDING_HEAT_LIMIT:
         if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_HOT)
@@ -76,11 +77,11 @@ static bool say_also(struct text *s, const struct facts *f, const struct why_par
     case FINDING_MEMORY_TRAFFIC: wanted = true; break;
     case FINDING_MEMORY_HOT:
     case FINDING_HOTSPOT: wanted = !is_named_first(f, part, cause->code); break;
-    case FINDING_VRAM_HELD: wanted = part->causes[0].code == FINDING_NOTHING_UNUSUAL; break;
+    case FINDING_VRAM_HELD: wanted = first == FINDING_NOTHING_UNUSUAL; break;
     case FINDING_COMPUTE_LOAD:
     case FINDING_GRAPHICS_LOAD:
     case FINDING_MINING:
-    case FINDING_SHARED_LOAD: wanted = stopped; break;
+    case FINDING_SHARED_LOAD: wanted = stopped || first == FINDING_MEMORY_HOT || first == FINDING_HOTSPOT; break;
     default: break;
     }
     return wanted && text_append(s, " %s", cause->text);
@@ -142,7 +143,10 @@ void answer_gpu(const struct facts *f, struct why_part *part)
     const struct why_cause *first = &part->causes[0];
     char holders[HOLDER_WORDS];
     bool limited = f->activity.code != ACTIVITY_FAILING && answer_limit(&s, f, part), said = limited;
-    for (const struct area *const *area = all_areas; !said && *area; area++)
+    /* Heat of a part that leads the list is said before the work. */
+    bool part_is_hot = (first->code == FINDING_MEMORY_HOT || first->code == FINDING_HOTSPOT) &&
+                       first->severity >= SEVERITY_WARNING && !is_troubled(f);
+    for (const struct area *const *area = all_areas; !said && !part_is_hot && *area; area++)
         said = (*area)->say && (*area)->say(&s, f, part);
     if (!said)
         answer_cause(&s, f, part);

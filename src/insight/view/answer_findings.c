@@ -134,13 +134,6 @@ static bool is_said(const struct why_part *part, const struct finding *found)
            strstr(part->answer, found->headline);
 }
 
-/* Heat of a part that leads the list, where the answer is about the work: its sentence comes first, cause and advice are there. */
-static bool is_heat_behind_work(const struct facts *f, const struct why_part *part, const struct finding *first)
-{
-    return first && (first->code == FINDING_MEMORY_HOT || first->code == FINDING_HOTSPOT) && first->severity >= SEVERITY_WARNING &&
-           part->causes[0].code != first->code && !is_troubled(f);
-}
-
 /* How much of the text are sentences that fit into so many bytes; all of it where not even one does. */
 static size_t whole_sentences(const char *text, size_t most)
 {
@@ -183,11 +176,6 @@ void answer_findings(const struct facts *f, struct why_part *part)
     const struct verdict *v = f->verdict;
     const struct finding *first = verdict_first(v, part->gpu_index);
     size_t said = 0, added = 0;
-    if (is_heat_behind_work(f, part, first)) {
-        add_sentence(part, f->gpu, first->headline, true);
-        str_copy(part->brief.headline, sizeof part->brief.headline, str_from(first->headline));
-        said++;
-    }
     for (size_t i = 0; i < v->count; i++) {
         const struct finding *found = &v->findings[i];
         if (found->gpu_index != part->gpu_index || found->severity <= SEVERITY_INFO || is_said(part, found))
