@@ -33,6 +33,7 @@
     COMMAND(try)          \
     COMMAND(undo)         \
     COMMAND(set)          \
+    COMMAND(forget)       \
     COMMAND(quiet)        \
     COMMAND(limit) /* hidden: set power */ \
     COMMAND(clocks) /* hidden: set clocks */ \

@@ -2,6 +2,7 @@
  * Health as a part of the daemon: judged with every sample, saved across restarts, passed to clients, history and alerts.
  */
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@
 #include "insight/verdict/health.h"
 #include "insight/verdict/health_file.h"
 #include "insight/verdict/judge.h"
+#include "remedy/undo.h"
 #include "serve/live/topic.h"
 
 enum { SAVE_EVERY_MS = 300000 };
@@ -251,6 +253,117 @@ static int get_health(void *part, const struct part_request *r, struct buf *out)
     return 200;
 }
 
+static int get_inventory(void *part, const struct part_request *r, struct buf *out)
+{
+    struct health_part *p = part;
+    struct json_writer j = JSON_WRITER(out);
+    json_inventory(&j, judge_health(engine_lock_judge(p->engine)), r->latest);
+    engine_unlock_judge(p->engine);
+    buf_char(out, '\n');
+    return 200;
+}
+
+static void tell_forgotten(struct health_part *p, const struct health_card *card, const char *by, struct wall at)
+{
+    AUTO_BUF struct buf data = BUF(4096);
+    struct json_writer j = JSON_WRITER(&data);
+    char text[GPU_NAME_SIZE + GPU_UUID_SIZE + 128];
+    bool forgotten = card->forgotten.ms > 0;
+    snprintf(text, sizeof text, "%s %s %s%s%s", card->id.name, card->id.uuid[0] ? card->id.uuid : card->id.pci_address,
+             forgotten ? "was forgotten" : "has to be there again", by[0] ? ", said " : "", by);
+    log_warn(forgotten ? "a GPU was forgotten: it need not be there" : "a forgotten GPU has to be there again",
+             LOG_TEXT("uuid", card->id.uuid), LOG_TEXT("pci", card->id.pci_address), LOG_TEXT("by", by));
+    json_inventory_gpu(&j, card, p->last);
+    if (p->store && !data.failed)
+        store_service_event(
+            p->store,
+            &(struct store_event){
+                .at = at, .gpu_index = card->index, .kind = "inventory", .severity = "info", .text = text, .data = data.at});
+}
+
+/* `at` 0: it has to be there again. *ret: a copy. 0 or -errno of health_forget(). */
+static int forget_one(struct health_part *p, const char *which, struct wall at, const char *by, struct health_card *ret)
+{
+    struct wall now = clock_wall(p->env->clock);
+    struct health_card *found;
+    if (!p->last)
+        return -ENOENT;
+    int rc = health_forget(judge_health(engine_lock_judge(p->engine)), p->last, which, at, by, &found);
+    if (rc == 0)
+        *ret = *found;
+    engine_unlock_judge(p->engine);
+    if (rc == 0) {
+        tell_forgotten(p, ret, by, now);
+        health_part_save(p, now);
+    }
+    return rc;
+}
+
+int health_part_expect(struct health_part *p, const char *which, const char *by)
+{
+    struct health_card card;
+    return forget_one(p, which, (struct wall){0}, by ? by : "", &card);
+}
+
+void health_part_undo(struct health_part *p, struct undo_list *list)
+{
+    const struct health_history *known = p ? judge_health(engine_lock_judge(p->engine)) : NULL;
+    for (size_t i = 0; known && i < known->card_count; i++) {
+        const struct health_card *card = &known->cards[i];
+        const char *name = card->id.uuid[0] ? card->id.uuid : card->id.pci_address;
+        struct undo_entry *e = card->forgotten.ms ? undo_add(list, UNDO_FORGOTTEN, name) : NULL;
+        if (!e)
+            continue;
+        snprintf(e->what, sizeof e->what, "inventory");
+        snprintf(e->now, sizeof e->now, "%s forgotten", card->id.name);
+        snprintf(e->before, sizeof e->before, "expected");
+        snprintf(e->by, sizeof e->by, "%s", card->forgotten_by);
+        snprintf(e->how, sizeof e->how, "whirr forget --undo %s", name);
+        e->since = card->forgotten;
+    }
+    if (known)
+        engine_unlock_judge(p->engine);
+}
+
+static int answer_forget(struct health_part *p, const char *which, bool undo, const char *by, struct buf *out)
+{
+    struct health_card card;
+    int rc = forget_one(p, which, undo ? (struct wall){0} : clock_wall(p->env->clock), by, &card);
+    if (rc == -EBUSY)
+        return part_error(out, 409, "gpu_is_there",
+                          "This GPU is there: only one that is missing or was replaced can be forgotten.");
+    if (rc == -ENOTUNIQ)
+        return part_error(out, 409, "several_gpus", "Several GPUs are called that; name one by its UUID.");
+    if (rc < 0)
+        return part_error(out, 404, "no_such_gpu",
+                          undo ? "No forgotten GPU is called that; `whirr forget` lists them."
+                               : "No missing GPU is called that; `whirr forget` lists them.");
+    struct json_writer j = JSON_WRITER(out);
+    jw_object(&j);
+    jw_key(&j, "gpu");
+    json_inventory_gpu(&j, &card, p->last);
+    jw_end(&j);
+    buf_char(out, '\n');
+    return 200;
+}
+
+static int post_forget(void *part, const struct part_request *r, struct buf *out)
+{
+    struct health_part *p = part;
+    char by[64];
+    json_t *json = json_loadb(r->body.at ? r->body.at : "", r->body.len, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *gpu = json_object_get(json, "gpu"), *undo = json_object_get(json, "undo");
+    const char *said = json_string_value(json_object_get(json, "by"));
+    str_copy_clean(by, sizeof by, str_from(said && said[0] ? said : r->who ? r->who : ""));
+    int status =
+        !json_is_string(gpu) || (undo && !json_is_boolean(undo))
+            ? part_error(out, 400, "bad_body", "The body must be an object with \"gpu\": a UUID, a PCI address or an index.")
+        : !p->last ? part_error(out, 503, "starting", "There is no sample yet.")
+                   : answer_forget(p, json_string_value(gpu), json_is_true(undo), by, out);
+    json_decref(json);
+    return status;
+}
+
 static void health_part_metrics(void *part, const struct snapshot *s, struct buf *out)
 {
     struct health_part *p = part;
@@ -267,7 +380,11 @@ static void counts(void *part, const struct snapshot *s, struct prometheus_extra
     extra->health = p->latest;
 }
 
-static const struct route routes_of_health[] = {{"/api/gpu/health", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_health}};
+static const struct route routes_of_health[] = {
+    {"/api/gpu/forget", HTTP_POST, PART_JSON, RIGHT_ADMIN, .answer = post_forget},
+    {"/api/gpu/health", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_health},
+    {"/api/gpu/inventory", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_inventory},
+};
 
 const struct part_ops health_part_ops = {.name = "health",
                                          .routes = routes_of_health,

@@ -59,6 +59,11 @@ struct health;
 struct health_part;
 /* Valid until the part's next sample; NULL: nothing was judged yet. p may be NULL. */
 const struct health *health_part_latest(const struct health_part *p);
+struct undo_list;
+/* Adds the GPUs that were forgotten. p may be NULL. */
+void health_part_undo(struct health_part *p, struct undo_list *list);
+/* A forgotten GPU has to be there again. 0 or -errno. */
+int health_part_expect(struct health_part *p, const char *which, const char *by);
 
 /* ---- Forecasts. ---- */
 

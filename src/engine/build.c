@@ -43,6 +43,7 @@ static void describe_missing(struct gpu *gpu, const struct slot *slot, const str
         snprintf(message, sizeof message, "%s no longer lists this GPU", slot->ops->name);
     enum gpu_state state = source_fails && !still_lost ? GPU_ERROR : GPU_LOST;
     gpu_mark_state(gpu, entry->unseen && entry->reason[0] ? entry->unseen : state, message);
+    gpu->unlisted = gpu->state == GPU_LOST && !source_fails;
     gpu->released = slot->status.state == SOURCE_RELEASED;
     str_copy(gpu->source, sizeof gpu->source, str_from(slot->ops->name));
     gpu->simulated = slot->ops->simulated;
@@ -106,12 +107,14 @@ static void fill_gpus(struct gpu *gpus, const struct roster *roster, struct slot
     for (size_t i = 0; i < roster->count; i++) {
         const struct roster_entry *entry = &roster->entries[i];
         struct slot *slot = &slots[entry->slot];
+        if (entry->forgotten)
+            continue;
         if (entry->present)
-            take_gpu(&gpus[i], &slot->result->gpus[entry->position]);
+            take_gpu(gpus, &slot->result->gpus[entry->position]);
         else
-            describe_missing(&gpus[i], slot, entry);
-        gpus[i].id = entry->id;
-        gpus[i].index = (int)i;
+            describe_missing(gpus, slot, entry);
+        gpus->id = entry->id;
+        gpus++->index = (int)i;
     }
 }
 
@@ -143,10 +146,12 @@ static void complete_gpus(struct snapshot *s, const struct roster *roster, const
 {
     for (size_t g = 0; slot->ops->completes && slot->result && g < slot->result->gpu_count; g++) {
         const struct gpu *from = &slot->result->gpus[g];
-        for (size_t i = 0; i < roster->count; i++)
-            if (roster->entries[i].present && roster->entries[i].slot != which && s->gpus[i].state == GPU_OK &&
-                from->id.pci_address[0] && strcmp(from->id.pci_address, roster->entries[i].id.pci_address) == 0)
+        for (size_t i = 0; i < s->gpu_count; i++) {
+            const struct roster_entry *entry = &roster->entries[s->gpus[i].index];
+            if (entry->present && entry->slot != which && s->gpus[i].state == GPU_OK && from->id.pci_address[0] &&
+                strcmp(from->id.pci_address, entry->id.pci_address) == 0)
                 complete_gpu(&s->gpus[i], from);
+        }
     }
 }
 
@@ -158,8 +163,8 @@ struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct ro
         roster_sort(roster);
         roster_sort(accelerators);
     }
-    struct snapshot *s = snapshot_new(roster->count);
-    if (!s || snapshot_add_accelerators(s, accelerators->count) < 0) {
+    struct snapshot *s = snapshot_new(roster_listed(roster));
+    if (!s || snapshot_add_accelerators(s, roster_listed(accelerators)) < 0) {
         snapshot_unref(s);
         return NULL;
     }
@@ -169,8 +174,8 @@ struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct ro
     fill_gpus(s->accelerators, accelerators, slots);
     for (size_t i = 0; i < slot_count; i++)
         complete_gpus(s, roster, &slots[i], i);
-    for (size_t i = 0; i < roster->count; i++)
-        note_loss(s, &roster->entries[i], &s->gpus[i]);
+    for (size_t i = 0; i < s->gpu_count; i++)
+        note_loss(s, &roster->entries[s->gpus[i].index], &s->gpus[i]);
     for (size_t i = 0; i < slot_count; i++)
         add_source(s, &slots[i], i, roster);
     return s;

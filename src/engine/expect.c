@@ -36,9 +36,14 @@ static bool sees_all_gpus(const struct env *env)
     return !env->in_job && (!env->visible_devices || strcmp(env->visible_devices, "all") == 0);
 }
 
-/* Whether another GPU is at its PCI address: it was removed, not lost. */
-static bool is_replaced(const struct engine *e, const struct gpu_id *id)
+/* Whether another GPU is at its PCI address, or was seen there since: it was removed, not lost. */
+static bool is_replaced(const struct engine *e, const struct health_history *known, const struct health_card *card)
 {
+    const struct gpu_id *id = &card->id;
+    for (size_t i = 0; i < known->card_count && id->pci_address[0] && id->uuid[0]; i++)
+        if (known->cards[i].id.uuid[0] && !known->cards[i].forgotten.ms && known->cards[i].last_seen.ms > card->last_seen.ms &&
+            strcmp(known->cards[i].id.pci_address, id->pci_address) == 0 && strcmp(known->cards[i].id.uuid, id->uuid) != 0)
+            return true;
     for (size_t i = 0; i < e->slot_count && id->pci_address[0] && id->uuid[0]; i++)
         for (size_t g = 0; e->slots[i].result && g < e->slots[i].result->gpu_count; g++) {
             const struct gpu_id *now = &e->slots[i].result->gpus[g].id;
@@ -48,19 +53,33 @@ static bool is_replaced(const struct engine *e, const struct gpu_id *id)
     return false;
 }
 
+/* Until it is listed again. */
+static void leave_out(struct roster *r, const struct gpu_id *id)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (!r->entries[i].present && gpu_same(&r->entries[i].id, id))
+            r->entries[i].forgotten = true;
+}
+
 static void expect_remembered(struct engine *e)
 {
     pthread_mutex_lock(&e->judge_lock);
     const struct health_history *known = judge_health(e->judge);
-    size_t first = e->cards_expected;
-    e->cards_expected = known->card_count;
-    for (size_t i = first; i < known->card_count; i++) {
+    size_t count = e->inventory == known->changes ? 0 : known->card_count;
+    e->inventory = known->changes;
+    for (size_t i = 0; i < count; i++) {
         const struct health_card *card = &known->cards[i];
-        bool identified = (card->id.uuid[0] || card->id.pci_address[0]) && !is_replaced(e, &card->id);
+        bool identified = card->id.uuid[0] || card->id.pci_address[0];
         int slot = identified ? slot_for(e, card->source) : -1;
-        /* NULL: a source listed it in this run, so the roster has it. */
-        struct roster_entry *entry = slot < 0 ? NULL : roster_expect(&e->roster, &card->id, (size_t)slot);
-        if (!entry || e->slots[slot].ops->simulated || e->slots[slot].ops->host)
+        if (slot < 0 || e->slots[slot].ops->host)
+            continue;
+        if (card->forgotten.ms || is_replaced(e, known, card)) {
+            leave_out(&e->roster, &card->id);
+            continue;
+        }
+        /* NULL: the roster has it. */
+        struct roster_entry *entry = roster_expect(&e->roster, &card->id, (size_t)slot);
+        if (!entry || e->slots[slot].ops->simulated)
             continue;
         switch (bus_find(e->env, card->id.pci_address, entry->reason)) {
         case BUS_GONE: entry->unseen = GPU_LOST; break;
@@ -78,6 +97,22 @@ static void read_line(const struct env *env, const char *path, char *text, size_
     char line[128];
     if (!text[0] && file_read_head(env, path, line, sizeof line) > 0)
         str_copy_clean(text, size, str_trim(str_from(line)));
+}
+
+/* A simulated host is the same one as long as its parameters are, except for its faults and its clock: so drills can take GPUs out
+ * of it. */
+static void name_simulated_host(const struct engine *e, struct health_history *h)
+{
+    h->machine[0] = '\0';
+    for (size_t i = 0; i < e->slot_count; i++) {
+        struct str rest = str_from(e->slots[i].params), one;
+        if (!e->slots[i].ops->simulated)
+            continue;
+        int len = snprintf(h->machine, sizeof h->machine, "%s", e->slots[i].ops->name);
+        while (str_cut(&rest, ',', &one) && len < (int)sizeof h->machine)
+            if (!str_starts(one, "fault=") && !str_starts(one, "start=") && !str_starts(one, "speed="))
+                len += snprintf(h->machine + len, sizeof h->machine - (size_t)len, "," STR_FMT, STR_ARG(one));
+    }
 }
 
 static int recall_from(struct engine *e, const char *path, const struct health_host *host, struct health_log_mark *seen,
@@ -98,6 +133,8 @@ int engine_recall(struct engine *e, const char *state, struct health_place *plac
     enum { ID = 12 };
     *place = (struct health_place){0};
     *seen = (struct health_log_mark){0};
+    name_simulated_host(e, judge_health(engine_lock_judge(e)));
+    engine_unlock_judge(e);
     read_line(e->env, "/proc/sys/kernel/random/boot_id", place->host.boot, sizeof place->host.boot);
     read_line(e->env, "/etc/machine-id", place->host.machine, sizeof place->host.machine);
     read_line(e->env, "/proc/sys/kernel/hostname", place->host.machine, sizeof place->host.machine);

@@ -135,7 +135,8 @@ void slot_answered(struct slot *s, struct result *r, struct mono now);
 void slot_hung(struct slot *s, struct mono now);
 
 /* ---- roster.c: which GPU has which index. An index is assigned once and kept while the program runs, even if the GPU is lost:
- * NVIDIA first in NVML's order, then the others by PCI address; later GPUs go to the end; one that returns gets its old index. ----
+ * NVIDIA first in NVML's order, then the others by PCI address; later GPUs go to the end; one that returns gets its old index, and
+ * one that was put into the slot of another gets that one's. ----
  */
 
 struct roster_entry {
@@ -144,6 +145,7 @@ struct roster_entry {
     size_t position;             /* in that source's list */
     bool present;                /* in the sample being built */
     bool lost;                   /* in the last sample: stays set until it answers again */
+    bool forgotten;              /* taken out: not listed, and its index stays free until it returns */
     enum gpu_state unseen;       /* never listed by a source: its assumed state; GPU_OK: listed */
     char reason[GPU_ERROR_SIZE]; /* why it was lost */
 };
@@ -153,6 +155,8 @@ struct roster {
     struct roster_entry entries[GPU_MAX];
 };
 
+/* Those that are not forgotten. */
+size_t roster_listed(const struct roster *r);
 /* Call before placing the GPUs of a new sample. */
 void roster_begin(struct roster *r);
 /* Finds or assigns the index of a GPU; -1: it is in this sample already, or the roster is full. */
@@ -233,7 +237,7 @@ struct engine {
     struct slot slots[SOURCES_MAX];
     size_t slot_count;
     struct roster roster, accelerators;
-    size_t cards_expected; /* how many of the judge's remembered GPUs are in the roster */
+    unsigned inventory; /* the state of the judge's inventory that the roster follows */
     struct cadence cadence;
     struct machine *machine;
     struct host_look *host_look; /* examines the programs on GPUs */

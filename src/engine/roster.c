@@ -6,6 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
+size_t roster_listed(const struct roster *r)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->count; i++)
+        count += !r->entries[i].forgotten;
+    return count;
+}
+
 void roster_begin(struct roster *r)
 {
     for (size_t i = 0; i < r->count; i++)
@@ -27,6 +37,13 @@ static bool is_same(const struct roster_entry *e, const struct gpu_id *id, size_
            (strcmp(e->id.name, id->name) == 0 || is_nameless(id) || is_nameless(&e->id));
 }
 
+/* Whether a GPU with a UUID of its own was put into the slot of this one. */
+static bool is_replaced_by(const struct roster_entry *e, const struct gpu_id *id, size_t slot)
+{
+    return e->lost && !e->present && e->slot == slot && e->id.uuid[0] && id->uuid[0] && id->pci_address[0] &&
+           strcmp(e->id.pci_address, id->pci_address) == 0;
+}
+
 int roster_place(struct roster *r, const struct gpu_id *id, size_t slot, size_t position)
 {
     for (size_t i = 0; i < r->count; i++) {
@@ -42,17 +59,23 @@ int roster_place(struct roster *r, const struct gpu_id *id, size_t slot, size_t 
             .id = is_nameless(id) ? e->id : *id, .slot = slot, .position = position, .present = true, .lost = e->lost};
         return (int)i;
     }
-    if (r->count == GPU_MAX)
+    size_t free = 0;
+    while (free < r->count && !is_replaced_by(&r->entries[free], id, slot))
+        free++;
+    if (free == GPU_MAX)
         return -1;
-    r->entries[r->count] = (struct roster_entry){.id = *id, .slot = slot, .position = position, .present = true};
-    return (int)r->count++;
+    r->entries[free] = (struct roster_entry){.id = *id, .slot = slot, .position = position, .present = true};
+    r->count = MAX_OF(r->count, free + 1);
+    return (int)free;
 }
 
 struct roster_entry *roster_expect(struct roster *r, const struct gpu_id *id, size_t slot)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (gpu_same(&r->entries[i].id, id))
+        if (gpu_same(&r->entries[i].id, id)) {
+            r->entries[i].forgotten = false;
             return NULL;
+        }
     if (r->count == GPU_MAX)
         return NULL;
     struct roster_entry *e = &r->entries[r->count];

@@ -75,9 +75,9 @@ static void annotate(struct engine *e, struct snapshot *s)
     pthread_mutex_unlock(&e->annotate_lock);
 }
 
-static bool is_of_this_host(const struct engine *e, size_t gpu)
+static bool is_of_this_host(const struct engine *e, const struct gpu *gpu)
 {
-    const struct source_ops *ops = e->slots[e->roster.entries[gpu].slot].ops;
+    const struct source_ops *ops = e->slots[e->roster.entries[gpu->index].slot].ops;
     return !ops->simulated && !ops->host && !env_is_recorded(e->env);
 }
 
@@ -92,7 +92,7 @@ static void examine_programs(struct engine *e, struct snapshot *s)
 {
     bool is_here[GPU_MAX] = {false}, any = false;
     for (size_t i = 0; i < s->gpu_count && i < GPU_MAX; i++)
-        any |= is_here[i] = is_of_this_host(e, i);
+        any |= is_here[i] = is_of_this_host(e, &s->gpus[i]);
     if (any && examines_programs(e))
         host_look_add(e->host_look, s, is_here, e->round_groups & GROUP_PAST);
 }

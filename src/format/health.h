@@ -20,6 +20,26 @@ struct health_basis {
 
 enum { HEALTH_ALL = -1 };
 
+/* ---- what the host should have ---- */
+
+enum inventory_place { INVENTORY_PRESENT, INVENTORY_MISSING, INVENTORY_REPLACED, INVENTORY_FORGOTTEN };
+struct inventory_gpu {
+    const struct health_card *card;
+    enum inventory_place place;
+    struct gpu_id successor;
+};
+struct inventory {
+    const struct health_history *known;
+    const struct snapshot *now;
+    struct inventory_gpu gpu; /* the one being written */
+};
+extern const struct answer inventory_answer;
+void inventory_gpu(struct inventory_gpu *to, const struct health_card *card, const struct snapshot *now);
+void json_inventory_gpu(struct json_writer *j, const struct health_card *card, const struct snapshot *now);
+void json_inventory(struct json_writer *j, const struct health_history *known, const struct snapshot *now);
+
+/* ---- health ---- */
+
 /* The body of /api/gpu/health. `only`: a GPU's index, or HEALTH_ALL. */
 /* `verdict` of the same moment; NULL: not judged. */
 void json_health(struct json_writer *j, const struct health *health, const struct health_basis *basis,

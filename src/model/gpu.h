@@ -67,6 +67,7 @@ struct gpu {
     char source[SOURCE_NAME_SIZE];
     bool simulated;
     enum gpu_state state;
+    bool unlisted;                      /* only remembered: its source works, and does not list it */
     bool released;                      /* unreadable because its source was released on request: not a fault */
     char error_message[GPU_ERROR_SIZE]; /* the driver's message; "" none */
     char profile[GPU_TEXT_SIZE];        /* of an instance: "1g.18gb"; "" for a whole GPU */

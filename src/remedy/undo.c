@@ -10,7 +10,8 @@
 
 const char *undo_door_name(enum undo_door door)
 {
-    static const char *const names[UNDO_DOORS] = {"setting", "reservation", "silence", "guard", "notifier", "token", "setup"};
+    static const char *const names[UNDO_DOORS] = {"setting",  "reservation", "silence", "guard",
+                                                  "notifier", "token",       "setup",   "forgotten"};
     return names[door];
 }
 ANSWER_NAMES(undo_doors, enum undo_door, undo_door_name, 0, UNDO_DOORS - 1);

@@ -528,6 +528,37 @@ export interface HealthChange {
   before: "unknown" | "asleep" | "healthy" | "degraded" | "failing" | "lost";
 }
 
+export interface InventoryGpu {
+  /** The last one it had */
+  gpu_index: number;
+  gpu_name: string | null;
+  gpu_uuid: string | null;
+  pci_address: string | null;
+  serial: string | null;
+  /** Which driver it was read with */
+  source: string;
+  simulated: boolean;
+  /** The most NVLinks that were ever up */
+  nvlinks: number;
+  first_seen_at: string | null;
+  last_seen_at: string | null;
+  /** replaced: another GPU is in its slot */
+  state: "present" | "missing" | "replaced" | "forgotten";
+  /** The UUID of that GPU */
+  replaced_by: string | null;
+  /** It need not be there; until it is seen again */
+  forgotten: {
+    at: string;
+    by: string | null;
+  } | null;
+}
+
+/** The GPUs that this host should have */
+export interface Inventory {
+  /** All that were ever seen here, or were forgotten within 30 days */
+  gpus: InventoryGpu[];
+}
+
 export interface Lease {
   id: string;
   kind: "run" | "wait" | "reserve" | "setting";

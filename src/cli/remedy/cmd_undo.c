@@ -27,7 +27,7 @@ struct undo_doing {
 
 /* ---- by which door ---- */
 
-/* What only a daemon knows: silences and pauses. Leases are known here. */
+/* What only a daemon knows: silences, pauses and forgotten GPUs. Leases are known here. */
 static void add_of_daemon(struct cli *cli, struct undo_list *list)
 {
     struct error err = {0};
@@ -39,7 +39,7 @@ static void add_of_daemon(struct cli *cli, struct undo_list *list)
     for (size_t i = 0; there && i < there->count; i++) {
         const struct undo_entry *e = &there->at[i];
         struct undo_entry *kept =
-            cli->host || e->door == UNDO_SILENCE || e->door == UNDO_GUARD ? undo_add(list, e->door, e->id) : NULL;
+            cli->host || (e->door != UNDO_SETTING && e->door != UNDO_RESERVATION) ? undo_add(list, e->door, e->id) : NULL;
         if (kept)
             *kept = *e;
     }

@@ -475,6 +475,7 @@ static void collect_changes(const struct remedy_part *p, const struct snapshot *
     lease_part_undo(part_find(p->host, &lease_part_ops), latest, list);
     add_silences(p, list);
     add_paused(p, list);
+    health_part_undo(part_find(p->host, &health_part_ops), list);
     undo_sort(list);
 }
 
@@ -510,8 +511,10 @@ static enum undo_state put_back(struct remedy_part *p, const struct undo_entry *
 
 static enum undo_state take_back(struct remedy_part *p, const struct part_request *r, const struct undo_entry *e, struct error *err)
 {
-    static const unsigned needs[UNDO_DOORS] = {
-        [UNDO_RESERVATION] = RIGHT_CONTROL, [UNDO_SILENCE] = RIGHT_SILENCE, [UNDO_GUARD] = RIGHT_GUARD};
+    static const unsigned needs[UNDO_DOORS] = {[UNDO_RESERVATION] = RIGHT_CONTROL,
+                                               [UNDO_SILENCE] = RIGHT_SILENCE,
+                                               [UNDO_GUARD] = RIGHT_GUARD,
+                                               [UNDO_FORGOTTEN] = RIGHT_ADMIN};
     unsigned right = needs[e->door] ? needs[e->door] : RIGHT_CONTROL;
     struct guard_door *door = part_find(p->host, &guard_part_ops);
     int rc = 0;
@@ -524,6 +527,7 @@ static enum undo_state take_back(struct remedy_part *p, const struct part_reques
     case UNDO_RESERVATION: rc = lease_part_end(part_find(p->host, &lease_part_ops), e->id, err); break;
     case UNDO_SILENCE: alert_part_unsilence(part_find(p->host, &alert_part_ops), e->id); break;
     case UNDO_GUARD: guard_take_command(door->guard, e->id, COMMAND_RESUME); return UNDO_UNDER_WAY;
+    case UNDO_FORGOTTEN: rc = health_part_expect(part_find(p->host, &health_part_ops), e->id, r->who); break;
     default: rc = error_set(err, -EOPNOTSUPP, "it can't be taken back here: %s", e->how);
     }
     return rc < 0 && rc != -ENOENT ? UNDO_REFUSED : UNDO_DONE;

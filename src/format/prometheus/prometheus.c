@@ -250,23 +250,7 @@ static void traffic(struct buf *out, const struct snapshot *s, const struct prom
     }
 }
 
-/* GPUs that vanished from the sample: shown until health forgets them. Another GPU may have their index. */
-static void gone(struct buf *out, const struct snapshot *s, const struct health *health, const char *name)
-{
-    for (size_t i = s->gpu_count; health && i < health->count; i++) {
-        const struct health_verdict *v = &health->verdicts[i];
-        const char *uuid = v->id.uuid[0] ? v->id.uuid : v->id.pci_address;
-        if (v->state != HEALTH_LOST || !uuid[0])
-            continue;
-        buf_printf(out, "%s{", name);
-        prometheus_label(out, true, "gpu", "");
-        prometheus_label(out, false, "uuid", uuid);
-        prometheus_label(out, false, "name", v->id.name);
-        buf_text(out, "} 0\n");
-    }
-}
-
-static void info(struct buf *out, const struct snapshot *s, const struct prometheus_labels *labels, const struct health *health)
+static void info(struct buf *out, const struct snapshot *s, const struct prometheus_labels *labels)
 {
     prometheus_head(out, "gpu_info", "gauge", "What is known about the GPU, in labels");
     for (size_t i = 0; i < s->gpu_count; i++) {
@@ -285,7 +269,9 @@ static void info(struct buf *out, const struct snapshot *s, const struct prometh
     for (size_t i = 0; i < s->gpu_count; i++)
         prometheus_series(out, STR("gpu_up"), prometheus_labels_of(labels, i),
                           s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP);
-    gone(out, s, health, "gpu_up");
+    prometheus_head(out, "whirr_expected", "gauge", "1 for each GPU that should be there, until it is forgotten (whirr forget)");
+    for (size_t i = 0; i < s->gpu_count; i++)
+        prometheus_series(out, STR("whirr_expected"), prometheus_labels_of(labels, i), 1);
     prometheus_head(out, "gpu_asleep", "gauge", "1 while the GPU is asleep and is left alone");
     for (size_t i = 0; i < s->gpu_count; i++)
         prometheus_series(out, STR("gpu_asleep"), prometheus_labels_of(labels, i), s->gpus[i].state == GPU_ASLEEP);
@@ -432,7 +418,7 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
     if (s->gpu_count) {
         struct prometheus_labels labels;
         prometheus_all_labels(s, &labels);
-        info(out, s, &labels, extra->health);
+        info(out, s, &labels);
         metrics(out, s, &labels);
         throttle(out, s, &labels);
         traffic(out, s, &labels, "gpu_pcie_rx_bytes_total",

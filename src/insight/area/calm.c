@@ -162,6 +162,8 @@ void rules_state(const struct facts *f, struct why_part *part)
         d.cause.severity = SEVERITY_INFO;
     if (code == FINDING_ERROR && !snapshot_source_started(f->now, gpu)) /* no reset brings back a driver that is not there */
         d.cause.advice = ADVICE_DOCTOR;
+    if (code == FINDING_LOST && gpu->unlisted)
+        d.cause.advice = remedy_row(REMEDY_FIND_OR_FORGET)->text;
     if (code == FINDING_SOURCE_RELEASED)
         cause_end(&d, " %s released on request: whirr %s its driver alone until the time is over", is(f),
                   f->over ? "left" : "leaves");

@@ -3,6 +3,7 @@
  */
 #include "insight/verdict/card_memory.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,82 @@ struct health_card *health_card_of(struct health_history *h, const struct gpu *g
         return NULL;
     struct health_card *card = &h->cards[h->card_count++];
     *card = (struct health_card){.id = gpu->id, .index = gpu->index, .last_state = gpu->state};
+    h->changes++;
     return card;
+}
+
+/* ---- inventory ---- */
+
+bool health_is_there(const struct health_card *card, const struct snapshot *now)
+{
+    for (size_t i = 0; i < now->gpu_count; i++)
+        if (gpu_same(&now->gpus[i].id, &card->id))
+            return now->gpus[i].state == GPU_OK || now->gpus[i].state == GPU_ASLEEP || now->gpus[i].released;
+    return false;
+}
+
+const struct gpu *health_successor(const struct health_card *card, const struct snapshot *now)
+{
+    const struct gpu *found = NULL;
+    if (!card->id.uuid[0] || !card->id.pci_address[0])
+        return NULL;
+    for (size_t i = 0; i < now->gpu_count; i++) {
+        const struct gpu_id *id = &now->gpus[i].id;
+        if (gpu_same(id, &card->id))
+            return NULL;
+        if (id->uuid[0] && strcmp(id->pci_address, card->id.pci_address) == 0 && (now->gpus[i].simulated == card->simulated))
+            found = &now->gpus[i];
+    }
+    return found;
+}
+
+static bool is_called(const struct health_card *card, const char *which)
+{
+    char index[16];
+    snprintf(index, sizeof index, "%d", card->index);
+    return strcmp(index, which) == 0 || (card->id.uuid[0] && strcmp(card->id.uuid, which) == 0) ||
+           (card->id.pci_address[0] && strcasecmp(card->id.pci_address, which) == 0);
+}
+
+int health_forget(struct health_history *h, const struct snapshot *now, const char *which, struct wall at, const char *by,
+                  struct health_card **ret)
+{
+    struct health_card *found = NULL;
+    size_t count = 0;
+    bool there = false;
+    for (size_t i = 0; i < h->card_count; i++) {
+        struct health_card *card = &h->cards[i];
+        if (!is_called(card, which) || !card->forgotten.ms == !at.ms)
+            continue;
+        if (at.ms && health_is_there(card, now)) {
+            there = true;
+            continue;
+        }
+        found = card;
+        count++;
+    }
+    if (count != 1)
+        return count ? -ENOTUNIQ : there ? -EBUSY : -ENOENT;
+    found->forgotten = at;
+    str_copy(found->forgotten_by, sizeof found->forgotten_by, str_from(at.ms && by ? by : ""));
+    h->changes++;
+    *ret = found;
+    return 0;
+}
+
+/* Another GPU in its slot: said of that one, until the card is forgotten or back. */
+static void recall_replaced(const struct health_card *card, struct collection *c)
+{
+    const struct gpu *gpu = card->forgotten.ms ? NULL : health_successor(card, c->now);
+    if (!gpu)
+        return;
+    bool serial = card->serial[0] != '\0';
+    struct finding *found =
+        collect(c, gpu, FINDING_REPLACED, SEVERITY_WARNING, 0.97, 0, "GPU %d: it is in the place of another %s (%s %s)", gpu->index,
+                strcmp(gpu->id.name, card->id.name) == 0 ? "GPU of its kind" : "GPU", serial ? "serial number" : "UUID",
+                serial ? card->serial : card->id.uuid);
+    if (found)
+        found->since = card->last_seen;
 }
 
 static bool went_back(struct reading *before, struct reading now)
@@ -344,11 +420,19 @@ static void recall_faults(const struct health_card *card, const struct gpu *gpu,
 
 static void take_snapshot(struct health_history *h, struct health_card *card, const struct gpu *gpu, const struct snapshot *now)
 {
+    bool there = gpu->state == GPU_OK || gpu->state == GPU_ASLEEP;
     card->index = gpu->index;
     card->id = gpu->id;
     card->simulated = gpu->simulated;
-    if (gpu->state == GPU_OK || gpu->state == GPU_ASLEEP || gpu->released)
+    str_copy(card->machine, sizeof card->machine, str_from(gpu->simulated ? h->machine : ""));
+    if (gpu->serial.state == READING_OK)
+        str_copy(card->serial, sizeof card->serial, str_from(gpu->serial.value));
+    if (there || gpu->released)
         card->last_seen = now->taken_at;
+    if (there && !card->first_seen.ms)
+        card->first_seen = now->taken_at;
+    if (there) /* it is back */
+        card->forgotten.ms = 0;
     str_copy(card->source, sizeof card->source, str_from(gpu->source));
     if (!gpu->released)
         memory_notice_reset(card, gpu);
@@ -375,6 +459,8 @@ void card_memory_recall(struct health_history *h, struct collection *c)
         }
         recall_faults(card, gpu, c);
     }
+    for (size_t i = 0; h->card_count > c->now->gpu_count && i < h->card_count; i++)
+        recall_replaced(&h->cards[i], c);
 }
 
 /* ---- what it takes from one ---- */

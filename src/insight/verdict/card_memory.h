@@ -13,7 +13,10 @@
 
 struct collection;
 
-enum { HEALTH_FAULTS_MAX = 24 }; /* per card; the oldest that is over falls out */
+enum {
+    HEALTH_FAULTS_MAX = 24, /* per card; the oldest that is over falls out */
+    HEALTH_SIMULATED_SIZE = 128,
+};
 
 /* From best to worst; what is worse outranks. */
 enum health_state { HEALTH_UNKNOWN, HEALTH_ASLEEP, HEALTH_HEALTHY, HEALTH_DEGRADED, HEALTH_FAILING, HEALTH_LOST };
@@ -39,8 +42,12 @@ struct health_card {
     struct gpu_id id;
     int index;
     char source[SOURCE_NAME_SIZE];
+    char machine[HEALTH_SIMULATED_SIZE]; /* of a simulated card: the host it belongs to; else "" */
+    char serial[GPU_TEXT_SIZE];
+    struct wall first_seen, last_seen;
+    struct wall forgotten; /* a person said that it need not be there; 0: it has to, until it is seen again */
+    char forgotten_by[64];
     bool simulated;
-    struct wall last_seen;
     enum gpu_state last_state;
     uint32_t resets;
     struct reading energy_mj, ecc_corrected, ecc_uncorrected; /* as last read: going back means a reset */
@@ -56,8 +63,10 @@ struct health_card {
 };
 
 struct health_history {
-    int64_t same_ms;               /* window in which one XID from driver and log counts once; 0: 5 s */
-    const struct baselines *usual; /* borrowed; NULL: nothing is known */
+    int64_t same_ms;                     /* window in which one XID from driver and log counts once; 0: 5 s */
+    const struct baselines *usual;       /* borrowed; NULL: nothing is known */
+    char machine[HEALTH_SIMULATED_SIZE]; /* the simulated host that is shown; "" none */
+    unsigned changes;                    /* of which cards there are, and which have to be there */
     size_t card_count;
     struct health_card cards[GPU_MAX];
 };
@@ -69,6 +78,14 @@ void health_history_free(struct health_history *h);
 void health_meet(struct health_history *h, const struct snapshot *now);
 /* The memory of this GPU, made when it is not there yet; NULL: it is full. */
 struct health_card *health_card_of(struct health_history *h, const struct gpu *gpu);
+
+/* A person took it out: it need not be there any more (`at` 0: it has to again). -ENOENT: no card has this UUID, PCI address or
+ * index; -EBUSY: it is there; -ENOTUNIQ: several. */
+int health_forget(struct health_history *h, const struct snapshot *now, const char *which, struct wall at, const char *by,
+                  struct health_card **ret);
+/* The GPU that is now where this card was; NULL: none. */
+const struct gpu *health_successor(const struct health_card *card, const struct snapshot *now);
+bool health_is_there(const struct health_card *card, const struct snapshot *now);
 
 /* Takes the snapshot (with its XID events), and adds what is remembered to what the areas have found in it. */
 void card_memory_recall(struct health_history *h, struct collection *c);

@@ -178,7 +178,8 @@ static void list(struct health_verdict *v, const struct finding *f, enum health_
     if (f->code == FINDING_LOST && strncmp(h->reason, lost, strlen(lost)) == 0) {
         char rest[HEALTH_TEXT_SIZE / 2];
         str_copy(rest, sizeof rest, str_from(h->reason + strlen(lost)));
-        snprintf(h->reason, sizeof h->reason, "The driver can't reach it anymore%s", rest);
+        snprintf(h->reason, sizeof h->reason, "%s%s",
+                 gpu->unlisted ? "No driver lists it anymore" : "The driver can't reach it anymore", rest);
     }
     if ((f->code == FINDING_LOST || f->code == FINDING_ERROR) && f->tense == TENSE_NOW && gpu->error_message[0])
         snprintf(h->reason + strlen(h->reason) - 1, sizeof h->reason - strlen(h->reason), " (%.110s).", gpu->error_message);

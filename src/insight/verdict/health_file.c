@@ -52,20 +52,36 @@ static void put_card(struct json_writer *j, const struct health_card *c)
     jw_key_text(j, "vendor", c->id.vendor);
     jw_key_int(j, "index", c->index);
     jw_key_text(j, "source", c->source);
+    if (c->simulated)
+        jw_key_text(j, "machine", c->machine);
+    jw_key_text(j, "serial", c->serial);
+    jw_key_int(j, "first_seen_ms", c->first_seen.ms);
     jw_key_int(j, "last_seen_ms", c->last_seen.ms);
-    jw_key_bool(j, "was_lost", c->last_state == GPU_LOST || c->last_state == GPU_ERROR);
+    if (c->forgotten.ms) {
+        jw_key_int(j, "forgotten_ms", c->forgotten.ms);
+        jw_key_text(j, "forgotten_by", c->forgotten_by);
+    }
+    jw_key_bool(j, "was_lost", !c->simulated && (c->last_state == GPU_LOST || c->last_state == GPU_ERROR));
     jw_key_int(j, "resets", c->resets);
-    put_reading(j, "energy_mj", c->energy_mj);
-    put_reading(j, "ecc_corrected", c->ecc_corrected);
-    put_reading(j, "ecc_uncorrected", c->ecc_uncorrected);
+    put_reading(j, "energy_mj", c->simulated ? (struct reading){0} : c->energy_mj);
+    put_reading(j, "ecc_corrected", c->simulated ? (struct reading){0} : c->ecc_corrected);
+    put_reading(j, "ecc_uncorrected", c->simulated ? (struct reading){0} : c->ecc_uncorrected);
     jw_key_int(j, "nvlinks_most", c->nvlinks_most);
-    jw_key_text(j, "state", health_state_name(c->state));
-    jw_key_int(j, "state_since_ms", c->state_since.ms);
+    jw_key_text(j, "state", health_state_name(c->simulated ? HEALTH_UNKNOWN : c->state));
+    jw_key_int(j, "state_since_ms", c->simulated ? 0 : c->state_since.ms);
     jw_key_array(j, "faults");
-    for (size_t i = 0; i < c->fault_count; i++)
+    for (size_t i = 0; i < c->fault_count && !c->simulated; i++) /* a simulation begins anew */
         put_fault(j, &c->faults[i]);
     jw_end(j);
     jw_end(j);
+}
+
+static bool belongs_here(const struct health_history *h, const struct health_card *c, struct wall now)
+{
+    bool named = c->id.uuid[0] || c->id.pci_address[0];
+    bool ours = c->simulated ? h->machine[0] && strcmp(c->machine, h->machine) == 0 : !c->machine[0];
+    return ours && (named || now.ms - c->last_seen.ms < HEALTH_UNNAMED_MAX_MS) &&
+           (!c->forgotten.ms || now.ms - c->forgotten.ms < HEALTH_FORGOTTEN_MAX_MS);
 }
 
 void health_write(const struct health_history *h, const struct health_host *host, struct health_log_mark until, struct wall now,
@@ -80,7 +96,7 @@ void health_write(const struct health_history *h, const struct health_host *host
     jw_key_int(&j, "kernel_log_until_ms", until.at.ms);
     jw_key_array(&j, "cards");
     for (size_t i = 0; i < h->card_count; i++)
-        if (!h->cards[i].simulated && now.ms - h->cards[i].last_seen.ms < HEALTH_MISSED_MAX_MS)
+        if (belongs_here(h, &h->cards[i], now))
             put_card(&j, &h->cards[i]);
     jw_end(&j);
     jw_end(&j);
@@ -146,7 +162,10 @@ static bool take_fault(const json_t *o, struct health_fault *f)
 static bool take_card(const json_t *o, struct health_card *c)
 {
     *c = (struct health_card){.index = (int)health_file_number(o, "index"),
+                              .first_seen = {health_file_number(o, "first_seen_ms")},
                               .last_seen = {health_file_number(o, "last_seen_ms")},
+                              .forgotten = {health_file_number(o, "forgotten_ms")},
+                              .simulated = json_is_string(json_object_get(o, "machine")),
                               .last_state = json_is_true(json_object_get(o, "was_lost")) ? GPU_LOST : GPU_OK,
                               .resets = (uint32_t)health_file_number(o, "resets"),
                               .energy_mj = take_reading(o, "energy_mj"),
@@ -159,6 +178,9 @@ static bool take_card(const json_t *o, struct health_card *c)
     json_copy_text(o, "name", c->id.name, sizeof c->id.name);
     json_copy_text(o, "vendor", c->id.vendor, sizeof c->id.vendor);
     json_copy_text(o, "source", c->source, sizeof c->source);
+    json_copy_text(o, "machine", c->machine, sizeof c->machine);
+    json_copy_text(o, "serial", c->serial, sizeof c->serial);
+    json_copy_text(o, "forgotten_by", c->forgotten_by, sizeof c->forgotten_by);
     size_t i;
     json_t *fault;
     json_array_foreach(json_object_get(o, "faults"), i, fault)
@@ -200,7 +222,7 @@ int health_read(struct health_history *h, struct str text, const struct health_h
                 break;
             struct health_card *c = &h->cards[h->card_count];
             good &= take_card(card, c);
-            h->card_count += now.ms - c->last_seen.ms < HEALTH_MISSED_MAX_MS;
+            h->card_count += belongs_here(h, c, now);
         }
     bool same_boot = good && host->boot[0] && strcmp(written, host->boot) == 0;
     *until = (struct health_log_mark){0};
@@ -209,9 +231,10 @@ int health_read(struct health_history *h, struct str text, const struct health_h
                                           {health_file_number(root, "kernel_log_until_ms")}};
     json_decref(root);
     if (!good) {
-        memset(h, 0, sizeof *h);
+        h->card_count = 0;
         return error_set(err, -EINVAL, "it is not a file of health records");
     }
+    h->changes++;
     wake_up(h);
     if (!same_boot)
         health_note_boot(h);
@@ -221,8 +244,12 @@ int health_read(struct health_history *h, struct str text, const struct health_h
 void health_keep_names(struct health_history *h)
 {
     for (size_t i = 0; i < h->card_count; i++) {
-        struct health_card *c = &h->cards[i], names = {.id = c->id, .index = c->index, .last_seen = c->last_seen};
-        memcpy(names.source, c->source, sizeof names.source);
-        *c = names;
+        struct health_card *c = &h->cards[i];
+        c->fault_count = 0;
+        c->resets = 0;
+        c->state = HEALTH_UNKNOWN;
+        c->last_state = GPU_OK;
+        c->nvlinks_most = 0;
+        c->energy_mj = c->ecc_corrected = c->ecc_uncorrected = (struct reading){0};
     }
 }

@@ -12,7 +12,8 @@ enum {
     HEALTH_FILE_MAX = 4 << 20,
     HEALTH_BOOT_SIZE = 40, /* of the kernel's boot id */
     HEALTH_MACHINE_SIZE = 65,
-    HEALTH_MISSED_MAX_MS = 604800000, /* a card that was not seen for a week was taken out, not lost */
+    HEALTH_UNNAMED_MAX_MS = 604800000, /* a card without UUID and PCI address that was not seen for a week may be forgotten */
+    HEALTH_FORGOTTEN_MAX_MS = 30 * 86400000LL, /* so long `whirr forget` can be undone */
 };
 
 /* Up to where the kernel log is part of it. */
@@ -27,7 +28,7 @@ struct health_host {
     char boot[HEALTH_BOOT_SIZE];
 };
 
-/* Simulated cards are left out. */
+/* Simulated cards belong to the simulated host in h->machine, which both must know: those of another one are left out. */
 void health_write(const struct health_history *h, const struct health_host *host, struct health_log_mark until, struct wall now,
                   struct buf *out);
 /* Into an empty history. -EINVAL: it cannot be understood. -EXDEV: it is another host's. *until is 0 after another boot. */

@@ -107,7 +107,9 @@ static void answer_cause(struct text *s, const struct facts *f, const struct why
     const struct gpu *gpu = f->gpu;
     char name[SHORT_WORDS];
     text_append(s, "%s%s", words_gpu(gpu, true, name), first->headline + 4 + strspn(first->headline + 4, "0123456789"));
-    if (gpu->state == GPU_LOST)
+    if (gpu->unlisted)
+        text_append(s, ": no driver %s it anymore", f->over ? "listed" : "lists");
+    else if (gpu->state == GPU_LOST)
         text_append(s, ": the driver %s reach it anymore", cannot(f));
     if (gpu->state == GPU_OK) {
         text_stop(s);

@@ -52,6 +52,8 @@ struct sim {
     char params[SIM_SPEC_SIZE];
     struct sim_settings *settings; /* of each GPU; NULL: nothing was changed */
     int64_t settings_mark, settings_read_ms;
-    double told_until; /* events up to this scenario time were returned */
+    double told_until;   /* events up to this scenario time were returned */
+    int listed[GPU_MAX]; /* the card at each position of the list: some may be absent */
+    size_t listed_count;
     struct body bodies[];
 };

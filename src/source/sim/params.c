@@ -22,6 +22,8 @@ struct fault_name {
 };
 static const struct fault_name fault_names[] = {
     {{"lost", "the GPU is lost: it stays listed, its readings fail", FINDING_LOST}, TROUBLE_LOST, true, 0},
+    {{"absent", "the GPU was taken out: it is not listed", SIM_ANY_FINDING}, TROUBLE_ABSENT, true, 0},
+    {{"replaced", "another GPU of the same kind is in the slot", SIM_ANY_FINDING}, TROUBLE_REPLACED, true, 0},
     {{"error", "the GPU returns an error; if all GPUs do, the source itself fails", FINDING_SOURCE_FAILING},
      TROUBLE_ERROR,
      false,

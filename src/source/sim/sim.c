@@ -48,8 +48,11 @@ static int sim_open(const struct env *env, const char *params, struct source **r
     s->origin = clock_wall(env->clock);
     s->told_until = -1; /* events at the very start are news, too */
     str_copy(s->params, sizeof s->params, str_from(params ? params : ""));
-    for (int i = 0; i < world.gpus; i++)
+    for (int i = 0; i < world.gpus; i++) {
         body_init(&s->bodies[i], &s->world, i);
+        if (!sim_has_trouble(&s->world, TROUBLE_ABSENT, i, s->world.start_s, NULL, NULL))
+            s->listed[s->listed_count++] = i;
+    }
     *ret = &s->base;
     return 0;
 }
@@ -64,10 +67,10 @@ static double sim_now(const struct sim *s)
 static int sim_list(struct source *source, struct gpu_id *ids, size_t max)
 {
     struct sim *s = (struct sim *)source;
-    size_t count = MIN_OF((size_t)s->world.gpus, max);
+    size_t count = MIN_OF(s->listed_count, max);
     for (size_t i = 0; i < count; i++) {
         ids[i] = (struct gpu_id){0};
-        fill_id(&s->world, (int)i, &ids[i]);
+        fill_id(&s->world, s->listed[i], &ids[i]);
     }
     return (int)count;
 }
@@ -157,10 +160,10 @@ static void deny(struct gpu *g)
 static void sim_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)
 {
     struct sim *s = (struct sim *)source;
-    int i = (int)gpu;
     double value;
-    if (i >= s->world.gpus)
+    if (gpu >= s->listed_count)
         return;
+    int i = s->listed[gpu];
     fill_id(&s->world, i, &out->id);
     str_copy(out->source, sizeof out->source, str_from("sim"));
     out->simulated = true;
@@ -168,7 +171,8 @@ static void sim_sample(struct source *source, size_t gpu, unsigned groups, struc
     double t = sim_now(s);
     if (sim_has_trouble(&s->world, TROUBLE_SLOW, i, t, &value, NULL))
         sleep_s(MIN_OF(value, 10.0));
-    if (sim_has_trouble(&s->world, TROUBLE_LOST, i, t, NULL, NULL)) {
+    if (sim_has_trouble(&s->world, TROUBLE_LOST, i, t, NULL, NULL) ||
+        sim_has_trouble(&s->world, TROUBLE_ABSENT, i, t, NULL, NULL)) {
         gpu_mark_state(out, GPU_LOST, "GPU is lost");
         return;
     }
@@ -226,13 +230,14 @@ static size_t sim_events(struct source *source, struct event *events, size_t max
         if (c.kind != TROUBLE_XID && c.kind != TROUBLE_ECC)
             continue;
         c.when.to = 0;
-        for (int gpu = 0; gpu < s->world.gpus && count < max; gpu++) {
+        for (size_t at = 0; at < s->listed_count && count < max; at++) {
             struct sim_life life;
+            int gpu = s->listed[at];
             if (!sim_condition_life(&c, gpu, until, &life) || life.began <= after || life.began < s->world.start_s)
                 continue;
             struct event *e = &events[count++];
             *e = (struct event){.kind = c.kind == TROUBLE_XID ? EVENT_DRIVER_FAULT : EVENT_ECC,
-                                .gpu_index = gpu,
+                                .gpu_index = (int)at,
                                 .code = (int64_t)c.value,
                                 .at = fill_wall(s->origin, &s->world, life.began)};
             str_copy(e->text, sizeof e->text,

@@ -49,7 +49,7 @@ static struct control_value value_now(const struct sim *s, int gpu, enum control
 static int sim_look(struct source *source, size_t at, enum control_kind kind, struct control_state *ret, struct error *err)
 {
     const struct sim *s = (const struct sim *)source;
-    int gpu = (int)at;
+    int gpu = s->listed[at];
     const struct sim_card *c = s->world.card[gpu];
     double t = s->world.start_s;
     if (sim_has_trouble(&s->world, TROUBLE_LOST, gpu, t, NULL, NULL))
@@ -85,9 +85,9 @@ static int sim_set(struct source *source, size_t at, enum control_kind kind, str
     if (rc < 0)
         return rc;
     struct sim_change change = {.at_ms = clock_wall(s->env->clock).ms, .kind = kind, .low = v.low, .high = v.high};
-    bool before = control_equal(kind, v, value_before(s, (int)at, kind, s->world.start_s));
+    bool before = control_equal(kind, v, value_before(s, s->listed[at], kind, s->world.start_s));
     change.set = before ? SET_BEFORE : v.stock ? SET_STOCK : SET_NUMBERS;
-    fill_id(&s->world, (int)at, &id);
+    fill_id(&s->world, s->listed[at], &id);
     return sim_settings_add(&id, s->params, &change, err);
 }
 

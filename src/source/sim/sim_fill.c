@@ -38,7 +38,8 @@ void fill_id(const struct sim_world *w, int gpu, struct gpu_id *id)
     str_copy(id->name, sizeof id->name, str_from(c->name));
     str_copy(id->vendor, sizeof id->vendor, str_from(c->vendor));
     snprintf(id->pci_address, sizeof id->pci_address, "%04x:%02x:00.0", (unsigned)gpu / 0xe0, 1 + (unsigned)gpu % 0xe0);
-    uint64_t a = hash_of(&f, 1), b = hash_of(&f, 2);
+    uint64_t other = sim_has_trouble(w, TROUBLE_REPLACED, gpu, w->start_s, NULL, NULL) ? 0x80 : 0;
+    uint64_t a = hash_of(&f, 1 + other), b = hash_of(&f, 2 + other);
     if (strcmp(c->vendor, "nvidia") == 0)
         snprintf(id->uuid, sizeof id->uuid, "GPU-%08x-%04x-%04x-%04x-%012llx", (unsigned)(a & 0xffffffff),
                  (unsigned)(a >> 32) & 0xffff, (unsigned)(b & 0xfff) | 0x4000, (unsigned)((b >> 12) & 0x3fff) | 0x8000,

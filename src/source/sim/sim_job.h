@@ -92,6 +92,8 @@ enum sim_trouble_kind {
     TROUBLE_POWER_LIMIT, /* value: limit relative to the default */
     TROUBLE_ASLEEP,
     TROUBLE_LOST,
+    TROUBLE_ABSENT,   /* not listed */
+    TROUBLE_REPLACED, /* another one is in its slot */
     TROUBLE_XID,      /* value: its number */
     TROUBLE_ECC,      /* an uncorrectable error at once, then corrected ones every 10 s */
     TROUBLE_ERROR,    /* the GPU answers with an error; on all GPUs: the source itself fails */

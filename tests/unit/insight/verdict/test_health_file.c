@@ -114,21 +114,42 @@ static void since_when_it_is_so_survives_a_restart(void **state)
     health_free(health);
 }
 
-static void a_card_that_is_gone_is_remembered_for_a_week(void **state)
+static void a_card_that_is_gone_is_remembered_until_it_is_forgotten(void **state)
 {
     (void)state;
+    struct health_card *card;
     expect(HEALTH_HEALTHY);
     restart(BOOT);
+    assert_int_equal(health_forget(history, machine, "GPU-1", start, "alice", &card), -EBUSY);
     gpu_mark_state(&machine->gpus[0], GPU_LOST, "no longer listed");
-    machine->taken_at.ms += HEALTH_MISSED_MAX_MS / 2;
+    machine->taken_at.ms += (int64_t)HEALTH_UNNAMED_MAX_MS * 60;
     expect(HEALTH_LOST);
     restart(BOOT);
     assert_int_equal(history->card_count, 1);
-    machine->taken_at.ms += HEALTH_MISSED_MAX_MS / 2;
-    expect(HEALTH_LOST); /* that it is still lost keeps nothing alive */
+    assert_int_equal(health_forget(history, machine, "GPU-2", machine->taken_at, "alice", &card), -ENOENT);
+    assert_int_equal(health_forget(history, machine, "0000:05:00.0", machine->taken_at, "alice", &card), 0);
+    restart(BOOT);
+    assert_int_equal(history->cards[0].forgotten.ms, machine->taken_at.ms);
+    assert_string_equal(history->cards[0].forgotten_by, "alice");
+    assert_int_equal(health_forget(history, machine, "0", (struct wall){0}, "", &card), 0);
+    assert_int_equal(history->cards[0].forgotten.ms, 0);
+    assert_int_equal(health_forget(history, machine, "GPU-1", machine->taken_at, "", &card), 0);
+    machine->taken_at.ms += HEALTH_FORGOTTEN_MAX_MS; /* the end of undoing it */
     restart(BOOT);
     assert_int_equal(history->card_count, 0);
     machine->gpus[0].state = GPU_OK;
+}
+
+static void a_card_without_a_name_is_nobodys_after_a_week(void **state)
+{
+    (void)state;
+    struct gpu_id id = machine->gpus[0].id;
+    machine->gpus[0].id.uuid[0] = machine->gpus[0].id.pci_address[0] = '\0';
+    expect(HEALTH_HEALTHY);
+    machine->taken_at.ms += HEALTH_UNNAMED_MAX_MS;
+    restart(BOOT);
+    assert_int_equal(history->card_count, 0);
+    machine->gpus[0].id = id;
 }
 
 static void an_error_that_both_driver_and_log_tell_of_is_one_however_rarely_they_are_looked_at(void **state)
@@ -148,12 +169,27 @@ static void an_error_that_both_driver_and_log_tell_of_is_one_however_rarely_they
     assert_int_equal(history->cards[0].faults[0].times, 2);
 }
 
-static void simulated_cards_are_not_kept(void **state)
+static void simulated_cards_belong_to_their_simulated_host(void **state)
 {
     (void)state;
+    snprintf(history->machine, sizeof history->machine, "sim,gpus=1");
     machine->gpus[0].simulated = true;
     expect(HEALTH_HEALTHY);
     restart(BOOT);
+    assert_int_equal(history->card_count, 0); /* no simulated host */
+    snprintf(history->machine, sizeof history->machine, "sim,gpus=1");
+    expect(HEALTH_HEALTHY);
+    AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
+    struct error err = {0};
+    struct health_log_mark mark;
+    const struct health_host host = {.machine = "one", .boot = BOOT};
+    health_write(history, &host, (struct health_log_mark){0}, machine->taken_at, &text);
+    history->card_count = 0;
+    assert_int_equal(health_read(history, buf_view(&text), &host, machine->taken_at, &mark, &err), 0);
+    assert_int_equal(history->card_count, 1);
+    history->card_count = 0;
+    snprintf(history->machine, sizeof history->machine, "sim,gpus=2");
+    assert_int_equal(health_read(history, buf_view(&text), &host, machine->taken_at, &mark, &err), 0);
     assert_int_equal(history->card_count, 0);
 }
 
@@ -267,9 +303,10 @@ int main(void)
         HEALTH_TEST(faults_survive_a_restart_and_end_with_a_boot),
         HEALTH_TEST(an_error_in_the_log_of_the_new_boot_counts_although_the_counters_began_anew),
         HEALTH_TEST(since_when_it_is_so_survives_a_restart),
-        HEALTH_TEST(a_card_that_is_gone_is_remembered_for_a_week),
+        HEALTH_TEST(a_card_that_is_gone_is_remembered_until_it_is_forgotten),
+        HEALTH_TEST(a_card_without_a_name_is_nobodys_after_a_week),
         HEALTH_TEST(an_error_that_both_driver_and_log_tell_of_is_one_however_rarely_they_are_looked_at),
-        HEALTH_TEST(simulated_cards_are_not_kept),
+        HEALTH_TEST(simulated_cards_belong_to_their_simulated_host),
         HEALTH_TEST(a_file_of_an_older_version_is_understood),
         HEALTH_TEST(damaged_files_are_refused_whole),
         HEALTH_TEST(what_the_kernels_drivers_say_is_understood),

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The inventory as JSON: what a host is made of, as far as it was ever seen.
+ */
+#include "base/cleanup.h"
+#include "format/health.h"
+#include "format/json/json.h"
+
+static const char *place_name(enum inventory_place place)
+{
+    static const char *const names[] = {"present", "missing", "replaced", "forgotten"};
+    return names[place];
+}
+ANSWER_NAMES(places, enum inventory_place, place_name, INVENTORY_PRESENT, INVENTORY_FORGOTTEN);
+
+static bool is_forgotten(const void *record)
+{
+    return ((const struct inventory_gpu *)record)->card->forgotten.ms > 0;
+}
+
+static void card_fields(struct answer_rows *to)
+{
+    ROWS(struct health_card) = {
+        FIELD(INT, "gpu_index", index, "The last one it had"),
+        FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL),
+        FIELD(TEXT, "gpu_uuid", id.uuid, NULL, OR_NULL),
+        FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL),
+        FIELD(TEXT, "serial", serial, NULL, OR_NULL),
+        FIELD(TEXT, "source", source, "Which driver it was read with"),
+        FIELD(BOOL, "simulated", simulated, NULL),
+        FIELD(INT, "nvlinks", nvlinks_most, "The most NVLinks that were ever up"),
+        FIELD(MOMENT, "first_seen_at", first_seen, NULL, OR_NULL),
+        FIELD(MOMENT, "last_seen_at", last_seen, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer card_answer = ANSWER(struct health_card, card_fields);
+
+static void forgotten_fields(struct answer_rows *to)
+{
+    ROWS(struct health_card) = {
+        FIELD(MOMENT, "at", forgotten, NULL),
+        FIELD(TEXT, "by", forgotten_by, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer forgotten_answer = ANSWER(struct health_card, forgotten_fields);
+
+static void gpu_fields(struct answer_rows *to)
+{
+    ROWS(struct inventory_gpu) = {
+        VIA(KEYS, NULL, card, card_answer, NULL),
+        FIELD(NAME, "state", place, "replaced: another GPU is in its slot", NAMES(places)),
+        FIELD(TEXT, "replaced_by", successor.uuid, "The UUID of that GPU", OR_NULL),
+        VIA(OBJECT, "forgotten", card, forgotten_answer, "It need not be there; until it is seen again", WHEN(is_forgotten)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer gpu_answer = ANSWER(struct inventory_gpu, gpu_fields, .name = "InventoryGpu");
+
+static const void *next_card(const struct answer_at *at, struct answer_step *step)
+{
+    struct inventory *all = at->context;
+    if (step->at == all->known->card_count)
+        return NULL;
+    inventory_gpu(&all->gpu, &all->known->cards[step->at++], all->now);
+    return &all->gpu;
+}
+
+static void inventory_fields(struct answer_rows *to)
+{
+    ROWS(struct inventory) = {
+        EACH(OBJECT, "gpus", next_card, "All that were ever seen here, or were forgotten within 30 days", FIELDS(gpu_answer)),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer inventory_answer =
+    ANSWER(struct inventory, inventory_fields, .name = "Inventory", .about = "The GPUs that this host should have");
+
+void inventory_gpu(struct inventory_gpu *to, const struct health_card *card, const struct snapshot *now)
+{
+    const struct gpu *successor = health_successor(card, now);
+    *to = (struct inventory_gpu){.card = card,
+                                 .place = card->forgotten.ms           ? INVENTORY_FORGOTTEN
+                                          : health_is_there(card, now) ? INVENTORY_PRESENT
+                                          : successor                  ? INVENTORY_REPLACED
+                                                                       : INVENTORY_MISSING};
+    if (successor)
+        to->successor = successor->id;
+}
+
+void json_inventory_gpu(struct json_writer *j, const struct health_card *card, const struct snapshot *now)
+{
+    struct inventory_gpu gpu;
+    inventory_gpu(&gpu, card, now);
+    answer_write(j, &gpu_answer, &gpu, NULL);
+}
+
+void json_inventory(struct json_writer *j, const struct health_history *known, const struct snapshot *now)
+{
+    struct inventory all = {.known = known, .now = now};
+    answer_write(j, &inventory_answer, &all, &all);
+}
