@@ -229,6 +229,51 @@ test("who has reserved a GPU, and that the host is dead: no action", { skip }, a
   assert.ok(await onScreen(page.locator(".deadbar")));
 });
 
+test("quiet until the morning: two actions; who changed it: one; and it is undone", { skip }, async (t) => {
+  const d = new Daemon();
+  t.after(() => d.remove());
+  await d.start("sim:gpus=1,scenario=overheat,start=300", ["--store", `sqlite:${d.folder}/past.db`]);
+  const token = /\S{20,}/.exec(d.run("token", "new", "laptop", "--role", "control"))[0];
+  const reader = await visit(t, d.url);
+  await reader.locator("#answer .do").getByText("whirr quiet --gpu 0").waitFor();
+  assert.equal(await reader.getByRole("button", { name: /^Do it until/ }).count(), 0, "others see the command");
+  const page = await visit(t, `${d.url}/login`);
+  await page.getByLabel("Sign in with a token").fill(token);
+  await page.keyboard.press("Enter");
+  const press = page.getByRole("button", { name: /^Do it until/ });
+  await press.waitFor();
+  const changes = async () => (await ask(d, "/api/undo")).changes;
+  await press.click();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await press.waitFor();
+  const me = hand(page);
+  me.actions++;
+  await page.getByLabel("Until when").selectOption("08:00");
+  assert.match(await press.innerText(), /08:00$/);
+  assert.deepEqual(await changes(), [], "what was canceled is not done");
+  await me.click(press);
+  await eventually(async () => (await changes()).length);
+  assert.equal(me.actions, 2);
+  const end = new Date(Date.parse((await changes())[0].until) + 30e3);
+  assert.deepEqual([end.getHours(), end.getMinutes()], [8, 0], "until that time");
+  await page
+    .locator(".measured")
+    .getByText(/\d+ W → \d+ W/)
+    .waitFor();
+  const who = hand(page);
+  await who.click(page.getByRole("button", { name: "1 changed" }));
+  const list = page.getByRole("dialog", { name: "What is changed" });
+  await list.getByText(/power limit \d+ W/).waitFor();
+  await list.getByText("was 450 W").waitFor();
+  assert.equal(who.actions, 1);
+  await list.getByRole("button", { name: /^Undo/ }).click();
+  await eventually(async () => !(await changes()).length);
+  await list.getByText("Nothing is changed.").waitFor();
+  await page.keyboard.press("Escape");
+  await page.reload();
+  await page.getByRole("list", { name: "Who changed what" }).getByText("laptop took a change back").waitFor();
+});
+
 test(
   "a moment at which nothing was recorded claims nothing, and offers the nearest samples",
   { skip: stored },

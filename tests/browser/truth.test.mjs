@@ -368,7 +368,7 @@ test("who may only read sees no button that would refuse", { skip }, async (t) =
     await findings.locator("li").first().waitFor();
     if (buttons) {
       await silence.first().waitFor();
-      await findings.getByLabel("Silence for").selectOption("2h");
+      await findings.getByLabel("Silence until when").selectOption("2h");
       await findings
         .getByRole("button", { name: /^Silence 2h/ })
         .first()

@@ -8,7 +8,7 @@ import { advice } from "./model";
 import { Bar, Command, Dialog, Icon } from "./parts";
 import { post } from "./live";
 import { words } from "./refused";
-import { current, refreshActs, signedIn, type State } from "./store";
+import { current, refreshActs, set, signedIn, type State } from "./store";
 import { mayAct, TokenForm } from "./token";
 import type { Alert, Remedy, WhyPart } from "./api";
 import type { Gpu, Num, RemedyDoing, RemedyValues } from "./types";
@@ -123,7 +123,7 @@ function Doing({ d, g, undo }: { d: RemedyDoing; g: Gpu | undefined; undo: ((id:
       <p role="status">
         <b>{d.phase === "over" ? (d.result ?? PHASES.over) : `${PHASES[d.phase]}…`}</b>{" "}
         <span class="dim">
-          {d.plan}
+          {d.plan?.replace("->", "→")}
           {d.who ? `, by ${d.who}` : ""}
           {d.phase === "over" && d.kept ? until(d.until) : ""}
         </span>
@@ -168,7 +168,6 @@ function Doing({ d, g, undo }: { d: RemedyDoing; g: Gpu | undefined; undo: ((id:
 
 function Row({ r, g, s }: { r: Remedy; g: Gpu | undefined; s: State }) {
   const [end, setEnd] = useState("2h"),
-    [problem, setProblem] = useState(""),
     [asks, setAsks] = useState(false);
   const said = advice(plainly(r.text)),
     does = r.kind === "setting" && s.doings.state !== "none",
@@ -178,9 +177,8 @@ function Row({ r, g, s }: { r: Remedy; g: Gpu | undefined; s: State }) {
   const run = async () => {
     try {
       await post(`/api/remedies/${r.code}`, { gpu: g?.index, for_seconds: secondsUntil(end) });
-      setProblem("");
     } catch (e) {
-      setProblem(words(e));
+      set({ notice: words(e) }, true); // this row may be gone by now
     }
     await refreshActs();
   };
@@ -230,11 +228,6 @@ function Row({ r, g, s }: { r: Remedy; g: Gpu | undefined; s: State }) {
         )
       )}
       {asks && !may && <TokenForm done={() => void signedIn().then(() => setAsks(false))} />}
-      {problem && (
-        <p role="alert" class="lv bad">
-          {problem}
-        </p>
-      )}
     </li>
   );
 }
@@ -317,7 +310,7 @@ export function Changed({ s }: { s: State }) {
               <li key={c.id}>
                 <div>
                   <b>
-                    {c.what}
+                    {plainly(c.what)}
                     {c.now ? `: ${c.now}` : ""}
                   </b>{" "}
                   {c.before && <span class="dim">was {c.before}</span>}

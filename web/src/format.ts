@@ -203,6 +203,18 @@ export function parseSize(text: string): number | null {
   return Math.round(Number(found[1]!.replace(",", ".")) * base ** power);
 }
 
+/** "0, 2-5, 9" */
+export function ranges(list: number[]): string {
+  const parts: string[] = [];
+  for (let i = 0; i < list.length;) {
+    let end = i;
+    while (list[end + 1] === list[end]! + 1) end++;
+    parts.push(end > i ? `${list[i]}-${list[end]}` : String(list[i]));
+    i = end + 1;
+  }
+  return parts.join(", ");
+}
+
 /** The explanation of "–": the API's reason as a sentence. */
 export function absence(reason: string | undefined): string {
   switch (reason) {

@@ -2,7 +2,7 @@
 // Many GPUs on one screen, each in its place: problems have their own color, mark and figure, and are named above; the others are shaded by
 // their load.
 import { useState } from "preact/hooks";
-import { absence, celsius, memory, percent, plainly, watts } from "./format";
+import { absence, celsius, memory, percent, plainly, ranges, watts } from "./format";
 import { type Level, RANK } from "./level";
 import { type GpuState, shownState, STATES } from "./limit";
 import { memo } from "./memo";
@@ -75,18 +75,6 @@ const Cell = memo(function Cell({
 });
 
 const SHOWN = 5; // kinds of trouble
-
-/** "0, 2-5, 9" */
-export function ranges(list: number[]): string {
-  const parts: string[] = [];
-  for (let i = 0; i < list.length;) {
-    let end = i;
-    while (list[end + 1] === list[end]! + 1) end++;
-    parts.push(end > i ? `${list[i]}-${list[end]}` : String(list[i]));
-    i = end + 1;
-  }
-  return parts.join(", ");
-}
 
 /** What stands out, by kind, above the map in which nothing moves. */
 function Odd({ gpus, levels }: { gpus: Gpu[]; levels: Map<Gpu, Level> }) {

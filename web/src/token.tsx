@@ -50,7 +50,12 @@ export function LogOut() {
     location.reload();
   };
   return (
-    <button type="button" onClick={() => void end()} title="Ends this browser's session; acting needs a token again">
+    <button
+      type="button"
+      class="logout"
+      onClick={() => void end()}
+      title="Ends this browser's session; acting needs a token again"
+    >
       Log out
     </button>
   );

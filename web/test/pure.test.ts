@@ -8,7 +8,9 @@ import {
   memory,
   memoryOf,
   parseSize,
+  parseUntil,
   percent,
+  ranges,
   shortName,
   steady,
   tied,
@@ -16,6 +18,8 @@ import {
   watts,
   wattsOf,
 } from "../src/format";
+import { changeText } from "../src/changes";
+import { verdictOf } from "../src/verdict";
 import { answerLevel, areaLevel, gpuLevel, withFindings, worst } from "../src/level";
 import { shownState, slowedBy, throttling } from "../src/limit";
 import { lanes, limitBands, limitLanes } from "../src/lanes";
@@ -830,4 +834,50 @@ test("what is still to come, or is no time, is refused; a range that reaches the
     assert.deepEqual(place, NOW, search);
     assert.ok(refused, search);
   }
+});
+
+test("an end is the next such time, or a span from now", () => {
+  const now = new Date(2026, 10, 18, 21, 0).getTime(),
+    at = (text: string) => {
+      const end = parseUntil(text, now);
+      return end == null ? null : clock(end, now);
+    };
+  assert.equal(at("2h"), "23:00");
+  assert.equal(at("08:00"), "2026-11-19 08:00");
+  assert.equal(at("until 22:30"), "22:30");
+  assert.equal(at("tomorrow"), "2026-11-19 08:00");
+  assert.equal(at("fri 18:00"), "2026-11-20 18:00");
+  for (const none of ["", "later", "25:99", "until"]) assert.equal(at(none), null, none);
+});
+
+test("who changed what, in words; a refusal is one", () => {
+  const event = (data: unknown, text = "x from y: z done (200)"): PastEvent =>
+    ({ id: 1, at: "", gpu_index: null, kind: "audit", severity: "info", text, data }) as PastEvent;
+  assert.equal(changeText(event({ who: "alice", what: "/api/guard/evict", status: 202 })), "alice evicted a worker");
+  assert.equal(changeText(event({ who: "alice", what: "/api/remedies/quiet", status: 202 })), "alice did “quiet”");
+  assert.match(changeText(event({ who: "bob", what: "/api/undo", status: 403 })), /^bob was refused/);
+  assert.equal(changeText(event(null, "token laptop was added")), "Token laptop was added");
+});
+
+test("GPUs that stand out are named in few words", () => {
+  assert.equal(ranges([0, 2, 3, 4, 9]), "0, 2-4, 9");
+});
+
+test("one verdict: what is first leads, once, and stays while only noise changes", () => {
+  const finding = {
+    code: "heat",
+    severity: "warning",
+    gpu_index: 1,
+    headline: "GPU 1 is hot (80 °C)",
+    muted: false,
+  } as Finding;
+  const of = (answer: string, trouble: boolean, headline: string) => {
+    const w = why(answer, { gpu_index: 1, findings: [{ ...finding, headline }] });
+    w.gpus[1]!.brief = { trouble, headline: null, state: null, numbers: null, doing: null };
+    return verdictOf(w, true);
+  };
+  assert.equal(of("GPU 1 is busy.", false, "GPU 1 is hot (80 °C)").headline, "GPU 1 is hot (80 °C).");
+  assert.equal(of("GPU 1 is busy.", false, "GPU 1 is hot (81 °C)").headline, "GPU 1 is hot (80 °C).");
+  const once = of("GPU 1 is hot (90 °C), where x waits. It is old.", false, "GPU 1 is hot (90 °C), where x waits");
+  assert.deepEqual([once.headline, once.rest], ["GPU 1 is hot (90 °C), where x waits.", "It is old."]);
 });
