@@ -29,6 +29,44 @@ def test_rules_are_valid_and_do_what_they_say():
     assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
+MONTH = """rule_files: [{rules}]
+evaluation_interval: 1h
+tests:
+  - name: a fault is told as long as it lasts, scraped or pushed, and what a person forgot is not
+    interval: 1h
+    input_series:
+      - {{series: 'whirr_expected{{host="a",gpu="1",uuid="v",name="X",job="chart",instance="a:9447"}}', values: '1x730'}}
+      - {{series: 'gpu_up{{host="a",gpu="1",uuid="v",name="X",job="chart",instance="a:9447"}}', values: '1x2 0x728'}}
+      - {{series: 'whirr_expected{{host="a",gpu="2",uuid="w",name="X",job="chart",instance="a:9447"}}', values: '1x6 stale'}}
+      - {{series: 'gpu_up{{host="a",gpu="2",uuid="w",name="X",job="chart",instance="a:9447"}}', values: '1x2 0x4 stale'}}
+      - {{series: 'whirr_build_info{{host="a",job="chart",instance="a:9447"}}', values: '1x730'}}
+      - {{series: 'whirr_build_info{{host="b",job="b",instance="b"}}', values: '1x2'}}
+      - {{series: 'whirr_build_info{{host="c",job="chart",instance="c:9447"}}', values: '1x2 stale'}}
+      - {{series: 'up{{job="chart",instance="c:9447"}}', values: '1x2 0x728'}}
+    promql_expr_test:
+{expectations}"""
+FIRING = """      - expr: count by (alertname, host, gpu) (ALERTS{{alertstate="firing"}})
+        eval_time: {at}
+        exp_samples: [{samples}]
+"""
+
+
+def test_a_fault_is_told_for_a_month(tmp_path):
+    """No rule resolves because its window has passed what it remembers."""
+    groups = re.split(r"(?m)(?=^  - name: )", (RULES / "whirr.rules.yml").read_text())
+    recorded = re.search(r"      - record: host:whirr_expected\n        expr: .*\n", groups[1])
+    silence = next(g for g in groups if g.startswith("  - name: whirr-silence"))
+    (tmp_path / "rules.yml").write_text(f"groups:\n  - name: recorded\n    rules:\n{recorded.group()}{silence}")
+    gone = ['{labels: \'{alertname="GpuMissing",host="a",gpu="1"}\', value: 1}',
+            *(f'{{labels: \'{{alertname="WhirrDown",host="{host}"}}\', value: 1}}' for host in "bc")]
+    also = '{labels: \'{alertname="GpuMissing",host="a",gpu="2"}\', value: 1}'
+    expectations = "".join(FIRING.format(at=at, samples=", ".join(samples)) for at, samples in
+                           (("2h", []), ("5h", [*gone, also]), ("9h", gone), ("3d", gone), ("9d", gone), ("30d", gone)))
+    (tmp_path / "test.yml").write_text(MONTH.format(rules="rules.yml", expectations=expectations))
+    tested = promtool("test", "rules", str(tmp_path / "test.yml"))
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
 def test_every_alert_is_seen_to_fire_and_to_stay_quiet():
     tests = "".join(path.read_text() for path in RULES.glob("*.test.yml"))
     quiet = set(re.findall(r"alertname: (\w+), exp_alerts: \[\]", tests))
