@@ -184,6 +184,20 @@ PLAIN = ("sh", "-c", 'program=$1; shift 4; exec "$program" serve "$@"', "sh")
 
 
 @pytest.mark.slow
+def test_secrets_stay_out_of_the_config_map_and_a_change_restarts_the_pods(render):
+    def template(values):
+        return one(rendered(render, values), "DaemonSet")["spec"]["template"]
+
+    def checksum(values):
+        return template(values)["metadata"]["annotations"]["checksum/config"]
+    assert re.fullmatch("[0-9a-f]{64}", checksum({})) and checksum({"config": "# other"}) != checksum({})
+    secret = {"name": "WHIRR_PUSH_CENTRAL_TOKEN", "valueFrom": {"secretKeyRef": {"name": "push", "key": "token"}}}
+    pod = template({"extraEnv": [secret], "configSecret": "whirr-config"})["spec"]
+    assert secret in pod["containers"][0]["env"]
+    assert next(v for v in pod["volumes"] if v["name"] == "config")["secret"]["secretName"] == "whirr-config"
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("WHIRR_TEST_POSTGRES"), reason="no PostgreSQL server (tools/with-postgres starts one)")
 @pytest.mark.parametrize("how", ["config", "config, with enabled", "secret"])
 def test_one_postgresql_for_all_nodes_is_written_to(start, render, tmp_path, how):

@@ -3,6 +3,7 @@
 // action that it does not know is an error, so that the chart stays within what was checked.
 //
 //   node chart.mjs CHART VALUES [--yaml]     VALUES: JSON, merged over values.yaml as helm does; --yaml: for kubectl apply
+import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import Ajv from "ajv";
@@ -56,6 +57,7 @@ function value(word) {
 }
 
 const functions = {
+  sha256sum: (v) => createHash("sha256").update(String(v)).digest("hex"),
   quote: (v) => JSON.stringify(String(v)),
   default: (fallback, v) => (truth(v) ? v : fallback),
   nindent: (n, text) =>
