@@ -50,7 +50,7 @@ test("the right process is blamed, and the page follows when that changes", { sk
   const name = causes[0].process.replace(".exe", "");
   await sentence(page).getByText(name).waitFor();
   await page.locator(".tile .doing").getByText(name).waitFor();
-  assert.match(await page.locator("#answer").innerText(), /(likely|possible)[\s\S]*\bDo\b/);
+  assert.match(await page.locator("#answer").innerText(), /(likely|possible)[\s\S]*\bMore\b/);
   assert.ok((await page.getByRole("button", { name: /^Copy whirr / }).count()) > 0);
 });
 

@@ -170,6 +170,8 @@ function Row({ r, g, s }: { r: Remedy; g: Gpu | undefined; s: State }) {
   const [end, setEnd] = useState("2h"),
     [asks, setAsks] = useState(false);
   const said = advice(plainly(r.text)),
+    // Until when is chosen beside it.
+    sentence = said.text.replace(/ for 2 hours\b/, "").replace(/:\s*(?=\(|$)/, " "),
     does = r.kind === "setting" && s.doings.state !== "none",
     may = mayAct(s.session, "control"),
     seconds = secondsUntil(end),
@@ -186,8 +188,7 @@ function Row({ r, g, s }: { r: Remedy; g: Gpu | undefined; s: State }) {
   return (
     <li class="remedy">
       <span class="what">
-        {tied(said.text.replace(/:$/, ""))}{" "}
-        {r.affects.length > 0 && <span class="dim">Affects {r.affects.join(", ")}.</span>}
+        {tied(sentence)} {r.affects.length > 0 && <span class="dim">Affects {r.affects.join(", ")}.</span>}
       </span>
       {does && <span class="dim expected">{expectedText(r, g)}</span>}
       {left != null ? (

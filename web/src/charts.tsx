@@ -315,7 +315,7 @@ export function Charts({ s }: { s: State }) {
       performance.clearMarks("charts");
     });
   }, [stored]);
-  if (!gpus.length && !s.history) return null;
+  if (!gpus.length && (window.live || !s.history)) return null; // nothing to draw, and nothing to claim
   const metrics = ordered(s, by).filter(
     (m) => m.always || pictures?.get(m.name)?.lines.some((l) => l.values.some((v) => v != null)),
   );

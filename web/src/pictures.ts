@@ -184,7 +184,7 @@ const remedyMarks = (w: Wanted): Picture["marks"] =>
 
 const AROUND = 0.015; // of the width
 
-/** The least or most within a little time: a band, not a second tangle. */
+/** The least, most or mean within a little time: a band and its middle, not a second tangle. */
 function widened(values: Column, pick: (...list: number[]) => number): Column {
   const reach = Math.ceil(AROUND * values.length);
   return values.map((v, i) => {
@@ -255,8 +255,11 @@ export function pictureOf(w: Wanted): Picture {
   if (w.other)
     for (const s of w.other.history.series.filter((x) => !only || only.includes(x.gpu_index))) {
       const of = (kind: "mean" | "min" | "max") => spread(times, s, pace(s, step), metric.name, metric.scale, kind);
-      if (shown.length === 1) picture.bands.push([widened(of("min"), Math.min), widened(of("max"), Math.max)]);
-      else
+      if (shown.length === 1) {
+        picture.bands.push([widened(of("min"), Math.min), widened(of("max"), Math.max)]);
+        const values = widened(of("mean"), (...near) => near.reduce((sum, v) => sum + v, 0) / near.length);
+        picture.lines.push({ label: w.other.label, values, color: "dim", dash: [3, 3], heavy: false });
+      } else
         picture.lines.push({ label: `${s.gpu_index}′`, values: of("mean"), color: "dim", dash: [3, 3], heavy: false });
     }
   return picture;
