@@ -249,9 +249,15 @@ static void draw_keys(struct top *t, struct canvas *c, int y)
         draw_hints(t, c, setup, ARRAY_LEN(setup), 1, y);
         return;
     }
+    static const struct key_hint past[] = {
+        {'n', "n", "now"},          {TOP_KEY_LEFT, "←→", "step"}, {'{', "{ }", "ten steps"},        {'(', "( )", "event"},
+        {'g', "g", "go to a time"}, {'w', "w", "window"},         {TOP_KEY_ENTER, "Enter", "open"},
+    };
     int x = draw_hints(t, c, always, ARRAY_LEN(always), 1, y);
     if (t->fleet)
         draw_fleet_keys(t, c, x, y);
+    else if (t->cursor_ms && top_tab_has_past(t->tab))
+        draw_hints(t, c, past, ARRAY_LEN(past), x, y);
     else if (t->tab == TAB_OVERVIEW)
         draw_hints(t, c, overview, ARRAY_LEN(overview), x, y);
     else if (t->tab == TAB_GUARD)
@@ -292,7 +298,7 @@ static void draw_mark(struct canvas *c, const struct top *t, const struct top_ma
     char text[sizeof m->text + MOMENT_TEXT_SIZE + 4], at[MOMENT_TEXT_SIZE] = "";
     moment_format((struct wall){m->at_ms}, t->now, at);
     snprintf(text, sizeof text, "%s  %s", at, m->text);
-    canvas_text(c, 1, y, 1, m->bad ? TINT_BAD : TINT_LABEL, "▲");
+    canvas_put(c, 1, y, m->bad ? TINT_BAD : TINT_LABEL, mark_sign(t, m));
     canvas_text(c, 3, y, c->width - 4, TINT_STRONG, text);
 }
 

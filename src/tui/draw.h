@@ -19,6 +19,8 @@ void draw_tab(struct top *t, struct canvas *c, int y, int height);
 /* Replaces the whole frame if the cursor's moment is not stored. */
 void draw_missing(struct top *t, struct canvas *c);
 void draw_host_line(const struct top *t, struct canvas *c, int y);
+/* ▲ trouble, ● started, ○ ended, ◆ anything else. */
+uint32_t mark_sign(const struct top *t, const struct top_mark *m);
 void draw_bottom(struct top *t, struct canvas *c, int y);
 void draw_dialog(struct top *t, struct canvas *c);
 void draw_details(struct top *t, struct canvas *c);

@@ -51,5 +51,8 @@ int draw_gpus(struct top *t, struct canvas *c, int y, int height)
         return draw_panels(t, c, y, height);
     if ((int)s->gpu_count + 1 <= height)
         return draw_rows_and_panel(t, c, y, height);
-    return draw_gpu_map(t, c, y, height);
+    int used = draw_gpu_map(t, c, y, height), room = MIN_OF(height - used - 1, c->height / 3);
+    if (room < PANEL_MIN || c->width < 60)
+        return used;
+    return used + 1 + draw_panel(t, c, panel_of(t, s), y + used + 1, room);
 }

@@ -127,6 +127,16 @@ void draw_plot_pair(struct top *t, struct canvas *c, size_t gpu, enum trail_of u
     draw_cursor(t, c, x, y, width, height);
 }
 
+uint32_t mark_sign(const struct top *t, const struct top_mark *m)
+{
+    struct str text = str_from(m->text);
+    bool began = str_ends(text, "started") || str_ends(text, "appeared"),
+         ended = str_ends(text, "ended") || str_ends(text, "came back");
+    if (!t->utf8)
+        return m->bad ? '^' : began ? '*' : ended ? 'o' : '+';
+    return m->bad ? 0x25b2 : began ? 0x25cf : ended ? 0x25cb : 0x25c6; /* trouble, started, ended, anything else */
+}
+
 void draw_axis(struct top *t, struct canvas *c, int x, int y, int width)
 {
     char span[WORDS_SIZE], text[WORDS_SIZE + 8], at[MOMENT_TEXT_SIZE] = "now";
@@ -147,6 +157,6 @@ void draw_axis(struct top *t, struct canvas *c, int x, int y, int width)
         if (column >= width - end - 1) /* beside the text, not over it */
             column = width - end - 2;
         if (m->at_ms > until - window && m->at_ms <= until && column >= 0)
-            canvas_put(c, x + column, y, m->bad ? TINT_BAD : TINT_LABEL, t->utf8 ? 0x25b2 : '^');
+            canvas_put(c, x + column, y, m->bad ? TINT_BAD : TINT_LABEL, mark_sign(t, m));
     }
 }

@@ -9,7 +9,8 @@
 #include "tui/draw_gpus.h"
 #include "tui/setup.h"
 
-enum { CELL_WIDE = 11, CELL_MIDDLE = 8, CELL_NARROW = 5, NAMES_WHOLE_FROM = 110, WHY_MIN = 12 };
+enum { CELL_WIDE = 11, CELL_MIDDLE = 8, CELL_NARROW = 5, NAMES_WHOLE_FROM = 110, WHY_MIN = 12, BAR_BEFORE_WHY_FROM = 72 };
+enum { TWO_MAPS_FROM = 180, NODE_GPUS = 8 };
 
 /* ---- rows ---- */
 
@@ -140,18 +141,25 @@ static int fan_width(const struct snapshot *s)
 /* Takes the most useful columns that fit; the plot and the reason share the rest. */
 static struct row_layout draw_rows_measure(const struct top *t, int width, bool panel)
 {
-    static const enum row_part order[] = {
-        ROW_UTIL,  ROW_VRAM, ROW_TEMP, ROW_POWER,   ROW_BAR,     ROW_NAME,        ROW_FAN,     ROW_WHY,  ROW_WORK,        ROW_PLOT,
+    static const enum row_part wide_order[] = {
+        ROW_UTIL,  ROW_VRAM, ROW_TEMP, ROW_POWER,   ROW_BAR,     ROW_NAME,        ROW_WHY,     ROW_FAN,  ROW_WORK,        ROW_PLOT,
         ROW_CLOCK, ROW_RX,   ROW_TX,   ROW_ENCODER, ROW_DECODER, ROW_MEMORY_TEMP, ROW_HOTSPOT, ROW_PLOT, ROW_MEMORY_CLOCK};
+    static const enum row_part narrow_order[] = {ROW_UTIL, ROW_VRAM, ROW_TEMP, ROW_POWER, ROW_NAME,
+                                                 ROW_WHY,  ROW_FAN,  ROW_WORK, ROW_BAR};
+    bool narrow = width < BAR_BEFORE_WHY_FROM;
+    const enum row_part *order = narrow ? narrow_order : wide_order;
+    size_t count = narrow ? ARRAY_LEN(narrow_order) : ARRAY_LEN(wide_order);
     const struct snapshot *s = top_shown(t);
     struct row_layout l = {0};
     int left = width - 5;
-    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+    /* The reason leaves room for the fan. */
+    int fan = any_has(s, ROW_FAN) && setup_shows(&t->settings, SETUP_GPUS, ROW_FAN) ? fan_width(s) : 0;
+    for (size_t i = 0; i < count; i++) {
         int wide = order[i] == ROW_NAME  ? longest_name(s, width >= NAMES_WHOLE_FROM) + 1
-                   : order[i] == ROW_WHY ? MAX_OF(MIN_OF(why_width(t, width), left), (int)WHY_MIN)
-                   : order[i] == ROW_FAN ? fan_width(s)
+                   : order[i] == ROW_WHY ? MAX_OF(MIN_OF(why_width(t, width), left - fan), (int)WHY_MIN)
+                   : order[i] == ROW_FAN ? fan
                                          : row_parts[order[i]].width;
-        bool later = order[i] == ROW_PLOT && panel && order[i + 1] == ROW_CLOCK;
+        bool later = order[i] == ROW_PLOT && panel && i + 1 < count && order[i + 1] == ROW_CLOCK;
         if (later || l.width[order[i]] || wide > left || !any_has(s, order[i]) ||
             !setup_shows(&t->settings, SETUP_GPUS, (int)order[i]))
             continue;
@@ -302,12 +310,12 @@ int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height, bool panel
 
 /* ---- heat map ---- */
 
-static void map_cell(struct top *t, struct canvas *c, size_t position, int x, int y, int width)
+static void map_cell(struct top *t, struct canvas *c, size_t position, enum trail_of metric, int x, int y, int width)
 {
     static const uint32_t shades[] = {0xb7, 0x2591, 0x2591, 0x2592, 0x2592, 0x2593, 0x2593, 0x2588};
     static const char plain[] = ".:-=+*%#";
     const struct gpu *gpu = &top_shown(t)->gpus[position];
-    struct reading r = gpu_share(gpu, t->settings.metric);
+    struct reading r = gpu_share(gpu, metric);
     int64_t value = MIN_OF(MAX_OF(reading_or(r, 0), (int64_t)0), (int64_t)1000);
     int step = (int)MIN_OF(value * RAMP_STEPS / 1000, (int64_t)RAMP_STEPS - 1);
     char text[16];
@@ -333,34 +341,46 @@ static void map_cell(struct top *t, struct canvas *c, size_t position, int x, in
         canvas_select(c, x, y, width);
 }
 
-int draw_gpu_map(struct top *t, struct canvas *c, int y, int height)
+/* One map, in this part of the screen; returns the lines it took. */
+static int draw_map(struct top *t, struct canvas *c, enum trail_of metric, const char *title, int x, int y, int room, int height)
 {
     static const int widths[] = {CELL_WIDE, CELL_MIDDLE, CELL_NARROW};
-    static const char *const of[TRAIL_COUNT] = {"utilization, %",  "VRAM, % of the total", "power, % of the limit",
-                                                "temperature, °C", "fan speed, %",         "clock, % of the highest"};
     const struct snapshot *s = top_shown(t);
-    int count = (int)s->gpu_count, width = CELL_NARROW, rows = 0;
+    int count = (int)s->gpu_count, width = CELL_NARROW, columns = 1, rows = 0;
     for (size_t i = 0; i < ARRAY_LEN(widths); i++) {
         width = widths[i];
-        int columns = MAX_OF((c->width - 1) / width, 1);
+        columns = MAX_OF((room - 1) / width, 1);
+        if (room < c->width && columns > NODE_GPUS) /* beside another map: a host's eight GPUs to a line */
+            columns = columns / NODE_GPUS * NODE_GPUS;
         rows = (count + columns - 1) / columns;
         if (rows <= height - 1)
             break;
     }
-    int columns = MAX_OF((c->width - 1) / width, 1);
+    canvas_text(c, x + 1, y, room - 2, TINT_DIM, title);
+    for (int i = 0; i < count && i / columns < height - 1; i++)
+        map_cell(t, c, (size_t)i, metric, x + i % columns * width, y + 1 + i / columns, width);
+    return MIN_OF(rows, height - 1) + 1;
+}
+
+int draw_gpu_map(struct top *t, struct canvas *c, int y, int height)
+{
+    static const char *const of[TRAIL_COUNT] = {"utilization, %",  "VRAM, % of the total", "power, % of the limit",
+                                                "temperature, °C", "fan speed, %",         "clock, % of the highest"};
+    const struct snapshot *s = top_shown(t);
+    enum trail_of first = t->settings.metric, second = first == TRAIL_TEMP ? TRAIL_UTIL : TRAIL_TEMP;
+    bool two = c->width >= TWO_MAPS_FROM;
     char text[96], power[32] = "";
     double watts = 0;
     bool known = false;
-    for (int i = 0; i < count; i++) {
+    for (size_t i = 0; i < s->gpu_count; i++) {
         watts += (double)reading_or(s->gpus[i].power_mw, 0) / 1000;
         known |= s->gpus[i].power_mw.state == READING_OK;
     }
     bool many = watts >= 10000;
     if (known)
         snprintf(power, sizeof power, "  %.*f %s", many ? 1 : 0, many ? watts / 1000 : watts, many ? "kW" : "W");
-    snprintf(text, sizeof text, "%d GPUs%s  %s", count, power, of[t->settings.metric]);
-    canvas_text(c, 1, y, c->width - 2, TINT_DIM, text);
-    for (int i = 0; i < count && i / columns < height - 1; i++)
-        map_cell(t, c, (size_t)i, i % columns * width, y + 1 + i / columns, width);
-    return MIN_OF(rows, height - 1) + 1;
+    snprintf(text, sizeof text, "%zu GPUs%s  %s", s->gpu_count, power, of[first]);
+    int half = two ? c->width / 2 : c->width;
+    int used = draw_map(t, c, first, text, 0, y, half, height);
+    return two ? MAX_OF(used, draw_map(t, c, second, of[second], half, y, c->width - half, height)) : used;
 }

@@ -198,7 +198,7 @@ def test_columns_are_chosen_and_kept(machine, terminal, tmp_path):  # noqa: F811
     heading = next(line for line in t.wait("NAME +PROCESS").splitlines() if "PROCESS" in line).split()
     heading = [name for name in heading if name not in ("LIMIT", "IDLE")]  # only once they are known
     assert heading == "GPU▼ PID USER TYPE VRAM SM MEM ENC DEC WATTS BY CPU RAM AGE CONTAINER MODEL NAME PROCESS".split()
-    t.keys("o", "j", "j", "Space", "Escape")  # without USER
+    t.keys("o", "j", "j", "Space", "W", "Escape")  # without USER
     eventually(lambda: "USER" not in t.screen())
     t.keys("q")
     assert t.ended() == 0
