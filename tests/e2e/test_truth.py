@@ -50,8 +50,9 @@ def test_the_first_answer_is_the_cause_that_was_put_in(which, count):
 
 @pytest.mark.slow
 def test_no_surface_contradicts_another():
-    """Every scenario of the simulator and every recorded host, through why, status, --line, --json and health: no exceptions."""
-    done = subprocess.run([sys.executable, str(TRUTH), "--surfaces", "--binary", str(program())], capture_output=True, text=True)
+    """Every scenario of the simulator and every recorded host, through why, status, --line, --json and health, and what daemons,
+    their API and their history say of six of them: no exceptions."""
+    done = subprocess.run([sys.executable, str(TRUTH), "--surfaces", "--daemons", "6", "--binary", str(program())], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
