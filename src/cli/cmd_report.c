@@ -8,6 +8,7 @@
 #include "cli/cli_fleet.h"
 #include "cli/command.h"
 #include "cli/fields.h"
+#include "cli/remedy/remedy_cli.h"
 
 #define GPU_FIELDS "gpu_index,gpu_name,hours,busy_hours,utilization_percent,temperature_max_celsius,energy_kwh,cost"
 #define OWNER_FIELDS "kind,name,hours,busy_hours,memory_gib_hours,idle_gib_hours,processes,energy_kwh,cost,share_percent"
@@ -56,6 +57,8 @@ static int report_run(struct cli *cli)
     struct error err = {0};
     if (options_has(cli->options, "fleet"))
         return fleet_run(cli, FLEET_REPORT);
+    if (options_has(cli->options, "remedies"))
+        return report_remedies(cli);
     if (options_has(cli->options, "source") || options_has(cli->options, "sysroot"))
         return cli_usage(cli, "a report reads the history, not a source; for another history: --store");
     int status = fields_check(cli);
@@ -76,6 +79,7 @@ static const struct option_spec options[] = {
      .help = "Show only this breakdown, with all rows: user, container, pod, job (Slurm), command, model or limit"},
     {.name = "price", .argument = "PRICE", .help = "Price per kWh instead of energy.price_per_kwh"},
     {.name = "currency", .argument = "TEXT", .help = "Currency instead of energy.currency"},
+    {.name = "remedies", .help = "How often remedies did what was expected of them"},
     {.name = "hot", .argument = "CELSIUS", .help = "Temperature from which a GPU counts as hot (default: 80)"},
     FIELDS_OPTIONS,
     OPTION_STORED_HOST,

@@ -180,7 +180,9 @@ void effects_expect(const struct effects *all, const struct gpu *gpu, struct rem
     for (int own = 1; own >= 0 && !r->source; own--)
         for (size_t i = all->count; i-- > 0 && !r->source;) {
             const struct effect *e = &all->list[i];
-            if (e->code != r->code || strcmp(e->model, gpu->id.name) != 0 || (own && strcmp(e->gpu, key) != 0) ||
+            /* What a context that boosts adds is what either saves. */
+            enum remedy_code wanted = r->code == REMEDY_NO_BOOST ? REMEDY_CLOSE_CONTEXT : r->code;
+            if (e->code != wanted || strcmp(e->model, gpu->id.name) != 0 || (own && strcmp(e->gpu, key) != 0) ||
                 !began_alike(e, gpu))
                 continue;
             r->source = own ? EXPECTED_OWN_HISTORY : EXPECTED_SIBLINGS;

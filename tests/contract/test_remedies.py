@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From why to done, on a simulated GPU: numbered remedies, `do`, `try` and `undo`."""
 import json
+from types import SimpleNamespace
 
 import pytest
+from daemons import Starter
 from isolation import run_whirr
 from waiting import eventually
 
@@ -152,3 +154,41 @@ def test_silences_are_undone_by_the_same_door(hot):
     assert change["door"] == "silence" and change["by"] == "alice" and change["now"] == "silenced: alert=hot"
     assert hot.whirr("undo", "all").returncode == 0
     assert hot.json("/api/undo")["changes"] == []
+
+
+def test_what_was_learned_is_known_after_a_restart_and_reported(hot):
+    eventually(lambda: [r for r in advised(hot) if r["code"] == "quiet"])
+    assert "No remedy was measured yet" in hot.whirr("report", "--remedies").stdout
+    post(hot, "/api/remedies/quiet", {"gpu": 0, "measure_seconds": 1})
+    assert over(hot)["kept"]
+    eventually(lambda: hot.json("/api/history/events?kind=effect")["count"] == 1)
+    text = hot.whirr("report", "--remedies").stdout
+    assert "quiet" in text and "1 measured" in text, text
+    post(hot, "/api/undo", {"id": "all"})
+    hot.stop()
+    again = Starter.again(SimpleNamespace(running=[]), hot)
+    try:
+        again.wait_sampled()
+        eventually(lambda: again.json("/api/remedies")["hits"])
+        quiet = eventually(lambda: [r for r in advised(again) if r["code"] == "quiet" and r["expected"]])[0]
+        assert quiet["expected"]["source"] == "own_history" and quiet["expected"]["power_watts"] < -20
+    finally:
+        again.stop()
+
+
+def test_undo_knows_tokens_and_notifiers_and_removes_them_only_when_told(tmp_path):
+    def whirr(*args):
+        return run_whirr(*args, folder=tmp_path)
+    assert whirr("token", "new", "phone", "--role", "silence").returncode == 0
+    added = whirr("notify", "add", "mine", "ntfy", "--url", "http://127.0.0.1:9/gpus", "--no-test")
+    assert added.returncode == 0, added.stderr
+    changes = {c["id"]: c for c in json.loads(whirr("undo", "--json").stdout)["changes"]}
+    assert changes["token:phone"]["now"] == "phone may silence" and changes["token:phone"]["how"] == "whirr token remove phone"
+    assert changes["notifier:mine"]["door"] == "notifier"
+    left = whirr("undo", "all")
+    assert left.returncode == 0 and left.stdout.count("Left: ") == 2, left.stdout
+    assert "whirr token remove phone" in whirr("undo", "all", "--dry-run").stdout
+    assert whirr("undo", "token:phone").returncode == 0
+    assert whirr("undo", "all", "--yes").returncode == 0
+    assert json.loads(whirr("undo", "--json").stdout)["changes"] == []
+    assert whirr("undo", "token:phone").returncode == 1

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/keep.h"
 #include "base/os/words.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
@@ -275,6 +276,57 @@ static int write_and_report(struct cli *cli, const char *path, const struct buf 
     return EXIT_FINE;
 }
 
+/* ---- what was added, for whirr undo: "NAME PATH TIME" in the state directory ---- */
+
+enum { ADDED_MAX = 64 * 1024 };
+
+static bool added_file(char path[PLACE_SIZE + 24])
+{
+    char folder[PLACE_SIZE];
+    if (place_state_find(folder, NULL) < 0 && place_state(folder, NULL) < 0)
+        return false;
+    snprintf(path, PLACE_SIZE + 24, "%s/added-notifiers", folder);
+    return true;
+}
+
+void notify_added_each(void (*each)(void *user, const struct notify_added *a), void *user)
+{
+    char path[PLACE_SIZE + 24];
+    AUTO_BUF struct buf text = BUF(ADDED_MAX);
+    if (!added_file(path) || keep_read(path, &text, NULL) < 0)
+        return;
+    struct str rest = buf_view(&text), line, name, at;
+    while (str_cut(&rest, '\n', &line)) {
+        struct notify_added a = {0};
+        AUTO_BUF struct buf config = BUF(EDIT_TEXT_MAX);
+        char key[128];
+        if (!str_cut(&line, ' ', &name) || !str_cut(&line, ' ', &at) || !str_to_i64(at, &a.at.ms))
+            continue;
+        str_copy(a.name, sizeof a.name, name);
+        str_copy(a.path, sizeof a.path, line);
+        snprintf(key, sizeof key, "notify.%s", a.name);
+        if (edit_read(a.path, &config, NULL) == 0 && edit_has(&config, key))
+            each(user, &a);
+    }
+}
+
+static void copy_added(void *user, const struct notify_added *a)
+{
+    buf_printf(user, "%s %lld %s\n", a->name, (long long)a->at.ms, a->path);
+}
+
+/* That it can't be remembered is no reason to fail: it is in the configuration. */
+static void note_added(const struct cli *cli, const char *name, const char *file)
+{
+    char path[PLACE_SIZE + 24];
+    AUTO_BUF struct buf text = BUF(ADDED_MAX);
+    if (!added_file(path))
+        return;
+    notify_added_each(copy_added, &text);
+    buf_printf(&text, "%s %lld %s\n", name, (long long)clock_wall(cli->env.clock).ms, file);
+    (void)keep_write(path, buf_view(&text), NULL);
+}
+
 static bool valid_name(const char *name)
 {
     size_t len = strlen(name);
@@ -327,8 +379,11 @@ int notify_add(struct cli *cli, const char *name, const char *type)
         return add_refuse(cli, &err);
     status = try_it(cli, config, name);
     config_free(config);
-    return status == EXIT_FINE ? write_and_report(cli, path, &text, name, "is to be notified of built-in alerts: it was added to")
-                               : status;
+    if (status == EXIT_FINE)
+        status = write_and_report(cli, path, &text, name, "is to be notified of built-in alerts: it was added to");
+    if (status == EXIT_FINE)
+        note_added(cli, name, path);
+    return status;
 }
 
 int notify_remove(struct cli *cli, const char *name)

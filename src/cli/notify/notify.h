@@ -6,6 +6,7 @@
 #include "alert/notify/notify.h"
 #include "ask/cli.h"
 #include "config/config.h"
+#include "config/places.h"
 
 /* The message that `test` and `add` send. */
 void notify_example(const struct env *env, bool resolved, const char *severity, const char *dashboard_url, struct alert_notice *n);
@@ -36,3 +37,10 @@ void notify_table(struct buf *out, const char *name, const char *type, const str
 /* Appends the table and adds it to the notifiers of built-in alerts. */
 int notify_insert(const struct env *env, struct buf *text, const char *trial_path, const char *name, const char *table,
                   struct error *err);
+
+/* What `whirr notify add` added and is still there. */
+struct notify_added {
+    char name[64], path[PLACE_SIZE];
+    struct wall at;
+};
+void notify_added_each(void (*each)(void *user, const struct notify_added *a), void *user);

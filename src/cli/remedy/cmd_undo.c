@@ -16,7 +16,11 @@
 #include "base/moment.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
+#include "cli/notify/notify.h"
+#include "cli/setup/plan.h"
 #include "config/config.h"
+#include "config/places.h"
+#include "http/token.h"
 #include "remedy/act.h"
 #include "remedy/undo.h"
 
@@ -45,6 +49,51 @@ static void add_of_daemon(struct cli *cli, struct undo_list *list)
     }
 }
 
+static void add_notifier(void *user, const struct notify_added *a)
+{
+    char id[UNDO_ID_SIZE];
+    snprintf(id, sizeof id, "notifier:%s", a->name);
+    struct undo_entry *e = undo_add(user, UNDO_NOTIFIER, id);
+    if (!e)
+        return;
+    snprintf(e->what, sizeof e->what, "notifier");
+    snprintf(e->now, sizeof e->now, "%s added to %.100s", a->name, a->path);
+    snprintf(e->how, sizeof e->how, "whirr notify remove %s", a->name);
+    e->since = a->at;
+}
+
+static void add_tokens(struct undo_list *list)
+{
+    char path[PLACE_SIZE];
+    AUTO_FREE struct token_file *f = calloc(1, sizeof *f);
+    if (!f || place_tokens(path, NULL) < 0 || token_file_load(f, path, NULL) < 0)
+        return;
+    for (size_t i = 0; i < f->count; i++) {
+        char id[UNDO_ID_SIZE], roles[ROLES_SIZE];
+        snprintf(id, sizeof id, "token:%s", f->tokens[i].name);
+        struct undo_entry *e = undo_add(list, UNDO_TOKEN, id);
+        if (!e)
+            return;
+        snprintf(e->what, sizeof e->what, "token");
+        snprintf(e->now, sizeof e->now, "%s may %s", f->tokens[i].name, rights_roles(f->tokens[i].rights, roles));
+        snprintf(e->how, sizeof e->how, "whirr token remove %s", f->tokens[i].name);
+        e->since = f->tokens[i].made_at;
+        e->until = f->tokens[i].until;
+    }
+}
+
+static void add_setup(struct cli *cli, struct undo_list *list)
+{
+    AUTO_BUF struct buf steps = BUF(256 * 1024);
+    struct error err = {0};
+    struct undo_entry *e = plan_undo(&cli->env, true, &steps, &err) == 0 ? undo_add(list, UNDO_SETUP, "setup") : NULL;
+    if (!e)
+        return;
+    snprintf(e->what, sizeof e->what, "setup");
+    snprintf(e->now, sizeof e->now, "files and units of whirr setup");
+    snprintf(e->how, sizeof e->how, "whirr setup --undo");
+}
+
 static int collect_changes(struct cli *cli, struct undo_doing *u, struct error *err)
 {
     int rc = lease_ask_list(cli, &u->leases, err);
@@ -54,6 +103,11 @@ static int collect_changes(struct cli *cli, struct undo_doing *u, struct error *
         undo_add_lease(&u->list, &u->leases.at[i]);
     if (!sampling_option(cli))
         add_of_daemon(cli, &u->list);
+    if (!sampling_option(cli) && !cli->host) {
+        notify_added_each(add_notifier, &u->list);
+        add_tokens(&u->list);
+        add_setup(cli, &u->list);
+    }
     undo_sort(&u->list);
     return 0;
 }
@@ -90,9 +144,37 @@ static int take_back_reservation(struct cli *cli, const struct undo_entry *e)
     return EXIT_FINE;
 }
 
+static int take_back_token(const struct undo_entry *e)
+{
+    struct error err = {0};
+    char path[PLACE_SIZE];
+    AUTO_FREE struct token_file *f = calloc(1, sizeof *f);
+    int rc = f ? place_tokens(path, &err) : error_set(&err, -ENOMEM, "out of memory");
+    if (rc == 0)
+        rc = token_file_load(f, path, &err);
+    if (rc == 0)
+        rc = token_file_remove(f, e->id + strlen("token:"), &err);
+    return rc < 0 ? cli_fail("%s: %s", e->how, err.text) : (printf("Token %s was removed.\n", e->id + strlen("token:")), EXIT_FINE);
+}
+
+static int take_back_setup(struct cli *cli)
+{
+    AUTO_BUF struct buf steps = BUF(256 * 1024);
+    struct error err = {0};
+    int rc = plan_undo(&cli->env, false, &steps, &err);
+    fputs(steps.len ? steps.at : "", stdout);
+    return rc < 0 ? cli_fail("whirr setup --undo: %s", err.text) : EXIT_FINE;
+}
+
 static int take_back(struct cli *cli, const struct undo_entry *e)
 {
     struct error err = {0};
+    if (e->door == UNDO_TOKEN && !cli->host)
+        return take_back_token(e);
+    if (e->door == UNDO_NOTIFIER && !cli->host)
+        return notify_remove(cli, e->id + strlen("notifier:"));
+    if (e->door == UNDO_SETUP && !cli->host)
+        return take_back_setup(cli);
     if (e->door == UNDO_SETTING && !cli->host)
         return take_back_setting(cli, e);
     if (e->door == UNDO_RESERVATION && !cli->host)
@@ -118,6 +200,11 @@ static int take_all(struct cli *cli, const struct undo_list *list, const char *w
         if (!all && strcmp(e->id, word) != 0 && (*end || number != (long)i + 1))
             continue;
         found = true;
+        /* They were made to stay, and can't be brought back. */
+        if (all && e->door >= UNDO_NOTIFIER && !options_has(cli->options, "yes") && !options_has(cli->options, "dry-run")) {
+            printf("Left: %s %s. Add --yes, or: %s\n", e->what, e->now, e->how);
+            continue;
+        }
         if (options_has(cli->options, "dry-run")) {
             printf("%s\n", e->how);
             continue;
@@ -199,15 +286,16 @@ static int undo_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "dry-run", .help = "Show the command for each; change nothing"},
+    {.name = "yes", .letter = 'y', .help = "With `all`: tokens, notifiers and setup, too"},
 };
 
 const struct command command_undo = {
     .name = "undo",
     .group = HELP_ACT,
     .summary = "List what whirr has changed, and take it back",
-    .details =
-        "Settings of GPUs, reservations, silenced alerts and what the guard has paused, newest first, whoever asked for it. What "
-        "belongs to others needs their rights, or root's.",
+    .details = "Settings of GPUs, reservations, silenced alerts, what the guard has paused, notifiers and tokens that were added, "
+               "and what "
+               "`whirr setup` did, newest first, whoever asked for it. What belongs to others needs their rights, or root's.",
     .exits = "0 fine; 1 there is no such change, or it can't be taken back; 2 wrong usage or configuration.",
     .arguments = "[N|all|ID]",
     .arguments_max = 1,

@@ -20,3 +20,6 @@ void shown_answer_keep(const struct cli *cli, const struct why *why, int only);
 bool shown_answer_find(struct shown_answer *ret);
 /* What earlier steps let expect, as this user measured them. */
 void expect_remedies(const struct snapshot *now, struct why *why);
+
+/* whirr report --remedies */
+int report_remedies(struct cli *cli);

@@ -13,7 +13,10 @@
 #include "base/log.h"
 #include "daemon/guard_routes.h"
 #include "daemon/poller.h"
+#include "insight/view/why.h"
+#include "past/explain.h"
 #include "remedy/act.h"
+#include "remedy/learn.h"
 #include "remedy/measure.h"
 #include "remedy/undo.h"
 #include "serve/data/data.h"
@@ -27,7 +30,8 @@ enum {
     MEASURE_MAX_S = 3600,
     TRY_SLACK_MS = 60000,
     SAMPLE_EVERY_MS = 1000,
-    SAMPLE_WITHIN_MS = 6000
+    SAMPLE_WITHIN_MS = 6000,
+    EVENTS_READ_MAX = 1000
 };
 
 struct remedy_part {
@@ -41,7 +45,10 @@ struct remedy_part {
     struct remedy_doing at[DOINGS_MAX]; /* oldest first */
     size_t ending_count;
     struct undo_entry ending[DOINGS_MAX]; /* settings to put back */
-    struct effects effects;               /* used by the loop only */
+    struct effects effects;               /* used by the loop only, as what follows */
+    struct learner *learner;
+    struct recall *recall; /* running; NULL: none */
+    bool recalled;
 };
 
 /* ---- the thread: what may block ---- */
@@ -235,6 +242,96 @@ static void tell_doing(struct remedy_part *p, const struct remedy_doing *d, stru
         tell_effect(p, &e);
 }
 
+/* ---- what the history has of earlier runs ---- */
+
+struct recall {
+    struct store_question question;
+    _Atomic int refs;
+    _Atomic bool over;
+    char host[HOST_NAME_SIZE];
+    struct wall until;
+    struct effects found; /* the reader's until it is over */
+};
+
+static void recall_unref(struct recall *r)
+{
+    if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
+        return;
+    effects_done(&r->found);
+    free(r);
+}
+
+static int take_event(void *user, const struct store_event_row *event)
+{
+    struct recall *r = user;
+    struct effect e;
+    return event->data && effect_from_text(event->data, &e) ? effects_put(&r->found, &e) : 0;
+}
+
+/* In a reader's thread. */
+static int read_effects(struct store_question *q, struct store *s, struct error *err)
+{
+    struct recall *r = (struct recall *)q;
+    char host[HOST_NAME_SIZE];
+    int rc = told_host(s, r->host, NULL, host, err);
+    const struct store_event_page page = {
+        .host = host, .since_ms = 0, .until_ms = r->until.ms, .kind = "effect", .limit = EVENTS_READ_MAX};
+    return rc < 0 ? rc : store_events(s, &page, take_event, r, err);
+}
+
+static void recall_over(struct store_question *q, int rc, const struct error *err)
+{
+    struct recall *r = (struct recall *)q;
+    (void)rc;
+    (void)err;
+    atomic_store(&r->over, true);
+    recall_unref(r);
+}
+
+static void recall_effects(struct remedy_part *p, const struct snapshot *s)
+{
+    if (p->recall && atomic_load(&p->recall->over)) {
+        struct effects fresh = p->effects; /* of this run: newer */
+        p->effects = p->recall->found;
+        p->recall->found = (struct effects){0};
+        for (size_t i = 0; i < fresh.count; i++)
+            (void)effects_put(&p->effects, &fresh.list[i]);
+        effects_done(&fresh);
+        recall_unref(TAKE(p->recall));
+        data_forget_why(server_data(p->host->server));
+    }
+    struct recall *r = p->recalled || !p->host->store ? NULL : calloc(1, sizeof *r);
+    if (!r)
+        return;
+    p->recalled = true;
+    atomic_store(&r->refs, 2);
+    r->until = s->taken_at;
+    const char *named = store_service_host(p->host->store);
+    str_copy(r->host, sizeof r->host, str_from(named[0] ? named : s->host.name));
+    r->question = (struct store_question){.read = read_effects, .answered = recall_over};
+    if (store_service_ask(p->host->store, &r->question) == 0) {
+        p->recall = r;
+        return;
+    }
+    recall_unref(r);
+    recall_unref(r);
+}
+
+/* Steps that came without whirr: while it measures one of its own, that one is told. */
+static void learn(struct remedy_part *p, const struct snapshot *s)
+{
+    for (size_t i = 0; p->learner && i < s->gpu_count; i++) {
+        struct effect e;
+        bool busy = false;
+        if (!learn_sample(p->learner, &s->gpus[i], s->taken_at, &e))
+            continue;
+        for (size_t k = 0; k < p->count; k++)
+            busy |= p->at[k].gpu_index == s->gpus[i].index && p->at[k].phase != DOING_OVER;
+        if (!busy)
+            tell_effect(p, &e);
+    }
+}
+
 /* What is over is reported once. */
 static void tell_all(struct remedy_part *p, struct wall now)
 {
@@ -253,6 +350,8 @@ static void tell_all(struct remedy_part *p, struct wall now)
 static void remedy_part_sampled(void *part, const struct snapshot *s)
 {
     tell_all(part, s->taken_at);
+    recall_effects(part, s);
+    learn(part, s);
 }
 
 /* ---- requests ---- */
@@ -594,6 +693,7 @@ static void *open_remedies(const struct part_host *host, struct error *err)
     if (!p)
         return NULL;
     p->host = host;
+    p->learner = calloc(1, sizeof *p->learner);
     p->simulated = host->simulated;
     str_copy(p->lease_dir, sizeof p->lease_dir, str_from(host->config->lease.dir));
     remedy_part_reload(p, host->config);
@@ -624,8 +724,11 @@ static void stop_remedies(void *part)
 static void close_remedies(void *part)
 {
     struct remedy_part *p = part;
-    if (p)
+    if (p) {
+        recall_unref(p->recall);
         effects_done(&p->effects);
+        free(p->learner);
+    }
     poller_close(part);
 }
 

@@ -2,6 +2,7 @@
  * Rules for a GPU that has nothing to do and does not idle: work that ended, clocks that are held, memory that is held.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "insight/area/area.h"
@@ -248,8 +249,8 @@ static void rule_vram(const struct facts *f, struct why_part *part)
         support(&d, 0.1, "%s: %s", who, bytes);
     }
     cause_process(&d, p);
-    cause_end(&d, ": %s %s %s %s but not computing; that alone does not make the fan run", process_words(p, LONG_NAME, who), is(f),
-              process_stands_stopped(p) ? "stopped, holding" : "holding", bytes);
+    cause_end(&d, ": %s %s %s %s but not computing; the memory costs no power, an open context does",
+              process_words(p, LONG_NAME, who), is(f), process_stands_stopped(p) ? "stopped, holding" : "holding", bytes);
 }
 
 static void rules_idle(const struct facts *f, struct why_part *part)
@@ -322,6 +323,17 @@ static bool may_be_closed(const struct facts *f, int32_t pid)
     return p->started_at.ms <= 0 || f->now->taken_at.ms - p->started_at.ms >= YOUNG_MS;
 }
 
+/* The driver knows CUDA_DISABLE_PERF_BOOST since 580.105.08. */
+static bool knows_no_boost(const struct facts *f)
+{
+    const char *version = f->now->driver.driver_version;
+    long major = strtol(version, NULL, 10), minor = 0;
+    const char *dot = strchr(version, '.');
+    if (dot)
+        minor = strtol(dot + 1, NULL, 10);
+    return strcmp(f->gpu->id.vendor, "nvidia") == 0 && (major > 580 || (major == 580 && minor >= 105));
+}
+
 static void remedy_idle(const struct facts *f, struct why_part *part, const struct why_cause *cause)
 {
     int pid = (int)cause->pid;
@@ -335,6 +347,10 @@ static void remedy_idle(const struct facts *f, struct why_part *part, const stru
         else
             remedy_add(part, REMEDY_CLOSE_CONTEXT,
                        "Close the context of process %d (the session or notebook kernel): the GPU can then idle.", pid);
+        if (knows_no_boost(f) && gpu_find_process(f->gpu, cause->pid)->type & PROCESS_COMPUTE)
+            remedy_add(part, REMEDY_NO_BOOST,
+                       "Or start it with `CUDA_DISABLE_PERF_BOOST=1` the next time: it then rests although the context is open "
+                       "(after a pause, the first 200 to 320 ms of work run at low clocks).");
         break;
     case FINDING_DISPLAY: remedy_add(part, REMEDY_REFRESH_RATE, NULL); break;
     case FINDING_CLOCKS_HELD: suggest_clocks(f, part); break;
