@@ -249,7 +249,7 @@ static void rule_vram(const struct facts *f, struct why_part *part)
         support(&d, 0.1, "%s: %s", who, bytes);
     }
     cause_process(&d, p);
-    cause_end(&d, ": %s %s %s %s but not computing; the memory costs no power, an open context does",
+    cause_end(&d, ": %s %s %s %s but not computing; the memory itself does not draw power, an open context does",
               process_words(p, LONG_NAME, who), is(f), process_stands_stopped(p) ? "stopped, holding" : "holding", bytes);
 }
 
