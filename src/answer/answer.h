@@ -47,11 +47,12 @@ enum answer_field_kind {
     ANSWER_NAME,    /* an enum or bool, by its name; one that is not known is read as `none`, if that is not 0 */
     ANSWER_BITS,    /* a number whose bits have names: a list of those that are set */
     ANSWER_MOMENT,  /* struct wall; ms 0 is none */
-    ANSWER_READING, /* three states */
+    ANSWER_READING, /* three states; `item` is the form of its value, if it is not a number: BOOL, NAME, BITS or TEXT */
     ANSWER_OPTION,  /* a reading whose absence means that there is none */
     ANSWER_OBJECT,
     ANSWER_KEYS,  /* a struct whose fields are in the same object */
-    ANSWER_LIST,  /* of `item`: INT, TEXT, WORD or OBJECT */
+    ANSWER_LIST,  /* of `item`: INT, NUMBER, TEXT, WORD, PIECE or OBJECT */
+    ANSWER_PIECE, /* struct str; only written */
     ANSWER_LINES, /* a text, as a list of its lines */
     ANSWER_MAP,   /* texts by names that are not known before: items are struct answer_pair */
 };
@@ -108,6 +109,7 @@ struct answer_step {
     union {
         int64_t number;
         struct answer_pair pair;
+        struct str text;
         const void *both[2];
     } item; /* room for an element that is not in the record */
 };
@@ -126,20 +128,37 @@ struct answer_field {
     uint32_t offset, size;         /* of the member */
     uint32_t stride, count_offset; /* of a list inside of the record */
     uint32_t flag_offset;          /* a member of flag_size bytes that is 0 if there is no value */
+    uint32_t state_offset;         /* a member with the state, if has_state */
     uint16_t value_offset;         /* of a map: from a key to its value */
     uint8_t flag_size;
     enum answer_field_kind kind : 8;
     enum answer_field_kind item : 8;
+    char letter; /* before the number of a reading that is a text: "P2" */
     bool is_signed : 1;
     bool nullable : 1;   /* `none`, an empty text and ms 0 are null */
     bool whole : 1;      /* a number without decimals */
     bool point : 1;      /* "71.0", never "71": readers may derive the type from the text */
     bool natural : 1;    /* never below 0 */
     bool by_pointer : 1; /* the member points to it, or to the first of it: only written. NULL: none */
+    bool by_text : 1;    /* see WRITTEN */
     bool counts : 1;     /* is told to assistants even in a short answer */
     bool open : 1;       /* names that other versions have more of: described as a text */
     bool foreign : 1;    /* a text that programs and users can influence */
+    bool optional : 1;   /* without a value the key is left out */
+    bool has_state : 1;
+    bool stays : 1; /* a list that is never null: where it is unknown, the reason is beside it */
 };
+
+/* Whether its reason may be in `absent`. */
+static inline bool answer_may_be_unknown(const struct answer_field *f)
+{
+    return f->kind == ANSWER_READING || f->state || f->has_state;
+}
+
+static inline bool answer_may_be_null(const struct answer_field *f)
+{
+    return (f->nullable && !f->optional) || (answer_may_be_unknown(f) && !f->stays) || f->kind == ANSWER_OPTION;
+}
 
 struct answer_rows {
     const struct answer_field *_Atomic list; /* NULL: not made yet */
@@ -160,6 +179,14 @@ struct answer {
 
 /* All rows, up to one of kind 0. */
 const struct answer_field *answer_fields(const struct answer *a);
+/* The one with that key; NULL: none. */
+const struct answer_field *answer_field(const struct answer *a, const char *key);
+
+/* Keeps rows, the last of them zeroed, which may have been made in a loop. */
+static inline void answer_keep(struct answer_rows *to, const struct answer_field *list)
+{
+    atomic_store_explicit(&to->list, list, memory_order_release);
+}
 
 #define ROWS(type)                                  \
     typedef type ANSWER_OF __attribute__((unused)); \
@@ -167,7 +194,7 @@ const struct answer_field *answer_fields(const struct answer *a);
 #define KEEP_ROWS(to)                                                  \
     static struct answer_field kept[sizeof rows / sizeof rows[0] + 1]; \
     memcpy(kept, rows, sizeof rows);                                   \
-    atomic_store_explicit(&(to)->list, kept, memory_order_release)
+    answer_keep((to), kept)
 
 /* Hides that a text is constant, or the compiler would copy the rows from a static table after all. */
 static inline const char *answer_key(const char *key)
@@ -232,6 +259,19 @@ static inline const char *answer_key(const char *key)
         .next = (function), .about = __VA_ARGS__                                                                               \
     }
 
+/* A list whose elements were written as JSON before, with commas: `member` is a struct str. */
+#define WRITTEN(key_, member_, answer, ...)                                                                    \
+    {                                                                                                          \
+        .kind = ANSWER_LIST, .key = answer_key(key_), .item = ANSWER_OBJECT, .of = &(answer), .by_text = true, \
+        .offset = offsetof(ANSWER_OF, member_), .about = __VA_ARGS__                                           \
+    }
+/* An object that was written before: `member` is a struct str. */
+#define WRITTEN_OBJECT(key_, member_, answer, ...)                                                                                \
+    {                                                                                                                             \
+        .kind = ANSWER_OBJECT, .key = answer_key(key_), .of = &(answer), .by_text = true, .offset = offsetof(ANSWER_OF, member_), \
+        .about = __VA_ARGS__                                                                                                      \
+    }
+
 #define OR_NULL .nullable = true
 #define NONE(value) .nullable = true, .none = (value)
 #define WHOLE .whole = true
@@ -242,6 +282,11 @@ static inline const char *answer_key(const char *key)
 #define OPEN .open = true
 #define SCALE(factor) .scale = (factor)
 #define TENTHS .parts = 10
+#define STAYS .stays = true
+/* Without a value the key is left out; follows WHEN, PRESENT or a function that makes it. */
+#define MAYBE .optional = true
+/* A member of type enum reading_state tells why there is no value. */
+#define STATE(member) .has_state = true, .state_offset = offsetof(ANSWER_OF, member)
 #define NAMES(of_enum) .names = &(of_enum)
 #define FIELDS(answer) .of = &(answer)
 #define WHEN(predicate) .nullable = true, .when = (predicate)

@@ -54,7 +54,7 @@ static bool read_name(const struct answer_field *f, const json_t *value, void *a
 }
 
 /* Names of another version are left out. */
-static bool read_bits(const struct answer_field *f, const json_t *value, void *at)
+static bool take_bits(const struct answer_field *f, const json_t *value, int64_t *ret)
 {
     int64_t bits = 0;
     for (size_t k = 0; k < json_array_size(value); k++)
@@ -62,7 +62,26 @@ static bool read_bits(const struct answer_field *f, const json_t *value, void *a
             if (json_is_string(json_array_get(value, k)) &&
                 strcmp(json_string_value(json_array_get(value, k)), f->names->name(i)) == 0)
                 bits |= (int64_t)1 << i;
-    return json_is_array(value) && store_int(f, at, bits);
+    *ret = bits;
+    return json_is_array(value);
+}
+
+/* The number behind a reading that is written in another form. */
+static bool take_form(const struct answer_field *f, const json_t *value, int64_t *ret)
+{
+    const char *text = json_string_value(value), *name;
+    switch (f->item) {
+    case ANSWER_BOOL: *ret = json_is_true(value); return json_is_boolean(value);
+    case ANSWER_BITS: return take_bits(f, value, ret);
+    case ANSWER_NAME:
+        for (int i = f->names->first; text && i < f->names->count && (name = f->names->name(i)); i++)
+            if (strcmp(name, text) == 0) {
+                *ret = i;
+                return true;
+            }
+        return false;
+    default: return text && text[0] == f->letter && str_to_i64(str_from(text + 1), ret);
+    }
 }
 
 static bool read_text(const json_t *value, char *to, size_t size)
@@ -120,19 +139,20 @@ static bool read_value(const struct answer_field *f, const json_t *value, char *
         return json_is_number(value);
     case ANSWER_BOOL: *(bool *)at = json_is_true(value); return json_is_boolean(value);
     case ANSWER_TEXT: return read_text(value, at, f->size);
-    case ANSWER_BITS: return read_bits(f, value, at);
+    case ANSWER_BITS: return take_bits(f, value, &number) && store_int(f, at, number);
     case ANSWER_WORD: return !f->names || read_name(f, value, at);
     case ANSWER_NAME: return read_name(f, value, at);
     case ANSWER_MOMENT: return read_moment(value, at);
     case ANSWER_READING:
     case ANSWER_OPTION:
-        if (!take_scaled(f, value, &number))
+        if (!(f->item ? take_form : take_scaled)(f, value, &number))
             return false;
         *(struct reading *)at = reading_ok(number);
         return true;
     case ANSWER_OBJECT: return answer_read(f->of, value, at, NULL);
     case ANSWER_LINES: return read_lines(value, at, f->size);
     case ANSWER_LIST: return read_list(f, value, record);
+    case ANSWER_PIECE:
     case ANSWER_KEYS:
     case ANSWER_MAP: break;
     }
@@ -143,10 +163,13 @@ static bool read_value(const struct answer_field *f, const json_t *value, char *
 static void read_none(const struct answer_field *f, const json_t *json, char *record)
 {
     void *at = record + f->offset;
+    enum reading_state why = READING_UNREAD;
+    if (!reading_state_from_name(json_text(json_object_get(json, "absent"), f->key), &why) || why == READING_OK)
+        why = READING_UNREAD;
     if (f->kind == ANSWER_READING || f->kind == ANSWER_OPTION) {
-        enum reading_state why = READING_UNREAD;
-        bool told = reading_state_from_name(json_text(json_object_get(json, "absent"), f->key), &why);
-        *(struct reading *)at = reading_absent(told && why != READING_OK ? why : READING_UNREAD);
+        *(struct reading *)at = reading_absent(why);
+    } else if (f->has_state) {
+        memcpy(record + f->state_offset, &why, sizeof why);
     } else if (f->kind == ANSWER_NUMBER && f->nullable) {
         *(double *)at = f->none;
     } else if ((f->kind == ANSWER_INT || f->kind == ANSWER_AMOUNT) ? f->nullable : f->kind == ANSWER_NAME && f->none != 0) {
@@ -157,7 +180,7 @@ static void read_none(const struct answer_field *f, const json_t *json, char *re
 /* Whether it is a member that can be read. */
 static bool is_member(const struct answer_field *f)
 {
-    return !f->make && !f->next && !f->state && !f->by_pointer;
+    return !f->make && !f->next && (!f->state || f->kind == ANSWER_TEXT) && !f->by_pointer && !f->by_text;
 }
 
 static bool read_field(const struct answer_field *f, const json_t *json, char *record)
@@ -166,6 +189,8 @@ static bool read_field(const struct answer_field *f, const json_t *json, char *r
     bool there = value && !json_is_null(value);
     if (f->flag_size == sizeof(bool))
         *(bool *)(record + f->flag_offset) = there;
+    if (f->has_state)
+        memcpy(record + f->state_offset, &(enum reading_state){READING_OK}, sizeof(enum reading_state));
     if (there && read_value(f, value, record))
         return true;
     if (f->flag_size == sizeof(bool))

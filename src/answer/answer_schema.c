@@ -31,6 +31,16 @@ const struct answer_field *answer_fields(const struct answer *a)
     return atomic_load_explicit(&rows->list, memory_order_acquire);
 }
 
+const struct answer_field *answer_field(const struct answer *a, const char *key)
+{
+    for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
+        const struct answer_field *inside = f->kind == ANSWER_KEYS ? answer_field(f->of, key) : NULL;
+        if (inside || (f->key && strcmp(f->key, key) == 0))
+            return inside ? inside : f;
+    }
+    return NULL;
+}
+
 const char *answer_next_name(const struct answer_names *names, int *value)
 {
     const char *name = NULL;
@@ -59,7 +69,7 @@ static json_t *type_of_object(const struct answer *a)
 
 static const char *plain_type(const struct answer_field *f)
 {
-    switch (f->kind) {
+    switch (f->kind == ANSWER_READING && f->item ? f->item : f->kind) {
     case ANSWER_INT: return "integer";
     case ANSWER_BOOL: return "boolean";
     case ANSWER_AMOUNT:
@@ -68,36 +78,6 @@ static const char *plain_type(const struct answer_field *f)
     case ANSWER_OPTION: return f->whole ? "integer" : "number";
     default: return "string";
     }
-}
-
-static json_t *type_of_items(const struct answer_field *f)
-{
-    switch (f->item) {
-    case ANSWER_INT: return json_pack("{s:s}", "type", "integer");
-    case ANSWER_OBJECT: return type_of_object(f->of);
-    default: return json_pack("{s:s}", "type", "string");
-    }
-}
-
-/* Of a value that is there. */
-static json_t *type_of(const struct answer_field *f)
-{
-    switch (f->kind) {
-    case ANSWER_MOMENT: return named("Time");
-    case ANSWER_OBJECT: return type_of_object(f->of);
-    case ANSWER_LIST: return json_pack("{s:s, s:o}", "type", "array", "items", type_of_items(f));
-    case ANSWER_LINES: return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
-    case ANSWER_MAP: return json_pack("{s:s, s:{s:s}}", "type", "object", "additionalProperties", "type", "string");
-    case ANSWER_BITS:
-        return json_pack("{s:s, s:o}", "type", "array", "items",
-                         f->open ? json_pack("{s:s}", "type", "string") : type_of_names(f->names));
-    default: return f->names && !f->open ? type_of_names(f->names) : json_pack("{s:s}", "type", plain_type(f));
-    }
-}
-
-static bool may_be_null(const struct answer_field *f)
-{
-    return f->nullable || f->state || f->kind == ANSWER_READING || f->kind == ANSWER_OPTION;
 }
 
 static json_t *or_null(json_t *type)
@@ -111,9 +91,35 @@ static json_t *or_null(json_t *type)
     return type;
 }
 
+static json_t *type_of_items(const struct answer_field *f)
+{
+    switch (f->item) {
+    case ANSWER_INT: return json_pack("{s:s}", "type", "integer");
+    case ANSWER_NUMBER: return or_null(json_pack("{s:s}", "type", "number"));
+    case ANSWER_OBJECT: return type_of_object(f->of);
+    default: return json_pack("{s:s}", "type", "string");
+    }
+}
+
+/* Of a value that is there. */
+static json_t *type_of(const struct answer_field *f)
+{
+    switch (f->kind == ANSWER_READING && f->item ? f->item : f->kind) {
+    case ANSWER_MOMENT: return named("Time");
+    case ANSWER_OBJECT: return type_of_object(f->of);
+    case ANSWER_LIST: return json_pack("{s:s, s:o}", "type", "array", "items", type_of_items(f));
+    case ANSWER_LINES: return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
+    case ANSWER_MAP: return json_pack("{s:s, s:{s:s}}", "type", "object", "additionalProperties", "type", "string");
+    case ANSWER_BITS:
+        return json_pack("{s:s, s:o}", "type", "array", "items",
+                         f->open ? json_pack("{s:s}", "type", "string") : type_of_names(f->names));
+    default: return f->names && !f->open ? type_of_names(f->names) : json_pack("{s:s}", "type", plain_type(f));
+    }
+}
+
 static json_t *field_schema(const struct answer_field *f)
 {
-    json_t *schema = may_be_null(f) ? or_null(type_of(f)) : type_of(f);
+    json_t *schema = answer_may_be_null(f) ? or_null(type_of(f)) : type_of(f);
     if (f->natural)
         json_object_set_new(schema, "minimum", json_integer(0));
     if (f->about)
@@ -134,9 +140,10 @@ static bool add_fields(const struct answer *a, json_t *properties, json_t *requi
             has_readings |= add_fields(f->of, properties, required);
             continue;
         }
-        has_readings |= f->kind == ANSWER_READING || f->state;
+        has_readings |= answer_may_be_unknown(f);
         json_object_set_new(properties, f->key, field_schema(f));
-        json_array_append_new(required, json_string(f->key));
+        if (!f->optional)
+            json_array_append_new(required, json_string(f->key));
     }
     return has_readings;
 }
@@ -169,13 +176,13 @@ static void visit(struct visited *seen, const struct answer *a)
     for (size_t i = 0; i < seen->count; i++)
         if (seen->list[i] == a)
             return;
+    if (a->name && seen->count < NAMED_MAX) /* before its parts: an instance of a GPU is one, too */
+        seen->list[seen->count++] = a;
     for (const struct answer_field *f = answer_fields(a); f->kind; f++)
         if (f->of)
             visit(seen, f->of);
-    if (a->name && seen->count < NAMED_MAX) {
-        seen->list[seen->count++] = a;
+    if (a->name)
         seen->call(a, seen->user);
-    }
 }
 
 void answer_each_named(const struct answer *const *list, size_t count, void (*call)(const struct answer *a, void *user), void *user)

@@ -32,11 +32,11 @@ static void names_with(struct buf *out, const struct answer_names *names, const 
 static void add_names(struct buf *out, const struct answer_field *f, int indent)
 {
     char each[32];
-    bool list = f->kind == ANSWER_BITS;
+    bool list = f->kind == ANSWER_BITS || f->item == ANSWER_BITS;
     size_t begin = out->len, behind = f->nullable ? strlen(" | null;") : 1, length;
     names_with(out, f->names, "", " | ");
     length = out->len - begin;
-    if ((size_t)indent + strlen(f->key) + 2 + length + behind + (list ? strlen("()[]") : 0) <= LINE_WIDTH)
+    if ((size_t)indent + strlen(f->key) + 2 + f->optional + length + behind + (list ? strlen("()[]") : 0) <= LINE_WIDTH)
         return;
     out->len = begin - (list ? 0 : 1); /* nor a blank behind the key */
     snprintf(each, sizeof each, "\n%*s| ", indent + 2, "");
@@ -64,7 +64,10 @@ static void add_type(struct buf *out, enum answer_field_kind kind, const struct 
     case ANSWER_LINES: buf_text(out, "string[]"); break;
     case ANSWER_MAP: buf_text(out, "Record<string, string>"); break;
     case ANSWER_LIST:
-        add_type(out, f->item, f, indent);
+        if (f->item == ANSWER_NUMBER)
+            buf_text(out, "(number | null)");
+        else
+            add_type(out, f->item, f, indent);
         buf_text(out, "[]");
         break;
     case ANSWER_OBJECT:
@@ -93,17 +96,16 @@ static bool add_fields(struct buf *out, const struct answer *a, int indent)
 {
     bool has_readings = false;
     for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
-        bool unknown = f->kind == ANSWER_READING || f->state;
-        has_readings |= unknown;
+        has_readings |= answer_may_be_unknown(f);
         if (f->kind == ANSWER_KEYS) {
             has_readings |= add_fields(out, f->of, indent);
             continue;
         }
         if (f->about)
             buf_printf(out, "%*s/** %s */\n", indent, "", f->about);
-        buf_printf(out, "%*s%s: ", indent, "", f->key);
-        add_type(out, f->kind, f, indent);
-        buf_text(out, f->nullable || unknown || f->kind == ANSWER_OPTION ? " | null;\n" : ";\n");
+        buf_printf(out, "%*s%s%s: ", indent, "", f->key, f->optional ? "?" : "");
+        add_type(out, f->kind == ANSWER_READING && f->item ? f->item : f->kind, f, indent);
+        buf_text(out, answer_may_be_null(f) ? " | null;\n" : ";\n");
     }
     return has_readings;
 }

@@ -8,7 +8,7 @@
 #include "answer/answer.h"
 #include "base/str.h"
 
-enum { ABSENT_MAX = 64 }; /* of one object; more go without a reason */
+enum { ABSENT_MAX = 320 }; /* of one object: a GPU has 200 fields; more go without a reason */
 
 /* The object being written, and what is unknown in it. */
 struct object {
@@ -27,13 +27,18 @@ static const char *member(const struct answer_field *f, const char *record)
     return at && f->by_pointer ? *(const char *const *)at : at;
 }
 
-static void write_unknown(struct object *o, const char *key, enum reading_state state)
+static void add_reason(struct object *o, const char *key, enum reading_state state)
 {
-    jw_null(o->j);
     if (o->absent_count < ABSENT_MAX) {
         o->absent_key[o->absent_count] = key;
         o->absent_state[o->absent_count++] = state;
     }
+}
+
+static void write_unknown(struct object *o, const char *key, enum reading_state state)
+{
+    jw_null(o->j);
+    add_reason(o, key, state);
 }
 
 static int64_t load_int(const struct answer_field *f, const void *at)
@@ -90,18 +95,6 @@ static void write_moment(struct object *o, const struct wall *at)
     jw_text(o->j, at->ms ? text : NULL);
 }
 
-static void write_reading(struct object *o, const struct answer_field *f, const struct reading *r)
-{
-    if (r->state == READING_OK && f->whole && f->scale == 0)
-        jw_int(o->j, r->value);
-    else if (r->state == READING_OK)
-        write_scaled(o, f, (double)r->value);
-    else if (f->kind == ANSWER_OPTION)
-        jw_null(o->j);
-    else
-        write_unknown(o, f->key, r->state);
-}
-
 static void write_bits(struct object *o, const struct answer_field *f, int64_t bits)
 {
     jw_array(o->j);
@@ -109,6 +102,31 @@ static void write_bits(struct object *o, const struct answer_field *f, int64_t b
         if (bits & (int64_t)1 << i)
             jw_text(o->j, f->names->name(i));
     jw_end(o->j);
+}
+
+static void write_form(struct object *o, const struct answer_field *f, int64_t value)
+{
+    char text[24];
+    switch (f->item) {
+    case ANSWER_BOOL: jw_bool(o->j, value != 0); break;
+    case ANSWER_BITS: write_bits(o, f, value); break;
+    case ANSWER_NAME: jw_text(o->j, f->names->name((int)value)); break;
+    default: snprintf(text, sizeof text, "%c%lld", f->letter, (long long)value); jw_text(o->j, text);
+    }
+}
+
+static void write_reading(struct object *o, const struct answer_field *f, const struct reading *r)
+{
+    if (r->state == READING_OK && f->item)
+        write_form(o, f, r->value);
+    else if (r->state == READING_OK && f->whole && f->scale == 0)
+        jw_int(o->j, r->value);
+    else if (r->state == READING_OK)
+        write_scaled(o, f, (double)r->value);
+    else if (f->kind == ANSWER_OPTION)
+        jw_null(o->j);
+    else
+        write_unknown(o, f->key, r->state);
 }
 
 static void write_lines(struct object *o, const char *lines)
@@ -133,6 +151,10 @@ static void write_item(struct object *o, const struct answer_field *f, const cha
         answer_write(o->j, f->of, item, o->at.context);
     else if (f->item == ANSWER_INT)
         jw_int(o->j, *(const int64_t *)item);
+    else if (f->item == ANSWER_NUMBER)
+        jw_number(o->j, *(const double *)item);
+    else if (f->item == ANSWER_PIECE)
+        jw_str(o->j, *(const struct str *)item);
     else
         jw_text(o->j, text_at(f, item));
 }
@@ -142,6 +164,12 @@ static void write_items(struct object *o, const struct answer_field *f)
     const char *record = o->at.record, *base = member(f, record);
     struct answer_step step = {0};
     size_t count = 0;
+    if (f->by_text) {
+        const struct str *text = (const void *)base;
+        if (text->len)
+            jw_raw(o->j, *text);
+        return;
+    }
     if (f->next) {
         for (const void *item; (item = f->next(&o->at, &step));)
             write_item(o, f, item);
@@ -180,10 +208,16 @@ static void write_value(struct object *o, const struct answer_field *f, const vo
     case ANSWER_BOOL: jw_bool(o->j, *(const char *)at); break;
     case ANSWER_TEXT: write_text(o, f, at); break;
     case ANSWER_WORD: write_text(o, f, *(const char *const *)at); break;
+    case ANSWER_PIECE: jw_str(o->j, *(const struct str *)at); break;
     case ANSWER_MOMENT: write_moment(o, at); break;
     case ANSWER_READING:
     case ANSWER_OPTION: write_reading(o, f, at); break;
-    case ANSWER_OBJECT: answer_write(o->j, f->of, at, o->at.context); break;
+    case ANSWER_OBJECT:
+        if (f->by_text)
+            jw_raw(o->j, *(const struct str *)at);
+        else
+            answer_write(o->j, f->of, at, o->at.context);
+        break;
     case ANSWER_LINES: write_lines(o, at); break;
     case ANSWER_LIST:
     case ANSWER_MAP:
@@ -205,13 +239,21 @@ static bool is_there(const struct answer_field *f, const char *record)
     return !f->flag_size;
 }
 
+/* Why the value is unknown. */
+static enum reading_state state_of(const struct answer_field *f, const char *record)
+{
+    enum reading_state state = READING_OK;
+    if (record && f->has_state)
+        memcpy(&state, record + f->state_offset, sizeof state);
+    return record && f->state ? f->state(record) : state;
+}
+
 static void write_fields(struct object *o, const struct answer *a)
 {
     const char *record = o->at.record;
     for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
         union answer_value made;
         const char *at = member(f, record);
-        enum reading_state state = f->state && record ? f->state(record) : READING_OK;
         if (f->kind == ANSWER_KEYS) {
             struct answer_at outer = o->at;
             o->at.record = at;
@@ -219,11 +261,18 @@ static void write_fields(struct object *o, const struct answer *a)
             o->at = outer;
             continue;
         }
+        enum reading_state state = state_of(f, record);
+        bool none = state == READING_OK &&
+                    (!record || (!at && f->kind == ANSWER_OBJECT) || !is_there(f, record) || (f->make && !f->make(&o->at, &made)));
+        o->has_readings |= answer_may_be_unknown(f);
+        if (none && f->optional)
+            continue;
         jw_key(o->j, f->key);
-        o->has_readings |= f->kind == ANSWER_READING || f->state;
-        if (state != READING_OK)
+        if (state != READING_OK && f->stays)
+            add_reason(o, f->key, state);
+        if (state != READING_OK && !f->stays)
             write_unknown(o, f->key, state);
-        else if (!record || (!at && f->kind == ANSWER_OBJECT) || !is_there(f, record) || (f->make && !f->make(&o->at, &made)))
+        else if (none)
             jw_null(o->j);
         else
             write_value(o, f, f->make ? (const void *)&made : at);

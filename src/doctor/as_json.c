@@ -3,122 +3,202 @@
  */
 #include "doctor/doctor.h"
 #include "format/json/json.h"
+#include "format/json/told.h"
 
-static void cards(struct json_writer *j, const struct doctor_facts *f)
+static void card_fields(struct answer_rows *to)
 {
-    jw_key_array(j, "pci_cards");
-    for (size_t i = 0; i < f->card_count; i++) {
-        const struct doctor_card *card = &f->cards[i];
-        jw_object(j);
-        jw_key_text(j, "pci_address", card->on_bus.pci_address);
-        jw_key_text(j, "vendor_id", card->on_bus.vendor_id);
-        jw_key_text(j, "device_id", card->on_bus.device_id);
-        json_words(j, "driver", card->on_bus.driver);
-        json_words(j, "power_state", card->on_bus.power_state);
-        jw_key(j, "gpu_index");
-        if (card->gpu_index >= 0)
-            jw_int(j, card->gpu_index);
-        else
-            jw_null(j);
-        jw_end(j);
-    }
-    jw_end(j);
+    ROWS(struct doctor_card) = {
+        FIELD(TEXT, "pci_address", on_bus.pci_address, NULL),
+        FIELD(TEXT, "vendor_id", on_bus.vendor_id, NULL),
+        FIELD(TEXT, "device_id", on_bus.device_id, NULL),
+        FIELD(TEXT, "driver", on_bus.driver, NULL, OR_NULL),
+        FIELD(TEXT, "power_state", on_bus.power_state, NULL, OR_NULL),
+        FIELD(INT, "gpu_index", gpu_index, "null: no source shows it", NONE(-1)),
+    };
+    KEEP_ROWS(to);
 }
+static const struct answer card_answer = ANSWER(struct doctor_card, card_fields);
 
-static void permissions(struct json_writer *j, const struct doctor_facts *f)
+static void node_fields(struct answer_rows *to)
 {
-    jw_key_object(j, "permissions");
-    jw_key_bool(j, "root", f->root);
-    jw_key_bool(j, "cap_sys_ptrace", f->cap_ptrace);
-    jw_key_int(j, "hidepid", f->hidepid);
-    jw_key_array(j, "device_files");
-    for (size_t i = 0; i < f->node_count; i++) {
-        jw_object(j);
-        jw_key_text(j, "path", f->nodes[i].path);
-        jw_key_bool(j, "usable", f->nodes[i].usable);
-        json_words(j, "group", f->nodes[i].group);
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
-    jw_key_object(j, "container");
-    json_words(j, "runtime", f->container);
-    jw_key_bool(j, "own_pid_namespace", f->own_pid_namespace);
-    json_words(j, "nvidia_visible_devices", f->visible_devices);
-    jw_key_bool(j, "wsl", f->wsl);
-    jw_end(j);
-    jw_key_array(j, "library_places");
-    struct str rest = str_from(f->places), place;
-    while (str_cut(&rest, ',', &place))
-        jw_str(j, str_trim(place));
-    jw_end(j);
+    ROWS(struct doctor_node) = {
+        FIELD(TEXT, "path", path, NULL),
+        FIELD(BOOL, "usable", usable, "Readable and writable for us"),
+        FIELD(TEXT, "group", group, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
 }
+static const struct answer node_answer = ANSWER(struct doctor_node, node_fields);
+
+static void permission_fields(struct answer_rows *to)
+{
+    ROWS(struct doctor_facts) = {
+        FIELD(BOOL, "root", root, NULL),
+        FIELD(BOOL, "cap_sys_ptrace", cap_ptrace, NULL),
+        FIELD(INT, "hidepid", hidepid, NULL),
+        OBJECTS("device_files", nodes, node_count, node_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer permission_answer = ANSWER(struct doctor_facts, permission_fields);
+
+static void container_fields(struct answer_rows *to)
+{
+    ROWS(struct doctor_facts) = {
+        FIELD(TEXT, "runtime", container, NULL, OR_NULL),
+        FIELD(BOOL, "own_pid_namespace", own_pid_namespace, NULL),
+        FIELD(TEXT, "nvidia_visible_devices", visible_devices, NULL, OR_NULL),
+        FIELD(BOOL, "wsl", wsl, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer container_answer = ANSWER(struct doctor_facts, container_fields);
+
+static void fact_fields(struct answer_rows *to)
+{
+    ROWS(struct doctor_facts) = {
+        FIELD(TEXT, "kernel", kernel, NULL, OR_NULL),
+        FIELD(TEXT, "nvidia_module", nvidia_module, "Of the loaded kernel module", OR_NULL),
+        OBJECTS("pci_cards", cards, card_count, card_answer, NULL),
+        PART("permissions", permission_answer, NULL),
+        PART("container", container_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer facts_answer = ANSWER(struct doctor_facts, fact_fields);
 
 /* {"unsupported": ["fan_percent", ...], "denied": [...], ...} */
-static void absent(struct json_writer *j, const struct gpu *gpu)
+static const void *next_absent(const struct answer_at *at, struct answer_step *step, enum reading_state why)
 {
-    jw_key_object(j, "absent");
-    for (int why = READING_UNREAD; why <= READING_LAST; why++) {
-        if (why == READING_OK)
-            continue;
-        jw_key_array(j, reading_state_name((enum reading_state)why));
-        for (size_t i = 0; i < METRIC_COUNT; i++)
-            if (gpu->metric[i].state == (enum reading_state)why)
-                jw_text(j, metric_table[i].json);
-        if (gpu->processes_state == (enum reading_state)why)
-            jw_text(j, "processes");
-        jw_end(j);
+    const struct gpu *gpu = at->record;
+    while (step->at < METRIC_COUNT)
+        if (gpu->metric[step->at++].state == why) {
+            step->item.pair.key = metric_table[step->at - 1].json;
+            return &step->item;
+        }
+    step->item.pair.key = "processes";
+    return step->at++ == METRIC_COUNT && gpu->processes_state == why ? &step->item : NULL;
+}
+#define ABSENT_FOR(id, state)                                                          \
+    static const void *next_##id(const struct answer_at *at, struct answer_step *step) \
+    {                                                                                  \
+        return next_absent(at, step, state);                                           \
     }
-    jw_end(j);
+ABSENT_FOR(unread, READING_UNREAD)
+ABSENT_FOR(unsupported, READING_UNSUPPORTED)
+ABSENT_FOR(denied, READING_DENIED)
+ABSENT_FOR(asleep, READING_ASLEEP)
+ABSENT_FOR(failed, READING_FAILED)
+ABSENT_FOR(pending, READING_PENDING)
+ABSENT_FOR(implausible, READING_IMPLAUSIBLE)
+
+static void absent_fields(struct answer_rows *to)
+{
+    ROWS(struct gpu) = {
+        EACH(WORD, "unread", next_unread, NULL),           EACH(WORD, "unsupported", next_unsupported, NULL),
+        EACH(WORD, "denied", next_denied, NULL),           EACH(WORD, "asleep", next_asleep, NULL),
+        EACH(WORD, "failed", next_failed, NULL),           EACH(WORD, "pending", next_pending, NULL),
+        EACH(WORD, "implausible", next_implausible, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer absent_answer = ANSWER(struct gpu, absent_fields);
+
+static void gpu_fields(struct answer_rows *to)
+{
+    ROWS(struct gpu) = {
+        FIELD(INT, "index", index, NULL),
+        FIELD(TEXT, "name", id.name, NULL, OR_NULL),
+        FIELD(TEXT, "source", source, NULL, OR_NULL),
+        FIELD(BOOL, "simulated", simulated, NULL),
+        FIELD(NAME, "state", state, NULL, NAMES(gpu_states)),
+        FIELD(TEXT, "error_message", error_message, NULL, OR_NULL),
+        PART("absent", absent_answer, "The readings that are missing, by reason"),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer gpu_answer = ANSWER(struct gpu, gpu_fields);
+
+static const char *urgency_name(enum urgency urgency)
+{
+    return (const char *const[]){[URGENT] = "urgent", [USEFUL] = "useful", [NOTE] = "note"}[urgency];
+}
+ANSWER_NAMES(urgencies, enum urgency, urgency_name, URGENT, NOTE);
+
+static void finding_fields(struct answer_rows *to)
+{
+    ROWS(struct doctor_finding) = {
+        FIELD(NAME, "urgency", urgency, NULL, NAMES(urgencies)),
+        FIELD(TEXT, "what", what, NULL),
+        FIELD(TEXT, "fix", fix, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer finding_answer = ANSWER(struct doctor_finding, finding_fields);
+
+struct told_doctor {
+    const char *version, *host, *described;
+    const struct doctor_facts *facts;
+    const struct source_status *sources;
+    const struct gpu *gpus;
+    const struct doctor_finding *findings;
+    size_t source_count, gpu_count, finding_count;
+    struct told_driver driver;
+    const char *places;
+};
+
+static const void *next_part(struct answer_step *step, const char *text, char by)
+{
+    struct str rest = str_from(text + step->at), part;
+    if (!str_cut(&rest, by, &part))
+        return NULL;
+    step->at = (size_t)(rest.at - text);
+    step->item.text = by == ',' ? str_trim(part) : part;
+    return &step->item;
 }
 
-static void gpus(struct json_writer *j, const struct snapshot *s)
+static const void *next_place(const struct answer_at *at, struct answer_step *step)
 {
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        const struct gpu *gpu = &s->gpus[i];
-        jw_object(j);
-        jw_key_int(j, "index", gpu->index);
-        json_words(j, "name", gpu->id.name);
-        json_words(j, "source", gpu->source);
-        jw_key_bool(j, "simulated", gpu->simulated);
-        jw_key_text(j, "state", gpu_state_name(gpu->state));
-        json_words(j, "error_message", gpu->error_message);
-        absent(j, gpu);
-        jw_end(j);
-    }
-    jw_end(j);
+    return next_part(step, ((const struct told_doctor *)at->record)->places, ',');
 }
+
+static const void *next_described(const struct answer_at *at, struct answer_step *step)
+{
+    return next_part(step, ((const struct told_doctor *)at->record)->described, '\n');
+}
+
+static void doctor_fields(struct answer_rows *to)
+{
+    ROWS(struct told_doctor) = {
+        FIELD(WORD, "version", version, NULL),
+        FIELD(WORD, "host", host, NULL, OR_NULL),
+        FIELD(OBJECT, "driver", driver, NULL, FIELDS(driver_answer)),
+        OBJECTS("sources", sources, source_count, source_answer, NULL),
+        VIA(KEYS, NULL, facts, facts_answer, NULL),
+        EACH(PIECE, "library_places", next_place, "Where the driver's library was looked for besides the loader's own"),
+        OBJECTS("gpus", gpus, gpu_count, gpu_answer, NULL),
+        EACH(PIECE, "described", next_described, "How the sources describe themselves"),
+        OBJECTS("findings", findings, finding_count, finding_answer, "Urgent ones first"),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer doctor_answer = ANSWER(struct told_doctor, doctor_fields, .name = "Doctor");
 
 void doctor_json(struct json_writer *j, const struct doctor_facts *f, const struct snapshot *s, const struct findings *findings,
                  const char *described)
 {
-    static const char *const urgencies[] = {[URGENT] = "urgent", [USEFUL] = "useful", [NOTE] = "note"};
-    jw_object(j);
-    jw_key_text(j, "version", WHIRR_VERSION);
-    json_words(j, "host", s->host.name);
-    json_words(j, "kernel", f->kernel);
-    json_words(j, "nvidia_module", f->nvidia_module);
-    jw_key(j, "driver");
-    json_driver(j, s);
-    jw_key(j, "sources");
-    json_sources(j, s);
-    cards(j, f);
-    permissions(j, f);
-    gpus(j, s);
-    jw_key_array(j, "described");
-    struct str rest = str_from(described), line;
-    while (str_cut(&rest, '\n', &line))
-        jw_str(j, line);
-    jw_end(j);
-    jw_key_array(j, "findings");
-    for (size_t i = 0; i < findings->count; i++) {
-        jw_object(j);
-        jw_key_text(j, "urgency", urgencies[findings->list[i].urgency]);
-        jw_key_text(j, "what", findings->list[i].what);
-        json_words(j, "fix", findings->list[i].fix);
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
+    answer_write(j, &doctor_answer,
+                 &(struct told_doctor){.version = WHIRR_VERSION,
+                                       .host = s->host.name,
+                                       .described = described,
+                                       .places = f->places,
+                                       .facts = f,
+                                       .sources = s->sources,
+                                       .source_count = s->source_count,
+                                       .gpus = s->gpus,
+                                       .gpu_count = s->gpu_count,
+                                       .findings = findings->list,
+                                       .finding_count = findings->count,
+                                       .driver = told_driver(s)},
+                 NULL);
 }

@@ -49,6 +49,9 @@ static char kind_of(const struct answer_field *f)
     case ANSWER_READING:
     case ANSWER_OPTION: return f->whole ? 'i' : 'n';
     case ANSWER_LIST:
+        if (f->of && f->of->name && strcmp(f->of->name, "Finding") == 0)
+            return 'f';
+        return f->foreign ? 'u' : 'a';
     case ANSWER_LINES: return f->foreign ? 'u' : 'a';
     case ANSWER_OBJECT:
     case ANSWER_MAP: return 'o';
@@ -56,12 +59,13 @@ static char kind_of(const struct answer_field *f)
     }
 }
 
-static void add_words(struct buf *words, const struct answer *a)
+/* `rows`: the list whose elements are added later; NULL: none. */
+static void add_words(struct buf *words, const struct answer *a, const char *rows)
 {
     for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
         if (f->kind == ANSWER_KEYS)
-            add_words(words, f->of);
-        else if (f->counts)
+            add_words(words, f->of, rows);
+        else if (f->counts && !(rows && strcmp(f->key, rows) == 0))
             buf_printf(words, "%s:%c ", f->key, kind_of(f));
     }
 }
@@ -70,17 +74,17 @@ const char *mcp_head(const struct mcp_shape *shape, struct buf *words)
 {
     if (!shape->answer)
         return shape->head;
-    add_words(words, shape->answer);
+    add_words(words, shape->answer, shape->rows);
     return buf_view(words).at;
 }
 
 const char *mcp_fields(const struct mcp_shape *shape, struct buf *words)
 {
-    if (!shape->answer)
+    if (shape->fields)
         return shape->fields;
-    for (const struct answer_field *f = answer_fields(shape->answer); f->kind; f++)
-        if (f->of && f->key && strcmp(f->key, shape->rows) == 0)
-            add_words(words, f->of);
+    const struct answer_field *list = answer_field(shape->answer, shape->rows);
+    if (list && list->of)
+        add_words(words, list->of, NULL);
     return buf_view(words).at;
 }
 

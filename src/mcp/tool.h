@@ -37,7 +37,7 @@ struct mcp_shape {
     const char *rows;            /* key of its list; NULL: see `rows_by` */
     const char *rows_by;         /* the argument that names the list, without the plural s */
     const char *list;            /* the list's name in the answer; NULL: as in the body */
-    const char *fields;          /* of the list's objects */
+    const char *fields;          /* of the list's objects; with `answer`: where fewer count than the table marks */
     const char *only;            /* keep only rows where this field equals the argument `when`; NULL: all rows */
     void (*sum_up)(json_t *object, const json_t *arguments, size_t bytes); /* condenses the list; NULL: unchanged */
     void (*line)(struct buf *out, const json_t *row);                      /* formats a row as text; NULL: its fields with commas */

@@ -92,50 +92,31 @@ const struct mcp_input *const mcp_inputs_of_all[] = {&cursor, &max_bytes, &detai
 /* ---- answers ---- */
 
 #define WHY_FIELDS "gpu_index:i gpu_name:s answer:t severity:s causes:u suggestions:a"
-#define FINDING_FIELDS "code:s severity:s area:s gpu_index:i pid:i since:s muted:b headline:t"
 
 const struct mcp_tool mcp_tools[] = {
     {"status", "GPUs now", "All GPUs of this host at a glance: load, memory, temperature, power, fan, and what was found unusual.",
-     INPUTS(&gpu),
-     SHAPES({.command = "status",
-             .path = "/api/gpu/metrics",
-             .head = "timestamp:s host:s severity:s findings:f",
-             .rows = "gpus",
-             .fields =
-                 "index:i name:s simulated:x state:s error_message:t utilization_percent:n memory_used_mb:n memory_total_mb:n "
-                 "temperature_celsius:n power_watts:n power_limit_watts:n fan_percent:n clock_graphics_mhz:n"})},
+     INPUTS(&gpu), SHAPES({.command = "status", .path = "/api/gpu/metrics", .answer = &metrics_answer, .rows = "gpus"})},
     {"why", "Why",
      "Why a GPU is loud, hot, slow, busy or idle, with causes, evidence and advice: now, at a moment (at), over a span (since, "
      "until: what happened, most important first), of one program (process: what limits it) or of a job.",
      INPUTS(&gpu, &at, &span, &span_end, &process, &job),
-     SHAPES(
-         {.when = "process",
-          .command = "why",
-          .path = "/api/why",
-          .head = "timestamp:s",
-          .rows = "processes",
-          .fields = "gpu_index:i simulated:x pid:i short_name:t user:t answer:t likelihood:s evidence:u suggestions:a missing:s"},
-         {.when = "since",
-          .command = "why",
-          .path = "/api/why",
-          .head = "since:s until:s host:s answer:t note:s simulated:x missing_seconds:n changes:a",
-          .rows = "episodes",
-          .fields = "gpu_index:i since:s until:s duration_seconds:n times:i pid:i process:t user:t answer:t severity:s ended_by:t "
-                    "causes:u"},
-         {.command = "why",
-          .path = "/api/why",
-          .head = "timestamp:s at:s host:s answer:t severity:s note:s simulated:x",
-          .rows = "gpus",
-          .fields = WHY_FIELDS})},
+     SHAPES({.when = "process", .command = "why", .path = "/api/why", .answer = &limits_answer, .rows = "processes"},
+            {.when = "since",
+             .command = "why",
+             .path = "/api/why",
+             .head = "since:s until:s host:s answer:t note:s simulated:x missing_seconds:n changes:a",
+             .rows = "episodes",
+             .fields =
+                 "gpu_index:i since:s until:s duration_seconds:n times:i pid:i process:t user:t answer:t severity:s ended_by:t "
+                 "causes:u"},
+            {.command = "why",
+             .path = "/api/why",
+             .head = "timestamp:s at:s host:s answer:t severity:s note:s simulated:x",
+             .rows = "gpus",
+             .fields = WHY_FIELDS})},
     {"ps", "Processes on the GPUs", "Who is on the GPUs: memory, share of the GPU, watts, what each does.",
      INPUTS(&gpu, &user, &name, &type, &sort),
-     SHAPES({.command = "ps",
-             .path = "/api/processes",
-             .head = "answer:t hidden:i",
-             .rows = "processes",
-             .fields = "gpu_index:i simulated:x pid:i short_name:t user:t type:s memory_mb:n utilization_percent:n power_watts:n "
-                       "tokens_per_second:n requests_running:i requests_waiting:i kv_cache_percent:n activity:s model:t "
-                       "container_name:t job:t started_at:s"})},
+     SHAPES({.command = "ps", .path = "/api/processes", .answer = &processes_answer, .rows = "processes"})},
     {"health", "Health of the GPUs",
      "Whether the GPUs are well: errors of memory, links, driver and heat, the reason and what to do.", INPUTS(&gpu),
      SHAPES({.command = "health", .path = "/api/gpu/health", .answer = &health_answer, .rows = "gpus"})},
@@ -184,11 +165,7 @@ const struct mcp_tool mcp_tools[] = {
              .answer = &finding_codes_answer,
              .rows = "codes",
              .only = "code"},
-            {.command = "status",
-             .path = "/api/gpu/metrics",
-             .head = "timestamp:s host:s severity:s",
-             .rows = "findings",
-             .fields = FINDING_FIELDS})},
+            {.command = "status", .path = "/api/gpu/metrics", .answer = &metrics_answer, .rows = "findings"})},
     {"hosts", "All hosts of the fleet", "All hosts whose metrics the database of `fleet.url` has: which are in trouble, or silent.",
      INPUTS(NULL),
      SHAPES({.command = "status --fleet=fleet.url",

@@ -143,6 +143,40 @@ export interface Capacity {
   gpus: CapacityGpu[];
 }
 
+/** Where a process spends its CPU time */
+export interface CpuSamples {
+  pid: number;
+  /** ok, or why there is no result */
+  state: string;
+  /** The answer in words, or what would permit it */
+  words: string;
+  over_seconds: number;
+  samples: number;
+  threads: number;
+  /** Of one core, over all threads that were sampled */
+  cpu_percent: number;
+  /** Of the CPU time */
+  share_percent: {
+    python: number;
+    driver: number;
+    compiler: number;
+    program: number;
+    libraries: number;
+    kernel_or_unknown: number;
+  };
+  /** Files with the most CPU time, busiest first */
+  objects: {
+    name: string;
+    percent: number;
+  }[];
+  /** Only where they were asked for */
+  functions?: {
+    name: string;
+    object: string;
+    percent: number;
+  }[];
+}
+
 export interface Device {
   index: number;
   name: string;
@@ -163,6 +197,7 @@ export interface Device {
   pci_address: string | null;
   vendor: string | null;
   simulated: boolean;
+  absent: Record<string, string>;
 }
 
 export interface Devices {
@@ -623,6 +658,1073 @@ export interface Leases {
   problems: string[];
 }
 
+/** What limits a process on a GPU, over the last ten seconds */
+export interface Limit {
+  code:
+    | "compute"
+    | "compute_no_tensor"
+    | "memory_bandwidth"
+    | "power"
+    | "heat"
+    | "clocks"
+    | "video"
+    | "pcie_in"
+    | "pcie_out"
+    | "nvlink"
+    | "spill"
+    | "launch"
+    | "compile"
+    | "host_cpu"
+    | "cpu_work"
+    | "partly_on_cpu"
+    | "allocation"
+    | "loaders"
+    | "cpu_quota"
+    | "disk"
+    | "network_fs"
+    | "memory_pressure"
+    | "numa"
+    | "kernel_wait"
+    | "straggler_wait"
+    | "peer"
+    | "other_programs"
+    | "no_requests"
+    | "none"
+    | "cannot_tell";
+  /** Behind "limited by" */
+  words: string;
+  /** gpu: the GPU works as hard as it can; link: PCIe or NVLink; host: the program's own side keeps the GPU waiting; others: other programs or ranks; none: nothing is asked of the GPU, or nothing shows */
+  side: string;
+  /** Share of the time that was looked at */
+  share_percent: number;
+  /** How long that was; 0: one look */
+  over_seconds: number;
+  confidence: number;
+  /** What limits it for most of the rest */
+  second:
+    | "compute"
+    | "compute_no_tensor"
+    | "memory_bandwidth"
+    | "power"
+    | "heat"
+    | "clocks"
+    | "video"
+    | "pcie_in"
+    | "pcie_out"
+    | "nvlink"
+    | "spill"
+    | "launch"
+    | "compile"
+    | "host_cpu"
+    | "cpu_work"
+    | "partly_on_cpu"
+    | "allocation"
+    | "loaders"
+    | "cpu_quota"
+    | "disk"
+    | "network_fs"
+    | "memory_pressure"
+    | "numa"
+    | "kernel_wait"
+    | "straggler_wait"
+    | "peer"
+    | "other_programs"
+    | "no_requests"
+    | "none"
+    | "cannot_tell"
+    | null;
+  second_percent: number;
+}
+
+/** A process on a GPU */
+export interface Process {
+  pid: number;
+  name: string | null;
+  /** With secrets masked */
+  command: string | null;
+  user: string | null;
+  type: "compute" | "graphics" | "both" | null;
+  /** Memory of the GPU held by the process */
+  memory_mb: number | null;
+  /** Share of the GPU's compute units */
+  utilization_percent: number | null;
+  /** Share of the GPU's memory bandwidth */
+  memory_utilization_percent: number | null;
+  /** Share of the video encoder */
+  encoder_percent: number | null;
+  /** Share of the video decoder */
+  decoder_percent: number | null;
+  /** Its part of the GPU's power above idle, by its share of the engines */
+  power_watts: number | null;
+  /** CPU time of the process; 100% is one core */
+  cpu_percent: number | null;
+  /** Host memory of the process (resident) */
+  host_memory_mb: number | null;
+  /** Tokens per second that the model server generates, by its own counters; only with a daemon, as all that follow */
+  tokens_per_second: number | null;
+  /** Tokens of prompts per second that the model server reads */
+  prompt_tokens_per_second: number | null;
+  /** Tokens that the model server has generated since it was started, by its own counter */
+  generated_tokens: number | null;
+  /** Tokens of prompts that the model server has read since it was started, by its own counter */
+  prompt_tokens: number | null;
+  /** Time from a request to its first token, the mean since the last look in which there was one */
+  time_to_first_token_seconds: number | null;
+  /** Time from one token of an answer to the next, the mean as before */
+  time_per_token_seconds: number | null;
+  /** Requests that the model server is working on */
+  requests_running: number | null;
+  /** Requests that wait at the model server */
+  requests_waiting: number | null;
+  /** How full the model server's KV cache is; of several, the fullest */
+  kv_cache_percent: number | null;
+  /** Tokens of prompts that were in the prefix cache, of those looked for */
+  prefix_cache_hit_percent: number | null;
+  /** Requests that the model server interrupts because its KV cache is full */
+  preemptions_per_second: number | null;
+  /** Jobs of an image server: the one at work and those that wait */
+  image_jobs: number | null;
+  /** How power_watts was attributed */
+  power_basis: "utilization" | "memory" | "only process" | null;
+  /** loading: fills memory while it keeps CPU or disks busy; holding: has memory and does nothing */
+  activity: "working" | "loading" | "holding" | null;
+  /** What limits it; null where that was not judged */
+  limit: Limit | null;
+  /** Name or ID of the container it runs in */
+  container: string | null;
+  /** The model it was started with, where its command line or Ollama's manifests say so */
+  model: string | null;
+  /** What people call it: the script or module of an interpreter, the game in Wine, the application in Electron; otherwise its name */
+  display_name: string | null;
+  /** Its name in every sentence and table: display_name with the model, "process 4242" where nothing is known */
+  short_name: string;
+  /** The container's own name (NAMESPACE/POD/CONTAINER in Kubernetes); null with a reason in absent where it can't be read */
+  container_name: string | null;
+  /** The job it belongs to: the number of a Slurm job, the name of a torchrun's run, or the launcher with its PID (torchrun:4242) */
+  job: string | null;
+  /** Its number among the processes of its job, as torchrun, MPI or Slurm gave it */
+  rank: number | null;
+  /** How many processes its job has, on all hosts */
+  world_size: number | null;
+  /** The process that started it */
+  parent_pid: number | null;
+  parent_name: string | null;
+  /** The lease it runs under (`/api/leases`) */
+  lease: string | null;
+  started_at: string | null;
+  /** The MIG instance it runs on */
+  instance: number | null;
+  /** false: the PID belongs to a process that can't be seen from here */
+  visible: boolean;
+  absent: Record<string, string>;
+}
+
+/** A process with the GPU that it is on */
+export interface ProcessOnGpu {
+  gpu_index: number;
+  gpu_name: string | null;
+  simulated: boolean;
+  pid: number;
+  name: string | null;
+  /** With secrets masked */
+  command: string | null;
+  user: string | null;
+  type: "compute" | "graphics" | "both" | null;
+  /** Memory of the GPU held by the process */
+  memory_mb: number | null;
+  /** Share of the GPU's compute units */
+  utilization_percent: number | null;
+  /** Share of the GPU's memory bandwidth */
+  memory_utilization_percent: number | null;
+  /** Share of the video encoder */
+  encoder_percent: number | null;
+  /** Share of the video decoder */
+  decoder_percent: number | null;
+  /** Its part of the GPU's power above idle, by its share of the engines */
+  power_watts: number | null;
+  /** CPU time of the process; 100% is one core */
+  cpu_percent: number | null;
+  /** Host memory of the process (resident) */
+  host_memory_mb: number | null;
+  /** Tokens per second that the model server generates, by its own counters; only with a daemon, as all that follow */
+  tokens_per_second: number | null;
+  /** Tokens of prompts per second that the model server reads */
+  prompt_tokens_per_second: number | null;
+  /** Tokens that the model server has generated since it was started, by its own counter */
+  generated_tokens: number | null;
+  /** Tokens of prompts that the model server has read since it was started, by its own counter */
+  prompt_tokens: number | null;
+  /** Time from a request to its first token, the mean since the last look in which there was one */
+  time_to_first_token_seconds: number | null;
+  /** Time from one token of an answer to the next, the mean as before */
+  time_per_token_seconds: number | null;
+  /** Requests that the model server is working on */
+  requests_running: number | null;
+  /** Requests that wait at the model server */
+  requests_waiting: number | null;
+  /** How full the model server's KV cache is; of several, the fullest */
+  kv_cache_percent: number | null;
+  /** Tokens of prompts that were in the prefix cache, of those looked for */
+  prefix_cache_hit_percent: number | null;
+  /** Requests that the model server interrupts because its KV cache is full */
+  preemptions_per_second: number | null;
+  /** Jobs of an image server: the one at work and those that wait */
+  image_jobs: number | null;
+  /** How power_watts was attributed */
+  power_basis: "utilization" | "memory" | "only process" | null;
+  /** loading: fills memory while it keeps CPU or disks busy; holding: has memory and does nothing */
+  activity: "working" | "loading" | "holding" | null;
+  /** What limits it; null where that was not judged */
+  limit: Limit | null;
+  /** Name or ID of the container it runs in */
+  container: string | null;
+  /** The model it was started with, where its command line or Ollama's manifests say so */
+  model: string | null;
+  /** What people call it: the script or module of an interpreter, the game in Wine, the application in Electron; otherwise its name */
+  display_name: string | null;
+  /** Its name in every sentence and table: display_name with the model, "process 4242" where nothing is known */
+  short_name: string;
+  /** The container's own name (NAMESPACE/POD/CONTAINER in Kubernetes); null with a reason in absent where it can't be read */
+  container_name: string | null;
+  /** The job it belongs to: the number of a Slurm job, the name of a torchrun's run, or the launcher with its PID (torchrun:4242) */
+  job: string | null;
+  /** Its number among the processes of its job, as torchrun, MPI or Slurm gave it */
+  rank: number | null;
+  /** How many processes its job has, on all hosts */
+  world_size: number | null;
+  /** The process that started it */
+  parent_pid: number | null;
+  parent_name: string | null;
+  /** The lease it runs under (`/api/leases`) */
+  lease: string | null;
+  started_at: string | null;
+  /** The MIG instance it runs on */
+  instance: number | null;
+  /** false: the PID belongs to a process that can't be seen from here */
+  visible: boolean;
+  absent: Record<string, string>;
+}
+
+export interface Place {
+  file: string | null;
+  /** The commonest */
+  line: number | null;
+  /** Where no line has nearly all of it, the range */
+  first_line: number | null;
+  last_line: number | null;
+  function: string | null;
+  /** Of the time of the threads that are to blame */
+  share_percent: number;
+  thread: string | null;
+  state:
+    | "computes"
+    | "gil"
+    | "lock"
+    | "pipe"
+    | "socket"
+    | "events"
+    | "file"
+    | "sleep"
+    | "child"
+    | "gpu"
+    | "stopped"
+    | "other";
+  /** Where most of it is below, in a library */
+  mostly_in: string | null;
+  called_from_file: string | null;
+  called_from_line: number | null;
+  /** Of children: in how many of them */
+  processes: number | null;
+  of_processes: number | null;
+  text: string;
+}
+
+/** What a program on a GPU was doing on its host */
+export interface HostEvidence {
+  /** Looks at its threads: 100% of the shares */
+  looks: number;
+  /** From the first to the last look; 0: a single one */
+  over_seconds: number;
+  /** The main thread was running, or could have run */
+  main_running_percent: number | null;
+  /** The main thread was waiting for a disk */
+  main_disk_percent: number | null;
+  /** The main thread was waiting for a network file system: NFS, SMB, Ceph, Lustre */
+  main_network_fs_percent: number | null;
+  /** The main thread was waiting for a FUSE file system */
+  main_fuse_percent: number | null;
+  /** The main thread was waiting for a pipe or a socket */
+  main_pipe_percent: number | null;
+  /** The main thread was waiting for a lock or another thread (futex) */
+  main_lock_percent: number | null;
+  /** The main thread was sleeping on purpose */
+  main_sleep_percent: number | null;
+  /** The main thread was waiting in poll, select or epoll */
+  main_poll_percent: number | null;
+  /** The main thread was waiting for a child to end */
+  main_child_percent: number | null;
+  /** The main thread was waiting for something else */
+  main_other_percent: number | null;
+  /** 1: the process is stopped (SIGSTOP, a debugger) */
+  stopped: number | null;
+  /** CPU time of the main thread */
+  main_cpu_percent: number | null;
+  /** CPU time of the busiest thread */
+  busiest_thread_percent: number | null;
+  /** CPU time of all threads */
+  cpu_percent: number | null;
+  /** The part of it that was spent in the kernel */
+  system_percent: number | null;
+  /** Threads that use half of a core or more each */
+  busy_threads: number | null;
+  /** Time that the main thread was ready and no CPU was free */
+  waiting_for_cpu_percent: number | null;
+  /** Share of their CPU time in the Python interpreter */
+  cpu_time_python_percent: number | null;
+  /** In the GPU driver's library */
+  cpu_time_driver_percent: number | null;
+  /** In a compiler for GPUs that is part of the process */
+  cpu_time_compiler_percent: number | null;
+  /** In the program itself and other libraries */
+  cpu_time_native_percent: number | null;
+  /** In the kernel, or in code that no file holds */
+  cpu_time_kernel_percent: number | null;
+  /** Child processes */
+  children: number | null;
+  /** CPU time of all children */
+  children_cpu_percent: number | null;
+  /** CPU time of the busiest child */
+  child_busiest_percent: number | null;
+  /** Children that were waiting for a disk */
+  children_waiting_for_disk: number | null;
+  /** Children that were waiting for a socket or a network file system */
+  children_waiting_for_network: number | null;
+  /** Children that were sleeping on purpose */
+  children_sleeping: number | null;
+  /** The process at the other end, where it is on this host */
+  peer_pid: number | null;
+  /** CPU time of that process */
+  peer_cpu_percent: number | null;
+  /** Bytes read from disks */
+  read_bytes_per_second: number | null;
+  /** Bytes written to disks */
+  write_bytes_per_second: number | null;
+  /** Page faults that needed a disk */
+  major_faults_per_second: number | null;
+  /** Page faults that needed no disk */
+  minor_faults_per_second: number | null;
+  /** Pages of files that it has mapped and that are in memory */
+  mapped_file_bytes: number | null;
+  /** Size of the model files that it has mapped (GGUF, safetensors) */
+  model_file_bytes: number | null;
+  /** Memory of the process that is in swap */
+  swap_bytes: number | null;
+  /** CPU quota of the container */
+  quota_cores: number | null;
+  /** Share of the time in which the container was stopped by its CPU quota */
+  throttled_percent: number | null;
+  /** Share of the time in which a task was waiting for a CPU */
+  cpu_pressure_percent: number | null;
+  /** Share of the time in which a task was waiting for a disk */
+  io_pressure_percent: number | null;
+  /** Share of the time in which a task was waiting for memory */
+  memory_pressure_percent: number | null;
+  /** NUMA node of the CPUs that it runs on */
+  cpu_numa_node: number | null;
+  /** NUMA node that has most of its memory */
+  memory_numa_node: number | null;
+  /** NUMA node that the GPU is connected to */
+  gpu_numa_node: number | null;
+  /** 1: it listens on a TCP port, as a server does; 2: its parent does */
+  listens: number | null;
+  busiest_thread: string | null;
+  busiest_child: string | null;
+  /** A child that compiles GPU code */
+  compiler: string | null;
+  /** The network file system that it waits for */
+  mount: string | null;
+  /** The file, other than Python's, with the most CPU time */
+  code: string | null;
+  /** Whom it waits for */
+  peer: string | null;
+  absent: Record<string, string>;
+}
+
+export interface WhyProcess {
+  gpu_index: number;
+  gpu_name: string | null;
+  simulated: boolean;
+  pid: number;
+  name: string | null;
+  /** With secrets masked */
+  command: string | null;
+  user: string | null;
+  type: "compute" | "graphics" | "both" | null;
+  /** Memory of the GPU held by the process */
+  memory_mb: number | null;
+  /** Share of the GPU's compute units */
+  utilization_percent: number | null;
+  /** Share of the GPU's memory bandwidth */
+  memory_utilization_percent: number | null;
+  /** Share of the video encoder */
+  encoder_percent: number | null;
+  /** Share of the video decoder */
+  decoder_percent: number | null;
+  /** Its part of the GPU's power above idle, by its share of the engines */
+  power_watts: number | null;
+  /** CPU time of the process; 100% is one core */
+  cpu_percent: number | null;
+  /** Host memory of the process (resident) */
+  host_memory_mb: number | null;
+  /** Tokens per second that the model server generates, by its own counters; only with a daemon, as all that follow */
+  tokens_per_second: number | null;
+  /** Tokens of prompts per second that the model server reads */
+  prompt_tokens_per_second: number | null;
+  /** Tokens that the model server has generated since it was started, by its own counter */
+  generated_tokens: number | null;
+  /** Tokens of prompts that the model server has read since it was started, by its own counter */
+  prompt_tokens: number | null;
+  /** Time from a request to its first token, the mean since the last look in which there was one */
+  time_to_first_token_seconds: number | null;
+  /** Time from one token of an answer to the next, the mean as before */
+  time_per_token_seconds: number | null;
+  /** Requests that the model server is working on */
+  requests_running: number | null;
+  /** Requests that wait at the model server */
+  requests_waiting: number | null;
+  /** How full the model server's KV cache is; of several, the fullest */
+  kv_cache_percent: number | null;
+  /** Tokens of prompts that were in the prefix cache, of those looked for */
+  prefix_cache_hit_percent: number | null;
+  /** Requests that the model server interrupts because its KV cache is full */
+  preemptions_per_second: number | null;
+  /** Jobs of an image server: the one at work and those that wait */
+  image_jobs: number | null;
+  /** How power_watts was attributed */
+  power_basis: "utilization" | "memory" | "only process" | null;
+  /** loading: fills memory while it keeps CPU or disks busy; holding: has memory and does nothing */
+  activity: "working" | "loading" | "holding" | null;
+  /** What limits it; null where that was not judged */
+  limit: Limit | null;
+  /** Name or ID of the container it runs in */
+  container: string | null;
+  /** The model it was started with, where its command line or Ollama's manifests say so */
+  model: string | null;
+  /** What people call it: the script or module of an interpreter, the game in Wine, the application in Electron; otherwise its name */
+  display_name: string | null;
+  /** Its name in every sentence and table: display_name with the model, "process 4242" where nothing is known */
+  short_name: string;
+  /** The container's own name (NAMESPACE/POD/CONTAINER in Kubernetes); null with a reason in absent where it can't be read */
+  container_name: string | null;
+  /** The job it belongs to: the number of a Slurm job, the name of a torchrun's run, or the launcher with its PID (torchrun:4242) */
+  job: string | null;
+  /** Its number among the processes of its job, as torchrun, MPI or Slurm gave it */
+  rank: number | null;
+  /** How many processes its job has, on all hosts */
+  world_size: number | null;
+  /** The process that started it */
+  parent_pid: number | null;
+  parent_name: string | null;
+  /** The lease it runs under (`/api/leases`) */
+  lease: string | null;
+  started_at: string | null;
+  /** The MIG instance it runs on */
+  instance: number | null;
+  /** false: the PID belongs to a process that can't be seen from here */
+  visible: boolean;
+  /** What limits it, in a sentence */
+  answer: string | null;
+  likelihood: string | null;
+  evidence: string[];
+  /** What could not be looked at, where nothing can be said */
+  missing: string | null;
+  suggestions: string[];
+  /** Where it spends its CPU time, in words */
+  cpu_time: string | null;
+  /** Where its time goes, the answer first */
+  lines: Place[];
+  /** Whose lines these are */
+  lines_of:  | null;
+  too_few_cores: boolean;
+  looks: number | null;
+  /** Why no line is known */
+  lines_missing: string | null;
+  host: HostEvidence | null;
+  absent: Record<string, string>;
+}
+
+/** What limits the processes that were asked about */
+export interface WhyProcesses {
+  timestamp: string | null;
+  processes: WhyProcess[];
+}
+
+export interface LiveStatsRow {
+  gpu_index: number;
+  gpu_name: string;
+  temperature_celsius: number | null;
+  power_watts: number | null;
+  memory_used_mb: number | null;
+  memory_total_mb: number | null;
+  gpu_utilization_percent: number | null;
+  memory_utilization_percent: number | null;
+  gpu_uuid: string | null;
+  simulated: boolean;
+  timestamp: string;
+  absent: Record<string, string>;
+}
+
+export interface GpuLease {
+  id: string;
+  user: string;
+  /** By `whirr reserve`, not by a command that runs */
+  reserved: boolean;
+  /** Of settings, for people: `power limit 330 W`; null where it is a lease of the GPU */
+  changes: string | null;
+  /** null: its end is open */
+  until: string | null;
+}
+
+/** Everything known about a GPU */
+export interface Gpu {
+  index: number;
+  /** Only of what is no GPU */
+  kind?: "npu" | "accelerator";
+  uuid: string | null;
+  /** Of an instance: "1g.18gb" */
+  profile?: string;
+  pci_address: string | null;
+  /** Its maker, in lower case */
+  vendor: string | null;
+  name: string | null;
+  /** Who reads it */
+  source: string | null;
+  simulated: boolean;
+  state: "ok" | "asleep" | "error" | "lost";
+  /** The driver's words */
+  error_message: string | null;
+  fan_state: string;
+  activity: Activity;
+  /** Who has it whole, by `whirr run` or `whirr reserve`, and the first lease that has changed settings of it; empty where there is neither */
+  leases: GpuLease[];
+  /** Share of time a kernel was running */
+  utilization_percent: number | null;
+  /** Share of time memory was being read or written (bandwidth, not how full it is) */
+  memory_utilization_percent: number | null;
+  /** Utilization times power draw as a share of the power limit, for GPUs without unit counters (sm_active_percent) */
+  effective_load_percent: number | null;
+  /** Video encoder utilization */
+  encoder_percent: number | null;
+  /** Video decoder utilization */
+  decoder_percent: number | null;
+  /** JPEG decoder utilization */
+  jpeg_percent: number | null;
+  /** Optical flow accelerator utilization */
+  ofa_percent: number | null;
+  /** Share of time the graphics or compute engine was active */
+  graphics_active_percent: number | null;
+  /** Share of time a multiprocessor had work, averaged over all of them */
+  sm_active_percent: number | null;
+  /** Resident warps as a share of the maximum */
+  sm_occupancy_percent: number | null;
+  /** Share of time in which a tensor core was active */
+  tensor_active_percent: number | null;
+  /** Memory bandwidth used as a share of the peak */
+  dram_active_percent: number | null;
+  /** Share of time in which an integer pipe was active */
+  integer_active_percent: number | null;
+  /** Share of time in which an FP64 pipe was active */
+  fp64_active_percent: number | null;
+  /** Share of time in which an FP32 pipe was active */
+  fp32_active_percent: number | null;
+  /** Share of time in which an FP16 pipe was active */
+  fp16_active_percent: number | null;
+  /** Memory of the GPU */
+  memory_total_mb: number | null;
+  /** Memory in use by processes */
+  memory_used_mb: number | null;
+  /** Memory that can still be allocated */
+  memory_free_mb: number | null;
+  /** Memory reserved by the driver */
+  memory_reserved_mb: number | null;
+  /** Size of the window through which the host sees GPU memory (BAR1) */
+  bar1_total_mb: number | null;
+  /** Used part of that window */
+  bar1_used_mb: number | null;
+  /** Memory protected for confidential computing */
+  protected_memory_total_mb: number | null;
+  /** Protected memory in use */
+  protected_memory_used_mb: number | null;
+  /** Host memory that the GPU may use */
+  gtt_total_mb: number | null;
+  /** Host memory that the GPU uses */
+  gtt_used_mb: number | null;
+  /** Temperature of the chip */
+  temperature_celsius: number | null;
+  /** Temperature of the hottest spot on the chip */
+  temperature_hotspot_celsius: number | null;
+  /** Temperature of the memory */
+  temperature_memory_celsius: number | null;
+  /** Temperature at which the GPU starts throttling */
+  temperature_limit_celsius: number | null;
+  /** Temperature at which the GPU shuts down */
+  temperature_shutdown_celsius: number | null;
+  /** Maximum operating temperature */
+  temperature_max_operating_celsius: number | null;
+  /** Maximum operating temperature of the memory */
+  temperature_memory_limit_celsius: number | null;
+  /** Target temperature of the fan control */
+  temperature_target_celsius: number | null;
+  /** Degrees left before the GPU throttles */
+  temperature_margin_celsius: number | null;
+  /** Fan speed as a share of its maximum (the fastest fan) */
+  fan_percent: number | null;
+  /** Fan speed (the fastest fan) */
+  fan_rpm: number | null;
+  /** Fan speed requested by the GPU */
+  fan_target_percent: number | null;
+  /** Fan speed requested by the GPU, in rpm */
+  fan_target_rpm: number | null;
+  /** The fan stops while the GPU is cool (zero-rpm mode) */
+  fan_zero_rpm: boolean | null;
+  /** Temperature above which a fan in zero-rpm mode turns */
+  fan_zero_rpm_stop_celsius: number | null;
+  /** Fans that the GPU controls; 0 on passive GPUs */
+  fan_count: number | null;
+  /** Board power draw: of this instant where the driver knows it, else its average */
+  power_watts: number | null;
+  /** Power draw that no visible process explains: idle power, hidden processes, unknown shares */
+  not_attributed_watts: number | null;
+  /** Board power draw at this instant */
+  power_instant_watts: number | null;
+  /** Board power draw as the driver averages it, over a second on most GPUs */
+  power_average_watts: number | null;
+  /** Power draw of the memory */
+  power_memory_watts: number | null;
+  /** Power draw of the module (GPU and CPU on one board) */
+  power_module_watts: number | null;
+  /** Power limit of the module */
+  power_module_limit_watts: number | null;
+  /** Power limit in force */
+  power_limit_watts: number | null;
+  /** Requested power limit */
+  power_limit_requested_watts: number | null;
+  /** Default power limit */
+  power_limit_default_watts: number | null;
+  /** Lowest power limit that can be set */
+  power_limit_min_watts: number | null;
+  /** Highest power limit that can be set */
+  power_limit_max_watts: number | null;
+  /** Energy used since the driver was loaded */
+  energy_joules: number | null;
+  /** Core voltage */
+  voltage_volts: number | null;
+  /** Performance state, 0 is the fastest */
+  performance_state: string | null;
+  /** Graphics (shader) clock */
+  clock_graphics_mhz: number | null;
+  /** Multiprocessor clock */
+  clock_sm_mhz: number | null;
+  /** Memory clock */
+  clock_memory_mhz: number | null;
+  /** Video engine clock */
+  clock_video_mhz: number | null;
+  /** Maximum graphics clock */
+  clock_graphics_max_mhz: number | null;
+  /** Maximum multiprocessor clock */
+  clock_sm_max_mhz: number | null;
+  /** Maximum memory clock */
+  clock_memory_max_mhz: number | null;
+  /** Maximum video engine clock */
+  clock_video_max_mhz: number | null;
+  /** Highest graphics clock that can be set */
+  clock_boost_max_mhz: number | null;
+  /** Requested application graphics clock */
+  clock_application_graphics_mhz: number | null;
+  /** Requested application memory clock */
+  clock_application_memory_mhz: number | null;
+  /** Default application graphics clock */
+  clock_application_graphics_default_mhz: number | null;
+  /** Default application memory clock */
+  clock_application_memory_default_mhz: number | null;
+  /** Why the clocks are below what was requested */
+  throttle_reasons: string[] | null;
+  /** Time throttled by the power limit */
+  throttle_power_seconds: number | null;
+  /** Time throttled by heat */
+  throttle_thermal_seconds: number | null;
+  /** Time throttled to stay in sync with other GPUs */
+  throttle_sync_boost_seconds: number | null;
+  /** Current PCIe generation of the link */
+  pcie_generation: number | null;
+  /** Current PCIe lanes of the link */
+  pcie_width: number | null;
+  /** Maximum PCIe generation of GPU and slot */
+  pcie_generation_max: number | null;
+  /** Maximum PCIe lanes of GPU and slot */
+  pcie_width_max: number | null;
+  /** Maximum PCIe generation of the GPU alone */
+  pcie_generation_card_max: number | null;
+  /** PCIe traffic to the GPU */
+  pcie_rx_bytes_per_second: number | null;
+  /** PCIe traffic from the GPU */
+  pcie_tx_bytes_per_second: number | null;
+  /** PCIe packets that were resent (replays) */
+  pcie_replays: number | null;
+  /** PCIe replay counter rollovers */
+  pcie_replay_rollovers: number | null;
+  /** PCIe errors of the GPU that were corrected, as counted by the kernel (AER) */
+  pcie_corrected_errors: number | null;
+  /** PCIe errors of the GPU that could not be corrected, as counted by the kernel (AER), without requests that a device did not support */
+  pcie_uncorrected_errors: number | null;
+  /** NVLink traffic to the GPU, all links */
+  nvlink_rx_bytes_per_second: number | null;
+  /** NVLink traffic from the GPU, all links */
+  nvlink_tx_bytes_per_second: number | null;
+  /** NVLinks of the GPU */
+  nvlink_links: number | null;
+  /** NVLinks that are up */
+  nvlink_links_active: number | null;
+  /** The chip-to-chip link to the CPU is on */
+  c2c_enabled: boolean | null;
+  /** The GPU has joined the NVLink fabric */
+  fabric_ready: boolean | null;
+  /** Clique of the NVLink fabric that the GPU belongs to */
+  fabric_clique: number | null;
+  /** Error correction is on */
+  ecc_enabled: boolean | null;
+  /** Error correction will be on after the next reset */
+  ecc_enabled_pending: boolean | null;
+  /** Corrected memory errors since the driver was loaded */
+  ecc_corrected: number | null;
+  /** Uncorrected memory errors since the driver was loaded */
+  ecc_uncorrected: number | null;
+  /** Corrected memory errors over the GPU's lifetime */
+  ecc_corrected_lifetime: number | null;
+  /** Uncorrected memory errors over the GPU's lifetime */
+  ecc_uncorrected_lifetime: number | null;
+  /** Corrected errors in the main memory since the driver was loaded */
+  ecc_dram_corrected: number | null;
+  /** Uncorrected errors in the main memory since the driver was loaded */
+  ecc_dram_uncorrected: number | null;
+  /** Corrected errors in caches and registers since the driver was loaded */
+  ecc_sram_corrected: number | null;
+  /** Parity errors in caches and registers since the driver was loaded */
+  ecc_sram_uncorrected_parity: number | null;
+  /** Double-bit errors in caches and registers since the driver was loaded */
+  ecc_sram_uncorrected_secded: number | null;
+  /** Corrected errors in the main memory over the GPU's lifetime */
+  ecc_dram_corrected_lifetime: number | null;
+  /** Uncorrected errors in the main memory over the GPU's lifetime */
+  ecc_dram_uncorrected_lifetime: number | null;
+  /** Corrected errors in caches and registers over the GPU's lifetime */
+  ecc_sram_corrected_lifetime: number | null;
+  /** Parity errors in caches and registers over the GPU's lifetime */
+  ecc_sram_uncorrected_parity_lifetime: number | null;
+  /** Double-bit errors in caches and registers over the GPU's lifetime */
+  ecc_sram_uncorrected_secded_lifetime: number | null;
+  /** The GPU should be replaced because of errors in its caches and registers */
+  ecc_sram_threshold_exceeded: boolean | null;
+  /** Uncorrected errors in the L2 cache over the GPU's lifetime */
+  ecc_sram_uncorrected_l2_lifetime: number | null;
+  /** Uncorrected errors in the multiprocessors over the GPU's lifetime */
+  ecc_sram_uncorrected_sm_lifetime: number | null;
+  /** Uncorrected errors in the microcontrollers over the GPU's lifetime */
+  ecc_sram_uncorrected_mcu_lifetime: number | null;
+  /** Uncorrected errors in the PCIe interface over the GPU's lifetime */
+  ecc_sram_uncorrected_pcie_lifetime: number | null;
+  /** Uncorrected errors in other places over the GPU's lifetime */
+  ecc_sram_uncorrected_other_lifetime: number | null;
+  /** A memory channel repair is pending until a reset */
+  channel_repair_pending: boolean | null;
+  /** A processing cluster repair is pending until a reset */
+  tpc_repair_pending: boolean | null;
+  /** Memory is broken beyond repair: the GPU should be replaced */
+  unrepairable_memory: boolean | null;
+  /** Memory pages retired for single-bit errors */
+  retired_pages_single_bit: number | null;
+  /** Memory pages retired for double-bit errors */
+  retired_pages_double_bit: number | null;
+  /** A page retirement is pending until a reboot */
+  retired_pages_pending: boolean | null;
+  /** Memory rows remapped for corrected errors */
+  remapped_rows_corrected: number | null;
+  /** Memory rows remapped for uncorrected errors */
+  remapped_rows_uncorrected: number | null;
+  /** A row remapping is pending until a reset */
+  remapped_rows_pending: boolean | null;
+  /** A row remapping failed: the GPU should be replaced */
+  remapped_rows_failed: boolean | null;
+  /** Memory banks with all spare rows left */
+  remap_banks_max: number | null;
+  /** Memory banks with most spare rows left */
+  remap_banks_high: number | null;
+  /** Memory banks with some spare rows left */
+  remap_banks_partial: number | null;
+  /** Memory banks with few spare rows left */
+  remap_banks_low: number | null;
+  /** Memory banks without spare rows */
+  remap_banks_none: number | null;
+  /** Recovery action that the driver asks for: none, reset, reboot, drain, drain-and-reset */
+  recovery_action: string | null;
+  /** Number of the last critical driver error (XID); absent if there was none */
+  xid_last: number | null;
+  /** The driver stays loaded without clients */
+  persistence_mode: boolean | null;
+  /** Who may compute: default, exclusive, prohibited */
+  compute_mode: string | null;
+  /** The GPU is divided into instances */
+  mig_enabled: boolean | null;
+  /** The GPU will be divided into instances after the next reset */
+  mig_enabled_pending: boolean | null;
+  /** The GPU is driving a display */
+  display_active: boolean | null;
+  /** Active video encoding sessions */
+  encoder_sessions: number | null;
+  /** Frames encoded per second, mean of the sessions */
+  encoder_frames_per_second: number | null;
+  /** Time to encode a frame, mean of the sessions */
+  encoder_latency_seconds: number | null;
+  /** Active screen capture sessions */
+  capture_sessions: number | null;
+  /** Frames captured per second, mean of the sessions */
+  capture_frames_per_second: number | null;
+  /** Time to capture a frame, mean of the sessions */
+  capture_latency_seconds: number | null;
+  /** Multiprocessors, compute units or execution units */
+  compute_units: number | null;
+  /** The driver keeps statistics of ended processes */
+  accounting_mode: boolean | null;
+  /** The memory of the GPU is encrypted */
+  dram_encryption: boolean | null;
+  /** Several GPUs share the board */
+  multi_gpu_board: boolean | null;
+  /** Number of the device file (/dev/nvidia0) */
+  device_minor: number | null;
+  /** Position on the baseboard */
+  module_id: number | null;
+  /** MIG: the GPU instance it belongs to; instances with the same one share memory */
+  gpu_instance_id: number | null;
+  /** Slot of the tray in its rack */
+  platform_slot: number | null;
+  /** Number of the compute tray */
+  platform_tray: number | null;
+  /** Number of the host in its tray */
+  platform_host: number | null;
+  /** Kernel driver of the GPU */
+  driver: string | null;
+  /** Version of that driver */
+  driver_version: string | null;
+  /** Chip family */
+  architecture: string | null;
+  /** Product line */
+  brand: string | null;
+  /** Serial number */
+  serial: string | null;
+  /** Firmware version */
+  vbios_version: string | null;
+  /** Board part number */
+  part_number: string | null;
+  /** CUDA compute capability, or the gfx target */
+  compute_capability: string | null;
+  /** Version of the firmware on the GPU's own processor */
+  gsp_firmware: string | null;
+  /** Board that the GPU sits on: equal for GPUs that share one */
+  board_id: string | null;
+  /** Version of the GPU's own information image */
+  inforom_version: string | null;
+  /** How the GPU reaches host memory: none, hmm or ats */
+  addressing_mode: string | null;
+  /** Vendor and device number, "10de:2335" */
+  pci_device_id: string | null;
+  /** Subsystem vendor and device number */
+  pci_subsystem_id: string | null;
+  /** none, pass-through, vgpu, ... */
+  virtualization: string | null;
+  /** "dedicated", or "shared" where the GPU uses host memory */
+  memory_kind: string | null;
+  /** How utilization was measured where there are several ways */
+  utilization_basis: string | null;
+  /** Whose fan it is where the GPU has none of its own */
+  fan_basis: string | null;
+  /** Who controls the fan: "automatic" (the GPU's own curve), "manual" (a fixed setting), "firmware" (not the driver) */
+  fan_control: string | null;
+  /** Whose sensor it is where the GPU has none of its own */
+  temperature_basis: string | null;
+  /** null: they can't be seen */
+  processes: Process[] | null;
+  /** Beyond the limit of 1024 */
+  processes_left_out: number;
+  /** Exist, but may not be seen */
+  processes_hidden: number;
+  /** MIG instances and partitions: the same keys, and `profile` */
+  instances: Gpu[];
+  absent: Record<string, string>;
+}
+
+/** Of all GPUs, as far as they report it */
+export interface Totals {
+  memory_used_mb: number | null;
+  memory_total_mb: number | null;
+  power_watts: number | null;
+  /** A process on several GPUs counts once */
+  process_count: number | null;
+  absent: Record<string, string>;
+}
+
+export interface Source {
+  name: string;
+  state: "off" | "ok" | "failing" | "set aside" | "hung" | "released" | "asleep";
+  gpu_count: number;
+  errors_total: number;
+  consecutive_errors: number;
+  init_failures_total: number;
+  /** Impossible readings */
+  implausible_total: number;
+  /** Why it is not ok, in the driver's words */
+  message: string | null;
+}
+
+export interface GpuEvent {
+  kind: "xid" | "gpu_lost" | "gpu_back" | "ecc" | "source" | "other";
+  gpu_index: number | null;
+  /** Of a driver fault: the driver's number for it */
+  code: number;
+  text: string;
+  timestamp: string | null;
+}
+
+/** The host and its best GPU in one flat object */
+export interface Resources {
+  /** null until a second sample */
+  cpu_percent: number | null;
+  available_memory_gb: number | null;
+  memory_total_gb: number | null;
+  cpu_count: number | null;
+  load_average_1m: number | null;
+  swap_total_gb: number | null;
+  swap_used_gb: number | null;
+  network_rx_bytes_per_second: number | null;
+  network_tx_bytes_per_second: number | null;
+  disk_read_bytes_per_second: number | null;
+  disk_write_bytes_per_second: number | null;
+  /** Of the busiest disk */
+  disk_busy_percent: number | null;
+  /** Of the busiest core */
+  cpu_core_max_percent: number | null;
+  cpu_temperature_c: number | null;
+  cpu_pressure_percent: number | null;
+  memory_pressure_percent: number | null;
+  io_pressure_percent: number | null;
+  memory_percent: number | null;
+  /** Free VRAM of the best GPU, 0.0 without one or where its driver does not say */
+  gpu_vram_gb: number;
+  gpu_available: boolean;
+  gpu_name: string | null;
+  gpu_total_vram_gb: number | null;
+  gpu_used_vram_gb: number | null;
+  gpu_free_vram_gb: number | null;
+  /** dedicated, or shared: then it is the host's memory */
+  gpu_memory_kind: string | null;
+  gpu_utilization_percent: number | null;
+  gpu_temperature_c: number | null;
+  gpu_source: string | null;
+  gpu_count: number;
+  gpu_simulated: boolean;
+  absent: Record<string, string>;
+}
+
+/** The host itself: every reading that it has */
+export interface Machine {
+  /** CPU utilization over all cores */
+  cpu_percent: number | null;
+  /** CPU utilization of the busiest core: at 100%, one thread can't go faster */
+  cpu_core_max_percent: number | null;
+  /** CPU time spent waiting for disks */
+  cpu_iowait_percent: number | null;
+  /** CPU time taken by the hypervisor for others */
+  cpu_steal_percent: number | null;
+  /** Online cores */
+  cpu_count: number | null;
+  /** Temperature of the hottest CPU package */
+  cpu_temperature_celsius: number | null;
+  /** Temperature of the air around the host, where a sensor is labeled ambient, inlet or intake */
+  ambient_temperature_celsius: number | null;
+  /** Load average of the last minute */
+  load_average_1m: number | null;
+  /** Power draw of the whole host, from a sensor of the board, the power supply or the platform */
+  power_watts: number | null;
+  /** Power draw of the CPU packages and their memory (RAPL) */
+  cpu_power_watts: number | null;
+  /** Memory of the host */
+  memory_total_mb: number | null;
+  /** Memory available to programs without swapping */
+  memory_available_mb: number | null;
+  /** Share of memory in use */
+  memory_percent: number | null;
+  /** Swap space */
+  swap_total_mb: number | null;
+  /** Swap space in use */
+  swap_used_mb: number | null;
+  /** Pages read back from swap */
+  swap_in_pages_per_second: number | null;
+  /** Pages written to swap */
+  swap_out_pages_per_second: number | null;
+  /** Bytes received, all network interfaces together, without loopback */
+  network_rx_bytes_per_second: number | null;
+  /** Bytes sent, all network interfaces together, without loopback */
+  network_tx_bytes_per_second: number | null;
+  /** Bytes read, all disks together */
+  disk_read_bytes_per_second: number | null;
+  /** Bytes written, all disks together */
+  disk_write_bytes_per_second: number | null;
+  /** Share of time the busiest disk was busy */
+  disk_busy_percent: number | null;
+  /** Share of the last 10 s in which some task was waiting for a CPU */
+  cpu_pressure_percent: number | null;
+  /** Share of the last 10 s in which some task was waiting for memory */
+  memory_pressure_percent: number | null;
+  /** Share of the last 10 s in which every task was waiting for memory */
+  memory_stall_percent: number | null;
+  /** Share of the last 10 s in which some task was waiting for a disk */
+  io_pressure_percent: number | null;
+  /** Share of the last 10 s in which every task was waiting for a disk */
+  io_stall_percent: number | null;
+  /** The host has mains power supplies, and none of them is connected */
+  on_battery: number | null;
+  /** A governor holds the CPU at its lowest clocks (powersave of acpi-cpufreq and its like) */
+  cpu_clocks_held_low: number | null;
+  /** InfiniBand ports with a link */
+  infiniband_ports_up: number | null;
+  /** InfiniBand ports that had a link since whirr was started, and have none */
+  infiniband_ports_lost: number | null;
+  /** InfiniBand ports with a rate below that of other ports of the same model, or below their own of before */
+  infiniband_ports_slow: number | null;
+  absent: Record<string, string>;
+}
+
+/** Everything known about all GPUs */
+export interface Metrics {
+  timestamp: string;
+  host: string | null;
+  /** Those in use */
+  sources: string[];
+  gpus: Gpu[];
+  /** NPUs and accelerators, with a `kind`; in no sum of GPUs */
+  accelerators: Gpu[];
+  totals: Totals;
+  driver: Driver;
+  source_status: Source[];
+  /** What happened to the GPUs since the last sample */
+  events: GpuEvent[];
+  /** Of the first finding; null: not judged */
+  severity: "info" | "notice" | "warning" | "critical" | null;
+  /** The most important first */
+  findings: Finding[];
+  resources: Resources;
+  machine: Machine;
+}
+
 export interface Notifier {
   /** Of the table [notify.NAME] */
   name: string;
@@ -736,6 +1838,30 @@ export interface Placement {
   } | null;
 }
 
+export interface Processes {
+  /** Empty with a reason in `absent` where the processes of no GPU could be looked at */
+  processes: ProcessOnGpu[];
+  /** GPUs whose processes could not be looked at */
+  not_listed: {
+    gpu_index: number;
+    reason: string;
+    message: string | null;
+  }[];
+  /** Why the list is empty or not whole: nothing runs, no GPU, no driver, no permission; null where it is whole and has rows */
+  answer: string | null;
+  /** Per GPU, the power that no visible process explains: idle power, hidden processes, unknown shares. Empty when only some processes were asked for */
+  not_attributed: {
+    gpu_index: number;
+    power_watts: number | null;
+    absent: Record<string, string>;
+  }[];
+  count: number;
+  /** Exist, but may not be seen */
+  hidden: number;
+  timestamp: string | null;
+  absent: Record<string, string>;
+}
+
 export interface RemedyExpected {
   /** By how much it changes */
   fan_percent: number | null;
@@ -772,153 +1898,88 @@ export interface Remedy {
   undo: string | null;
 }
 
-export interface RemedyValues {
+/** The row that is served, broadcast and stored */
+export interface StatsRow {
+  gpu_index: number;
+  gpu_name: string;
+  temperature_celsius: number | null;
+  power_watts: number | null;
+  memory_used_mb: number | null;
+  memory_total_mb: number | null;
+  gpu_utilization_percent: number | null;
+  memory_utilization_percent: number | null;
+  gpu_uuid: string | null;
+  simulated: boolean;
+  recorded_at: string;
+  /** Of a stored row */
+  host?: string;
+  absent: Record<string, string>;
+}
+
+/** The latest row of each GPU */
+export interface Stats {
+  gpus: StatsRow[];
+  count: number;
+}
+
+/** Stored rows, oldest first */
+export interface StatsHistory {
+  rows: StatsRow[];
+  /** Rows of this page */
+  count: number;
+  /** null on the last page */
+  next_cursor: string | null;
+}
+
+export interface TopProcess {
+  pid: number;
+  name: string | null;
+  /** As in Process */
+  short_name: string;
+  user: string | null;
+  memory_mb: number | null;
+  utilization_percent: number | null;
+  absent: Record<string, string>;
+}
+
+export interface GpuSummary {
+  index: number;
+  name: string | null;
+  vendor: string | null;
+  state: "ok" | "asleep" | "error" | "lost";
+  error_message: string | null;
+  simulated: boolean;
+  activity: Activity;
+  utilization_percent: number | null;
+  memory_used_mb: number | null;
+  memory_total_mb: number | null;
+  temperature_celsius: number | null;
   fan_percent: number | null;
   power_watts: number | null;
-  temperature_celsius: number | null;
-  clock_graphics_mhz: number | null;
-  tokens_per_second: number | null;
+  power_limit_watts: number | null;
+  /** The most important; null: nothing is known */
+  finding: Finding | null;
+  process_count: number | null;
+  /** The process that explains the load best */
+  top_process: TopProcess | null;
+  absent: Record<string, string>;
 }
 
-export interface RemedyDoing {
-  id: string;
-  gpu_index: number;
-  /** Of the remedy */
-  code: string;
-  /** Its sentence */
-  text: string;
-  /** What it changes */
-  plan: string | null;
-  /** Who asked for it */
-  who: string | null;
-  /** Is taken back in any case */
-  trying: boolean;
-  /** Nothing is changed */
-  dry_run: boolean;
-  simulated: boolean;
-  since: string;
-  /** The old values are back then */
-  until: string | null;
-  phase: "measuring_before" | "changing" | "measuring_after" | "undoing" | "measuring_again" | "over";
-  outcome: "running" | "measured" | "as_expected" | "not_as_expected" | "no_effect" | "cant_tell" | "failed";
-  /** It still holds */
-  kept: boolean;
-  /** What came of it, as a sentence */
-  result: string | null;
-  /** Measured */
-  before: RemedyValues | null;
-  after: RemedyValues | null;
-  /** After it was taken back */
-  again: RemedyValues | null;
-  /** Changes; null: not known */
-  expected: RemedyValues | null;
-  /** own_history or siblings */
-  expected_source: string | null;
-  /** For POST /api/undo */
-  undo_id: string | null;
-}
-
-export interface Effect {
-  /** When it was measured */
-  at: string;
-  /** Its index at that time */
-  gpu_index: number;
-  /** UUID, or PCI address */
-  gpu_uuid: string;
-  gpu_name: string;
-  /** remedy: whirr do; else what came or went on its own */
-  cause: "remedy" | "context" | "limit" | "display" | "model";
-  /** The remedy that does this */
-  code: string;
-  /** What changed */
-  what: string | null;
-  /** Of a changed power limit */
-  limit_before_watts: number | null;
-  limit_after_watts: number | null;
-  before: RemedyValues;
-  after: RemedyValues;
-  /** Changes that were expected; null: not known */
-  expected: RemedyValues;
-}
-
-export interface RemedyHits {
-  /** Of the remedy */
-  code: string;
-  /** Steps that were measured */
-  measured: number;
-  /** Those where something was expected */
-  expected: number;
-  /** Those that came as expected, within a fifth */
-  hit: number;
-  /** Of the newest */
-  expected_watts: number | null;
-  measured_watts: number | null;
-}
-
-export interface Undo {
-  /** For `whirr undo ID` and POST /api/undo */
-  id: string;
-  /** How it was changed */
-  door: string;
-  what: string;
-  /** What it will be again */
-  before: string | null;
-  now: string | null;
-  /** Who changed it, or why */
-  by: string | null;
-  since: string | null;
-  /** null: until it is undone */
-  until: string | null;
-  /** The command for this alone */
-  how: string;
-  /** After POST /api/undo: what became of it */
-  state: "undone" | "under_way" | "refused" | "dry_run" | null;
-  /** Why it was refused */
-  why_not: string | null;
-}
-
-export interface Changes {
-  /** Newest first */
-  changes: Undo[];
-}
-
-/** The host and its best GPU in one flat object */
-export interface Resources {
-  /** null until a second sample */
-  cpu_percent: number | null;
-  available_memory_gb: number | null;
-  memory_total_gb: number | null;
-  cpu_count: number | null;
-  load_average_1m: number | null;
-  swap_total_gb: number | null;
-  swap_used_gb: number | null;
-  network_rx_bytes_per_second: number | null;
-  network_tx_bytes_per_second: number | null;
-  disk_read_bytes_per_second: number | null;
-  disk_write_bytes_per_second: number | null;
-  /** Of the busiest disk */
-  disk_busy_percent: number | null;
-  /** Of the busiest core */
-  cpu_core_max_percent: number | null;
-  cpu_temperature_c: number | null;
-  cpu_pressure_percent: number | null;
-  memory_pressure_percent: number | null;
-  io_pressure_percent: number | null;
-  memory_percent: number | null;
-  /** Free VRAM of the best GPU, 0.0 without one or where its driver does not say */
-  gpu_vram_gb: number;
-  gpu_available: boolean;
-  gpu_name: string | null;
-  gpu_total_vram_gb: number | null;
-  gpu_used_vram_gb: number | null;
-  gpu_free_vram_gb: number | null;
-  /** dedicated, or shared: then it is the host's memory */
-  gpu_memory_kind: string | null;
-  gpu_utilization_percent: number | null;
-  gpu_temperature_c: number | null;
-  gpu_source: string | null;
+export interface Summary {
+  timestamp: string;
+  host: string | null;
+  /** Those in use */
+  sources: string[];
   gpu_count: number;
-  gpu_simulated: boolean;
+  available: boolean;
+  /** Why the fan runs, in a sentence */
+  answer: string | null;
+  /** Of the answer */
+  severity: "info" | "notice" | "warning" | "critical" | null;
+  /** The most important; null: nothing is known */
+  finding: Finding | null;
+  totals: Totals;
+  gpus: GpuSummary[];
 }
 
 export interface Brief {
@@ -996,84 +2057,6 @@ export interface IdleAudit {
   /** Processes that could not be looked at */
   hidden_processes: number;
   suggestions: string[];
-}
-
-/** What limits a process on a GPU, over the last ten seconds */
-export interface Limit {
-  code:
-    | "compute"
-    | "compute_no_tensor"
-    | "memory_bandwidth"
-    | "power"
-    | "heat"
-    | "clocks"
-    | "video"
-    | "pcie_in"
-    | "pcie_out"
-    | "nvlink"
-    | "spill"
-    | "launch"
-    | "compile"
-    | "host_cpu"
-    | "cpu_work"
-    | "partly_on_cpu"
-    | "allocation"
-    | "loaders"
-    | "cpu_quota"
-    | "disk"
-    | "network_fs"
-    | "memory_pressure"
-    | "numa"
-    | "kernel_wait"
-    | "straggler_wait"
-    | "peer"
-    | "other_programs"
-    | "no_requests"
-    | "none"
-    | "cannot_tell";
-  /** Behind "limited by" */
-  words: string;
-  /** gpu: the GPU works as hard as it can; link: PCIe or NVLink; host: the program's own side keeps the GPU waiting; others: other programs or ranks; none: nothing is asked of the GPU, or nothing shows */
-  side: string;
-  /** Share of the time that was looked at */
-  share_percent: number;
-  /** How long that was; 0: one look */
-  over_seconds: number;
-  confidence: number;
-  /** What limits it for most of the rest */
-  second:
-    | "compute"
-    | "compute_no_tensor"
-    | "memory_bandwidth"
-    | "power"
-    | "heat"
-    | "clocks"
-    | "video"
-    | "pcie_in"
-    | "pcie_out"
-    | "nvlink"
-    | "spill"
-    | "launch"
-    | "compile"
-    | "host_cpu"
-    | "cpu_work"
-    | "partly_on_cpu"
-    | "allocation"
-    | "loaders"
-    | "cpu_quota"
-    | "disk"
-    | "network_fs"
-    | "memory_pressure"
-    | "numa"
-    | "kernel_wait"
-    | "straggler_wait"
-    | "peer"
-    | "other_programs"
-    | "no_requests"
-    | "none"
-    | "cannot_tell"
-    | null;
-  second_percent: number;
 }
 
 export interface WhyGpu {

@@ -138,7 +138,7 @@ function Name({ g, picked }: { g: Gpu; picked: boolean }) {
         GPU {g.index}
       </button>{" "}
       <span class="name" title={g.name ?? ""}>
-        {shortName(g.name, g.vendor)}
+        {shortName(g.name, g.vendor ?? "")}
       </span>
     </h3>
   );

@@ -16,9 +16,9 @@ const row = (l: Life): Row & { life: Life } => ({
   name: l.short_name ?? l.name,
   command: null,
   user: l.user,
-  type: l.type ?? undefined,
-  memory_mb: l.memory_peak_mb,
-  utilization_percent: l.utilization_mean_percent,
+  type: l.type as Row["type"],
+  memory_mb: l.memory_peak_mb ?? null,
+  utilization_percent: l.utilization_mean_percent ?? null,
   container: null,
   life: l,
 });

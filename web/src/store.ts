@@ -165,7 +165,7 @@ function whole(g: Gpu): Gpu {
 const known = (m: Metrics): Partial<State> => ({
   gpus: withFindings(m.gpus.map(whole), state.why.value?.findings ?? m.findings ?? []),
   findings: state.why.value?.findings ?? m.findings ?? [],
-  host: m.host,
+  host: m.host ?? undefined,
   sources: m.source_status,
   metrics: ok(m),
   ...arrived(m.timestamp),
@@ -228,7 +228,7 @@ const detail = () => {
 };
 
 function sample(summary: Summary, interval: number): void {
-  const change: Partial<State> = { ...arrived(summary.timestamp), host: summary.host, interval };
+  const change: Partial<State> = { ...arrived(summary.timestamp), host: summary.host ?? undefined, interval };
   const known = state.gpus,
     same = known?.length === summary.gpus.length;
   if (same) change.gpus = merge(known, summary);

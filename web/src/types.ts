@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of the API that the page uses and that have no table yet (api.ts); /openapi.json describes all of it.
-import type { Activity, Finding, HealthVerdict, Limit, WhyNow, WhyPart } from "./api";
+import type {
+  Activity,
+  Finding,
+  HealthVerdict,
+  Limit,
+  Metrics as AllMetrics,
+  Gpu as AnyGpu,
+  Process,
+  WhyNow,
+  WhyPart,
+} from "./api";
 
 export type {
   Activity,
   Brief,
   Cause,
   Finding,
+  GpuLease,
+  GpuSummary,
   Limit,
+  Process,
   RemedyDoing,
   RemedyValues,
+  Summary,
   Undo as Held,
   WhyGpu,
   WhyPart,
@@ -20,113 +34,21 @@ export type GpuCondition = Pick<HealthVerdict, "gpu_index" | "gpu_name" | "state
 
 export type Num = number | null | undefined;
 
-export interface Process {
-  pid: number;
-  name: string | null;
-  command: string | null;
-  user: string | null;
-  type?: string;
-  memory_mb: Num;
-  utilization_percent: Num;
-  power_watts?: Num;
-  container: string | null;
-  display_name?: string | null;
-  short_name?: string | null; // what people call it
-  container_name?: string | null;
-  job?: string | null;
-  rank?: number | null;
-  world_size?: number | null;
-  model?: string | null;
-  started_at?: string | null;
-  tokens_per_second?: Num; // from here on: a model server's own figures
-  prompt_tokens_per_second?: Num;
-  time_to_first_token_seconds?: Num;
-  time_per_token_seconds?: Num;
-  requests_running?: Num;
-  requests_waiting?: Num;
-  kv_cache_percent?: Num;
-  prefix_cache_hit_percent?: Num;
-  preemptions_per_second?: Num;
-  image_jobs?: Num;
-  limit?: Limit | null;
-  absent?: Record<string, string>;
-}
-
-export interface GpuLease {
-  id: string;
-  user: string;
-  reserved: boolean;
-  changes: string | null;
-  until: string | null;
-}
-
-export interface Gpu {
-  activity?: Activity;
-  finding?: Finding | null; // the first; undefined: not judged
-  index: number;
-  uuid: string | null;
-  name: string | null;
-  vendor: string;
-  simulated: boolean;
-  state: string;
-  error_message: string | null;
-  utilization_percent: Num;
-  memory_used_mb: Num;
-  memory_total_mb: Num;
-  temperature_celsius: Num;
-  temperature_limit_celsius: Num;
-  temperature_shutdown_celsius: Num;
-  fan_percent: Num;
-  fan_rpm: Num;
-  fan_state: string;
-  power_watts: Num;
-  power_limit_watts: Num;
-  clock_graphics_mhz: Num;
-  clock_graphics_max_mhz?: Num;
-  throttle_reasons: string[] | null;
-  sm_active_percent?: Num;
-  leases?: GpuLease[];
+/** As the page keeps it: with its first finding; a list that could not be looked at is empty, and `absent` says so. */
+export interface Gpu extends Omit<AnyGpu, "activity" | "processes"> {
+  activity?: Activity; // undefined: of a moment that was not judged
+  finding?: Finding | null; // undefined: not judged
   processes: Process[];
-  processes_left_out: number;
-  processes_hidden: number;
-  absent: Record<string, string>;
+}
+
+export interface Metrics extends Omit<AllMetrics, "gpus"> {
+  gpus: Gpu[];
 }
 
 export interface SourceStatus {
   name: string;
   state: string;
   message: string | null;
-}
-
-export interface Metrics {
-  timestamp: string;
-  host: string;
-  gpus: Gpu[];
-  findings?: Finding[];
-  source_status: SourceStatus[];
-}
-
-export interface GpuSummary {
-  finding?: Finding | null;
-  activity?: Activity;
-  index: number;
-  state: string;
-  error_message: string | null;
-  utilization_percent: Num;
-  memory_used_mb: Num;
-  memory_total_mb: Num;
-  temperature_celsius: Num;
-  fan_percent: Num;
-  power_watts: Num;
-  power_limit_watts: Num;
-}
-
-export interface Summary {
-  timestamp: string;
-  host: string;
-  gpus: GpuSummary[];
-  answer: string | null;
-  severity?: Severity | null;
 }
 
 export type Severity = "critical" | "warning" | "notice" | "info";

@@ -14,9 +14,11 @@
 #include "remedy/undo.h"
 
 const struct answer *const json_answers[] = {
-    &alert_rules_answer, &alerts_answer,      &capacity_answer,    &devices_answer,      &driver_answer, &finding_codes_answer,
-    &forecast_answers,   &guard_answer,       &guard_event_answer, &guard_health_answer, &health_answer, &health_change_answer,
-    &inventory_answer,   &leases_answer,      &notifiers_answer,   &placement_answer,    &remedy_answer, &doing_answer,
-    &effect_answer,      &effect_hits_answer, &undo_list_answer,   &resources_answer,    &usual_answer,  &why_answer,
+    &alert_rules_answer, &alerts_answer,       &capacity_answer,    &cpu_samples_answer,   &devices_answer,   &doing_answer,
+    &driver_answer,      &effect_answer,       &effect_hits_answer, &finding_codes_answer, &forecast_answers, &guard_answer,
+    &guard_event_answer, &guard_health_answer, &health_answer,      &health_change_answer, &inventory_answer, &leases_answer,
+    &limits_answer,      &live_stats_answer,   &metrics_answer,     &notifiers_answer,     &placement_answer, &processes_answer,
+    &remedy_answer,      &resources_answer,    &stats_answer,       &stats_history_answer, &summary_answer,   &undo_list_answer,
+    &usual_answer,       &why_answer,
 };
 const size_t json_answer_count = ARRAY_LEN(json_answers);

@@ -6,47 +6,105 @@
 
 #include "format/json/json.h"
 
-static void write_functions(struct json_writer *j, const struct address_samples *s)
+struct told_samples {
+    int32_t pid;
+    const struct address_samples *s;
+};
+
+static void object_fields(struct answer_rows *to)
 {
-    jw_key_array(j, "functions");
-    for (size_t i = 0; i < ADDRESS_OBJECTS && s->functions[i].permille; i++) {
-        jw_object(j);
-        jw_key_text(j, "name", s->functions[i].name);
-        jw_key_text(j, "object", s->functions[i].object);
-        jw_key_number(j, "percent", (double)s->functions[i].permille / 10);
-        jw_end(j);
-    }
-    jw_end(j);
+    ROWS(struct address_object) = {
+        FIELD(TEXT, "name", name, NULL, FOREIGN),
+        FIELD(AMOUNT, "percent", permille, NULL, SCALE(0.1)),
+    };
+    KEEP_ROWS(to);
 }
+static const struct answer object_answer = ANSWER(struct address_object, object_fields);
+
+static void function_fields(struct answer_rows *to)
+{
+    ROWS(struct address_function) = {
+        FIELD(TEXT, "name", name, NULL, FOREIGN),
+        FIELD(TEXT, "object", object, NULL, FOREIGN),
+        FIELD(AMOUNT, "percent", permille, NULL, SCALE(0.1)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer function_answer = ANSWER(struct address_function, function_fields);
+
+static const void *next_object(const struct answer_at *at, struct answer_step *step)
+{
+    const struct address_samples *s = at->record;
+    return step->at < ADDRESS_OBJECTS && s->objects[step->at].permille ? &s->objects[step->at++] : NULL;
+}
+
+static const void *next_function(const struct answer_at *at, struct answer_step *step)
+{
+    const struct address_samples *s = at->record;
+    return step->at < ADDRESS_OBJECTS && s->functions[step->at].permille ? &s->functions[step->at++] : NULL;
+}
+
+static void share_fields(struct answer_rows *to)
+{
+    static struct answer_field kept[ADDRESS_GROUPS + 1];
+    for (size_t i = 0; i < ADDRESS_GROUPS; i++)
+        kept[i] = (struct answer_field){.kind = ANSWER_AMOUNT,
+                                        .key = address_group_name((enum address_group)i),
+                                        .scale = 0.1,
+                                        .offset = (uint32_t)(offsetof(struct address_samples, permille) + i * sizeof(int64_t)),
+                                        .size = sizeof(int64_t),
+                                        .is_signed = true};
+    answer_keep(to, kept);
+}
+static const struct answer share_answer = ANSWER(struct address_samples, share_fields);
+
+static bool make_words(const struct answer_at *at, union answer_value *ret)
+{
+    _Static_assert(sizeof ret->text >= ADDRESS_WORDS, "room");
+    const char *words = address_samples_words(at->record, ret->text);
+    if (words != ret->text)
+        str_copy(ret->text, sizeof ret->text, str_from(words));
+    return true;
+}
+
+static bool make_state(const struct answer_at *at, union answer_value *ret)
+{
+    ret->word = reading_state_name(((const struct address_samples *)at->record)->state);
+    return true;
+}
+
+static void samples_fields(struct answer_rows *to)
+{
+    ROWS(struct address_samples) = {
+        MADE(WORD, "state", make_state, "ok, or why there is no result"),
+        MADE(TEXT, "words", make_words, "The answer in words, or what would permit it"),
+        FIELD(AMOUNT, "over_seconds", over_ms, NULL, SCALE(1e-3)),
+        FIELD(INT, "samples", samples, NULL),
+        FIELD(INT, "threads", threads, NULL),
+        FIELD(AMOUNT, "cpu_percent", cpu_permille, "Of one core, over all threads that were sampled", SCALE(0.1)),
+        PART("share_percent", share_answer, "Of the CPU time"),
+        EACH(OBJECT, "objects", next_object, "Files with the most CPU time, busiest first", FIELDS(object_answer)),
+        EACH(OBJECT, "functions", next_function, "Only where they were asked for", FIELDS(function_answer),
+             PRESENT(functions_named), MAYBE),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer samples_answer = ANSWER(struct address_samples, samples_fields);
+
+static void fields(struct answer_rows *to)
+{
+    ROWS(struct told_samples) = {
+        FIELD(INT, "pid", pid, NULL),
+        VIA(KEYS, NULL, s, samples_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer cpu_samples_answer =
+    ANSWER(struct told_samples, fields, .name = "CpuSamples", .about = "Where a process spends its CPU time");
 
 void json_cpu_samples(struct json_writer *j, int32_t pid, const struct address_samples *s)
 {
-    char words[ADDRESS_WORDS];
-    jw_object(j);
-    jw_key_number(j, "pid", pid);
-    jw_key_text(j, "state", reading_state_name(s->state));
-    jw_key_text(j, "words", address_samples_words(s, words));
-    jw_key_number(j, "over_seconds", (double)s->over_ms / MS_PER_S);
-    jw_key_number(j, "samples", (double)s->samples);
-    jw_key_number(j, "threads", (double)s->threads);
-    jw_key_number(j, "cpu_percent", (double)s->cpu_permille / 10);
-    jw_key(j, "share_percent");
-    jw_object(j);
-    for (int g = 0; g < ADDRESS_GROUPS; g++)
-        jw_key_number(j, address_group_name((enum address_group)g), (double)s->permille[g] / 10);
-    jw_end(j);
-    jw_key(j, "objects");
-    jw_array(j);
-    for (size_t i = 0; i < ADDRESS_OBJECTS && s->objects[i].permille; i++) {
-        jw_object(j);
-        jw_key_text(j, "name", s->objects[i].name);
-        jw_key_number(j, "percent", (double)s->objects[i].permille / 10);
-        jw_end(j);
-    }
-    jw_end(j);
-    if (s->functions_named)
-        write_functions(j, s);
-    jw_end(j);
+    answer_write(j, &cpu_samples_answer, &(struct told_samples){pid, s}, NULL);
 }
 
 bool json_cpu_samples_words(struct str answer, char words[ADDRESS_WORDS])

@@ -3,8 +3,7 @@
  */
 #include "base/units.h"
 #include "format/json/json.h"
-
-ANSWER_NAMES(states, enum gpu_state, gpu_state_name, GPU_OK, GPU_LOST);
+#include "format/json/told.h"
 
 /* ---- devices ---- */
 
@@ -39,14 +38,14 @@ static void device_fields(struct answer_rows *to)
     ROWS(struct gpu) = {
         FIELD(INT, "index", index, NULL),
         MADE(WORD, "name", make_name, NULL),
-        FIELD(OPTION, "total_memory_mb", mem_total_bytes, "MiB", SCALE(PER_MIB), WHOLE),
-        FIELD(OPTION, "free_memory_mb", mem_free_bytes, "MiB", SCALE(PER_MIB), WHOLE),
-        FIELD(OPTION, "used_memory_mb", mem_used_bytes, "MiB", SCALE(PER_MIB), WHOLE),
-        FIELD(OPTION, "utilization_percent", util_permille, NULL, SCALE(0.1), WHOLE),
-        FIELD(OPTION, "temperature_c", temp_mdegc, NULL, SCALE(1e-3), WHOLE),
+        FIELD(READING, "total_memory_mb", mem_total_bytes, "MiB", SCALE(PER_MIB), WHOLE),
+        FIELD(READING, "free_memory_mb", mem_free_bytes, "MiB", SCALE(PER_MIB), WHOLE),
+        FIELD(READING, "used_memory_mb", mem_used_bytes, "MiB", SCALE(PER_MIB), WHOLE),
+        FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1), WHOLE),
+        FIELD(READING, "temperature_c", temp_mdegc, NULL, SCALE(1e-3), WHOLE),
         MADE(BOOL, "is_available", make_available, "False: it is listed, but cannot be read now"),
         MADE(WORD, "error_message", make_error, "The driver's words", OR_NULL),
-        FIELD(NAME, "state", state, NULL, NAMES(states)),
+        FIELD(NAME, "state", state, NULL, NAMES(gpu_states)),
         FIELD(TEXT, "uuid", id.uuid, NULL, OR_NULL),
         FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL),
         FIELD(TEXT, "vendor", id.vendor, NULL, OR_NULL),
@@ -54,17 +53,8 @@ static void device_fields(struct answer_rows *to)
     };
     KEEP_ROWS(to);
 }
-static const struct answer device_answer = ANSWER(struct gpu, device_fields, .name = "Device");
+const struct answer device_answer = ANSWER(struct gpu, device_fields, .name = "Device");
 
-void json_device(struct json_writer *j, const struct gpu *gpu)
-{
-    answer_write(j, &device_answer, gpu, NULL);
-}
-
-struct told_devices {
-    const struct gpu *list;
-    size_t count;
-};
 static void devices_fields(struct answer_rows *to)
 {
     ROWS(struct told_devices) = {
@@ -97,14 +87,6 @@ static const char *driver_error(const struct snapshot *s)
             return s->sources[i].message;
     return "no NVIDIA driver was found";
 }
-
-struct told_driver {
-    const struct driver_info *info;
-    bool cuda_available;
-    const char *error;
-    size_t count;
-    struct gpu_driver list[DRIVERS_MAX];
-};
 
 static void each_driver_fields(struct answer_rows *to)
 {
@@ -141,11 +123,17 @@ static void driver_fields(struct answer_rows *to)
 }
 const struct answer driver_answer = ANSWER(struct told_driver, driver_fields, .name = "Driver");
 
-void json_driver(struct json_writer *j, const struct snapshot *s)
+struct told_driver told_driver(const struct snapshot *s)
 {
     struct told_driver told = {.info = &s->driver, .error = driver_error(s)};
     told.count = snapshot_drivers(s, told.list);
     for (size_t i = 0; i < s->gpu_count && s->driver.cuda_version[0]; i++)
         told.cuda_available |= strcmp(s->gpus[i].id.vendor, "nvidia") == 0 && s->gpus[i].state != GPU_LOST;
+    return told;
+}
+
+void json_driver(struct json_writer *j, const struct snapshot *s)
+{
+    struct told_driver told = told_driver(s);
     answer_write(j, &driver_answer, &told, NULL);
 }

@@ -47,13 +47,14 @@ static const struct answer share_answer = ANSWER(struct finding, share_fields);
 static void finding_fields(struct answer_rows *to)
 {
     ROWS(struct finding) = {
-        FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN, .none = FINDING_CANNOT_KNOW), /* its severity and text stay */
-        FIELD(NAME, "severity", severity, NULL, NAMES(severities)),
-        MADE(WORD, "area", make_area, NULL),
+        FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN, .none = FINDING_CANNOT_KNOW,
+              COUNTS), /* its severity and text stay */
+        FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS),
+        MADE(WORD, "area", make_area, NULL, COUNTS),
         FIELD(NUMBER, "confidence", confidence, NULL, .schema = "{\"minimum\": 0, \"maximum\": 1}"),
-        FIELD(INT, "gpu_index", gpu_index, "null: the host", NONE(-1)),
-        FIELD(INT, "pid", pid, NULL, OR_NULL),
-        FIELD(MOMENT, "since", since, "It has held, or has come and gone, since then", OR_NULL),
+        FIELD(INT, "gpu_index", gpu_index, "null: the host", NONE(-1), COUNTS),
+        FIELD(INT, "pid", pid, NULL, OR_NULL, COUNTS),
+        FIELD(MOMENT, "since", since, "It has held, or has come and gone, since then", OR_NULL, COUNTS),
         FIELD(NAME, "tense", tense,
               "now: it holds; comes_and_goes: it was back at least three times in ten minutes, and may be away at this moment; "
               "was: it is over; soon: a forecast",
@@ -69,8 +70,8 @@ static void finding_fields(struct answer_rows *to)
              OR_NULL, .schema = "{\"enum\": [\"siblings\", \"own_past\", \"nominal\", \"limit\", null]}"),
         FIELD(NAME, "effect_of", root, "The code of the finding that brings it about (docs/causes.md); null: it is a root",
               NAMES(finding_codes), OPEN, PRESENT(is_effect)),
-        FIELD(BOOL, "muted", muted, "By [finding.CODE]: listed only"),
-        FIELD(TEXT, "headline", headline, NULL, FOREIGN),
+        FIELD(BOOL, "muted", muted, "By [finding.CODE]: listed only", COUNTS),
+        FIELD(TEXT, "headline", headline, NULL, FOREIGN, COUNTS),
     };
     KEEP_ROWS(to);
 }
@@ -144,7 +145,7 @@ static void verdict_fields(struct answer_rows *to)
 {
     ROWS(struct findings_told) = {
         FIELD(NAME, "severity", severity, "Of the first finding; null: not judged", NAMES(severities), PRESENT(judged), COUNTS),
-        {.kind = ANSWER_KEYS, FIELDS(findings_answer)},
+        EACH(OBJECT, "findings", next_finding, "The most important first", FIELDS(finding_answer), COUNTS),
     };
     KEEP_ROWS(to);
 }

@@ -1,48 +1,196 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Everything known about GPUs and their processes, by walking over the metric tables.
+ * Everything known about GPUs and their processes. Rows of metrics come from the metric tables.
  */
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
 #include "format/json/told.h"
+#include "format/process_rows.h"
 #include "insight/facts/levels.h"
 
-static void throttle_words(struct json_writer *j, int64_t bits)
-{
-    jw_array(j);
-    for (unsigned i = 0; i < THROTTLE_COUNT; i++)
-        if (bits & (1 << i))
-            jw_text(j, throttle_name(i));
-    jw_end(j);
-}
+/* ---- rows of metrics ---- */
 
-static void metric_value(struct json_writer *j, const struct metric_info *info, struct reading r)
+ANSWER_NAMES(compute_modes, int64_t, compute_mode_name, 0, 3);
+ANSWER_NAMES(recoveries, int64_t, recovery_action_name, 0, 4);
+
+struct answer_field metric_field(const struct metric_info *m, size_t offset)
 {
-    char pstate[24];
-    if (r.state != READING_OK) {
-        jw_null(j);
-        return;
-    }
-    switch (info->kind) {
-    case KIND_NUMBER: jw_number(j, (double)r.value * info->json_scale); return;
-    case KIND_BOOL: jw_bool(j, r.value != 0); return;
+    struct answer_field f = {.kind = ANSWER_READING,
+                             .key = m->json,
+                             .about = m->help,
+                             .scale = m->kind == KIND_NUMBER ? m->json_scale : 0,
+                             .offset = (uint32_t)offset,
+                             .size = sizeof(struct reading)};
+    switch (m->kind) {
+    case KIND_NUMBER: break;
+    case KIND_BOOL: f.item = ANSWER_BOOL; break;
     case KIND_PSTATE:
-        snprintf(pstate, sizeof pstate, "P%lld", (long long)r.value);
-        jw_text(j, pstate);
-        return;
-    case KIND_THROTTLE: throttle_words(j, r.value); return;
-    case KIND_COMPUTE_MODE: jw_text(j, compute_mode_name(r.value)); return;
-    case KIND_RECOVERY: jw_text(j, recovery_action_name(r.value)); return;
+        f.item = ANSWER_TEXT;
+        f.letter = 'P';
+        f.schema = "{\"pattern\": \"^P[0-9]+$\"}";
+        break;
+    case KIND_THROTTLE:
+        f.item = ANSWER_BITS;
+        f.names = &throttles;
+        f.open = true;
+        break;
+    case KIND_COMPUTE_MODE:
+    case KIND_RECOVERY:
+        f.item = ANSWER_NAME;
+        f.names = m->kind == KIND_RECOVERY ? &recoveries : &compute_modes;
+        f.open = true;
     }
-    jw_null(j);
+    return f;
 }
 
-static void absent_key(struct json_writer *j, const char *key, enum reading_state why)
+static void gpu_metric_fields(struct answer_rows *to)
 {
-    if (why != READING_OK)
-        jw_key_text(j, key, reading_state_name(why));
+    static const enum metric counted[] = {METRIC_util_permille, METRIC_mem_used_bytes,    METRIC_mem_total_bytes,
+                                          METRIC_temp_mdegc,    METRIC_power_mw,          METRIC_power_limit_mw,
+                                          METRIC_fan_permille,  METRIC_clock_graphics_khz};
+    static struct answer_field kept[METRIC_COUNT + PROPERTY_COUNT + 1];
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        kept[i] = metric_field(&metric_table[i], offsetof(struct gpu, metric) + i * sizeof(struct reading));
+    for (size_t i = 0; i < ARRAY_LEN(counted); i++)
+        kept[counted[i]].counts = true;
+    for (size_t i = 0; i < PROPERTY_COUNT; i++) {
+        size_t at = offsetof(struct gpu, property) + i * sizeof(struct property_text);
+        kept[METRIC_COUNT + i] = (struct answer_field){.kind = ANSWER_TEXT,
+                                                       .key = property_table[i].json,
+                                                       .about = property_table[i].help,
+                                                       .offset = (uint32_t)(at + offsetof(struct property_text, value)),
+                                                       .size = GPU_TEXT_SIZE,
+                                                       .has_state = true,
+                                                       .state_offset = (uint32_t)(at + offsetof(struct property_text, state))};
+    }
+    answer_keep(to, kept);
 }
+static const struct answer gpu_metrics_answer = ANSWER(struct gpu, gpu_metric_fields);
+
+static void process_metric_fields(struct answer_rows *to)
+{
+    static const enum process_metric counted[] = {PROCESS_METRIC_mem_bytes,        PROCESS_METRIC_util_permille,
+                                                  PROCESS_METRIC_power_mw,         PROCESS_METRIC_tokens_milli,
+                                                  PROCESS_METRIC_requests_running, PROCESS_METRIC_requests_waiting,
+                                                  PROCESS_METRIC_kv_cache_permille};
+    static struct answer_field kept[PROCESS_METRIC_COUNT + 1];
+    for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
+        kept[i] = metric_field(&process_metric_table[i], offsetof(struct process, metric) + i * sizeof(struct reading));
+    for (size_t i = 0; i < ARRAY_LEN(counted); i++)
+        kept[counted[i]].counts = true;
+    answer_keep(to, kept);
+}
+static const struct answer process_metrics_answer = ANSWER(struct process, process_metric_fields);
+
+static void machine_fields(struct answer_rows *to)
+{
+    static struct answer_field kept[HOST_METRIC_COUNT + 1];
+    for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
+        kept[i] = metric_field(&host_metric_table[i], offsetof(struct host, metric) + i * sizeof(struct reading));
+    answer_keep(to, kept);
+}
+const struct answer machine_answer =
+    ANSWER(struct host, machine_fields, .name = "Machine", .about = "The host itself: every reading that it has");
+
+/* ---- a process ---- */
+
+ANSWER_NAMES(process_types, enum process_type, process_type_name, PROCESS_COMPUTE, PROCESS_BOTH);
+ANSWER_NAMES(power_bases, enum power_basis, power_basis_name, POWER_BASIS_UTILIZATION, POWER_BASIS_ONLY_PROCESS);
+ANSWER_NAMES(process_activities, enum process_activity, process_activity_name, PROCESS_ACTIVITY_UNKNOWN + 1, PROCESS_HOLDING);
+
+static bool make_title(const struct answer_at *at, union answer_value *ret)
+{
+    ret->word = process_title(at->record);
+    return ret->word[0];
+}
+
+bool make_short_name(const struct answer_at *at, union answer_value *ret)
+{
+    _Static_assert(sizeof ret->text >= PROCESS_WORDS, "room");
+    process_words(at->record, SHORT_NAME, ret->text);
+    return true;
+}
+
+/* Outside of containers there is none. */
+static enum reading_state container_name_state(const void *record)
+{
+    const struct process *p = record;
+    return p->container[0] ? p->container_name_state : READING_OK;
+}
+
+static void process_fields(struct answer_rows *to)
+{
+    ROWS(struct process) = {
+        FIELD(INT, "pid", pid, NULL, COUNTS),
+        FIELD(TEXT, "name", name, NULL, OR_NULL, FOREIGN),
+        FIELD(TEXT, "command", command, "With secrets masked", OR_NULL, FOREIGN),
+        FIELD(TEXT, "user", user, NULL, OR_NULL, COUNTS, FOREIGN),
+        FIELD(NAME, "type", type, NULL, NAMES(process_types), OR_NULL, COUNTS),
+        {.kind = ANSWER_KEYS, FIELDS(process_metrics_answer)},
+        FIELD(NAME, "power_basis", power_basis, "How power_watts was attributed", NAMES(power_bases), OR_NULL),
+        FIELD(NAME, "activity", activity,
+              "loading: fills memory while it keeps CPU or disks busy; holding: has memory and does nothing",
+              NAMES(process_activities), OR_NULL, COUNTS),
+        FIELD(OBJECT, "limit", limit, "What limits it; null where that was not judged", FIELDS(limit_answer), PRESENT(limit.code)),
+        FIELD(TEXT, "container", container, "Name or ID of the container it runs in", OR_NULL, FOREIGN),
+        FIELD(TEXT, "model", model, "The model it was started with, where its command line or Ollama's manifests say so", OR_NULL,
+              COUNTS, FOREIGN),
+        MADE(WORD, "display_name", make_title,
+             "What people call it: the script or module of an interpreter, the game in Wine, the application in Electron; "
+             "otherwise its name",
+             OR_NULL, FOREIGN),
+        MADE(TEXT, "short_name", make_short_name,
+             "Its name in every sentence and table: display_name with the model, \"process 4242\" where nothing is known", COUNTS,
+             FOREIGN),
+        FIELD(
+            TEXT, "container_name", container_name,
+            "The container's own name (NAMESPACE/POD/CONTAINER in Kubernetes); null with a reason in absent where it can't be read",
+            OR_NULL, .state = container_name_state, COUNTS, FOREIGN),
+        FIELD(TEXT, "job", job,
+              "The job it belongs to: the number of a Slurm job, the name of a torchrun's run, or the launcher with its PID "
+              "(torchrun:4242)",
+              OR_NULL, COUNTS, FOREIGN),
+        FIELD(OPTION, "rank", rank, "Its number among the processes of its job, as torchrun, MPI or Slurm gave it", WHOLE),
+        FIELD(OPTION, "world_size", world_size, "How many processes its job has, on all hosts", WHOLE),
+        FIELD(INT, "parent_pid", parent, "The process that started it", OR_NULL),
+        FIELD(TEXT, "parent_name", parent_name, NULL, OR_NULL, FOREIGN),
+        FIELD(TEXT, "lease", lease, "The lease it runs under (`/api/leases`)", OR_NULL),
+        FIELD(MOMENT, "started_at", started_at, NULL, OR_NULL, COUNTS),
+        FIELD(INT, "instance", instance, "The MIG instance it runs on", NONE(-1)),
+        FIELD(BOOL, "visible", visible, "false: the PID belongs to a process that can't be seen from here"),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer process_answer = ANSWER(struct process, process_fields, .name = "Process", .about = "A process on a GPU");
+
+static void gpu_of_fields(struct answer_rows *to)
+{
+    ROWS(struct gpu) = {
+        FIELD(INT, "gpu_index", index, NULL, COUNTS),
+        FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL),
+        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer gpu_of_answer = ANSWER(struct gpu, gpu_of_fields);
+
+static void process_row_fields(struct answer_rows *to)
+{
+    ROWS(struct process_row) = {
+        VIA(KEYS, NULL, gpu, gpu_of_answer, NULL),
+        VIA(KEYS, NULL, process, process_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer process_row_answer =
+    ANSWER(struct process_row, process_row_fields, .name = "ProcessOnGpu", .about = "A process with the GPU that it is on");
+
+/* ---- a GPU ---- */
+
+ANSWER_NAMES(device_kinds, enum device_kind, device_kind_name, DEVICE_NPU, DEVICE_ACCELERATOR);
+ANSWER_NAMES(fan_states, enum fan_state, fan_state_name, FAN_STATE_UNKNOWN, FAN_STATE_STOPPED);
+ANSWER_SHARED_NAMES(gpu_states, enum gpu_state, gpu_state_name, GPU_OK, GPU_LOST);
 
 /* Identity has no reading of its own; if it is missing, the GPU's state is the reason. */
 static enum reading_state identity_state(const struct gpu *gpu, const char *text)
@@ -52,204 +200,205 @@ static enum reading_state identity_state(const struct gpu *gpu, const char *text
     return gpu->state == GPU_OK ? READING_UNSUPPORTED : gpu->state == GPU_ASLEEP ? READING_ASLEEP : READING_FAILED;
 }
 
-static void gpu_absent(struct json_writer *j, const struct gpu *gpu)
+static enum reading_state uuid_state(const void *record)
 {
-    jw_key_object(j, "absent");
-    absent_key(j, "uuid", identity_state(gpu, gpu->id.uuid));
-    absent_key(j, "pci_address", identity_state(gpu, gpu->id.pci_address));
-    absent_key(j, "name", identity_state(gpu, gpu->id.name));
-    for (size_t i = 0; i < METRIC_COUNT; i++)
-        absent_key(j, metric_table[i].json, gpu->metric[i].state);
-    for (size_t i = 0; i < PROPERTY_COUNT; i++)
-        absent_key(j, property_table[i].json, gpu->property[i].state);
-    absent_key(j, "processes", gpu->processes_state);
-    jw_end(j);
+    return identity_state(record, ((const struct gpu *)record)->id.uuid);
 }
 
-static void number_or_null(struct json_writer *j, const char *key, bool known, int64_t number)
+static enum reading_state pci_state(const void *record)
 {
-    jw_key(j, key);
-    if (known)
-        jw_int(j, number);
-    else
-        jw_null(j);
+    return identity_state(record, ((const struct gpu *)record)->id.pci_address);
 }
 
-void json_process_keys(struct json_writer *j, const struct process *p)
+static enum reading_state name_state(const void *record)
 {
-    char words[PROCESS_WORDS];
-    jw_key_int(j, "pid", p->pid);
-    json_words(j, "name", p->name);
-    json_words(j, "command", p->command);
-    json_words(j, "user", p->user);
-    jw_key_text(j, "type", process_type_name(p->type));
-    for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
-        json_scaled(j, process_metric_table[i].json, p->metric[i], process_metric_table[i].json_scale);
-    jw_key_text(j, "power_basis", power_basis_name(p->power_basis));
-    jw_key_text(j, "activity", p->activity == PROCESS_ACTIVITY_UNKNOWN ? NULL : process_activity_name(p->activity));
-    json_limit(j, &p->limit);
-    json_words(j, "container", p->container);
-    json_words(j, "model", p->model);
-    json_words(j, "display_name", process_title(p));
-    json_words(j, "short_name", process_words(p, SHORT_NAME, words));
-    json_words(j, "container_name", p->container_name);
-    json_words(j, "job", p->job);
-    number_or_null(j, "rank", p->rank.state == READING_OK, p->rank.value);
-    number_or_null(j, "world_size", p->world_size.state == READING_OK, p->world_size.value);
-    number_or_null(j, "parent_pid", p->parent > 0, p->parent);
-    json_words(j, "parent_name", p->parent_name);
-    json_words(j, "lease", p->lease);
-    json_time(j, "started_at", p->started_at);
-    number_or_null(j, "instance", p->instance >= 0, p->instance);
-    jw_key_bool(j, "visible", p->visible);
-    jw_key_object(j, "absent");
-    for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
-        absent_key(j, process_metric_table[i].json, p->metric[i].state);
-    if (p->container[0])
-        absent_key(j, "container_name", p->container_name_state);
-    jw_end(j);
+    return identity_state(record, ((const struct gpu *)record)->id.name);
 }
 
-void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p)
+static bool has_profile(const void *record)
 {
-    jw_object(j);
-    if (gpu) {
-        jw_key_int(j, "gpu_index", gpu->index);
-        json_words(j, "gpu_name", gpu->id.name);
-        jw_key_bool(j, "simulated", gpu->simulated);
-    }
-    json_process_keys(j, p);
-    jw_end(j);
+    return ((const struct gpu *)record)->profile[0];
 }
 
-static void gpu_processes(struct json_writer *j, const struct gpu *gpu)
+static bool make_fan_state(const struct answer_at *at, union answer_value *ret)
 {
-    jw_key(j, "processes");
-    if (gpu->processes_state != READING_OK) {
-        jw_null(j); /* an empty list would mean that there are no processes */
-    } else {
-        jw_array(j);
-        for (size_t i = 0; i < gpu->process_count; i++)
-            json_process(j, NULL, &gpu->processes[i]);
-        jw_end(j);
-    }
-    jw_key_int(j, "processes_left_out", (int64_t)gpu->processes_left_out);
-    jw_key_int(j, "processes_hidden", (int64_t)gpu->processes_hidden);
+    ret->word = fan_state_name(fan_judge(at->record).state);
+    return true;
 }
 
-void json_activity(struct json_writer *j, const struct activity *a)
+static void gpu_lease_fields(struct answer_rows *to)
 {
-    jw_key(j, "activity");
-    answer_write(j, &activity_answer, a, NULL);
+    ROWS(struct gpu_lease) = {
+        FIELD(TEXT, "id", id, NULL),
+        FIELD(TEXT, "user", user, NULL),
+        FIELD(BOOL, "reserved", reserved, "By `whirr reserve`, not by a command that runs"),
+        FIELD(TEXT, "changes", changes, "Of settings, for people: `power limit 330 W`; null where it is a lease of the GPU",
+              OR_NULL),
+        FIELD(MOMENT, "until", until, "null: its end is open", OR_NULL),
+    };
+    KEEP_ROWS(to);
 }
+static const struct answer gpu_lease_answer = ANSWER(struct gpu_lease, gpu_lease_fields, .name = "GpuLease");
 
-/* An array: null would mean unknown. */
-static void gpu_leases(struct json_writer *j, const struct gpu *gpu)
+static const void *next_lease(const struct answer_at *at, struct answer_step *step)
 {
+    const struct gpu *gpu = at->record;
     const struct gpu_lease *both[] = {&gpu->lease, &gpu->settings};
-    jw_key_array(j, "leases");
-    for (size_t i = 0; i < ARRAY_LEN(both); i++) {
-        const struct gpu_lease *l = both[i];
-        if (!l->id[0])
-            continue;
-        jw_object(j);
-        jw_key_text(j, "id", l->id);
-        jw_key_text(j, "user", l->user);
-        jw_key_bool(j, "reserved", l->reserved);
-        json_words(j, "changes", l->changes);
-        json_time(j, "until", l->until);
-        jw_end(j);
-    }
-    jw_end(j);
+    while (step->at < ARRAY_LEN(both))
+        if (both[step->at++]->id[0])
+            return both[step->at - 1];
+    return NULL;
 }
 
-static void gpu_object(struct json_writer *j, const struct gpu *gpu, bool is_instance)
+static const struct answer gpu_answer;
+
+static void gpu_fields(struct answer_rows *to)
 {
-    jw_object(j);
-    jw_key_int(j, "index", gpu->index);
-    if (gpu->id.kind != DEVICE_GPU)
-        jw_key_text(j, "kind", device_kind_name(gpu->id.kind));
-    json_words(j, "uuid", gpu->id.uuid);
-    if (is_instance)
-        json_words(j, "profile", gpu->profile);
-    json_words(j, "pci_address", gpu->id.pci_address);
-    json_words(j, "vendor", gpu->id.vendor);
-    json_words(j, "name", gpu->id.name);
-    json_words(j, "source", gpu->source);
-    jw_key_bool(j, "simulated", gpu->simulated);
-    jw_key_text(j, "state", gpu_state_name(gpu->state));
-    json_words(j, "error_message", gpu->error_message);
-    jw_key_text(j, "fan_state", fan_state_name(fan_judge(gpu).state));
-    json_activity(j, &gpu->activity);
-    gpu_leases(j, gpu);
-    for (size_t i = 0; i < METRIC_COUNT; i++) {
-        jw_key(j, metric_table[i].json);
-        metric_value(j, &metric_table[i], gpu->metric[i]);
-    }
-    for (size_t i = 0; i < PROPERTY_COUNT; i++)
-        jw_key_text(j, property_table[i].json, gpu->property[i].state == READING_OK ? gpu->property[i].value : NULL);
-    gpu_processes(j, gpu);
-    jw_key_array(j, "instances");
-    for (size_t i = 0; !is_instance && i < gpu->instance_count; i++)
-        gpu_object(j, &gpu->instances[i], true);
-    jw_end(j);
-    gpu_absent(j, gpu);
-    jw_end(j);
+    ROWS(struct gpu) = {
+        FIELD(INT, "index", index, NULL, COUNTS),
+        FIELD(NAME, "kind", id.kind, "Only of what is no GPU", NAMES(device_kinds), PRESENT(id.kind), MAYBE),
+        FIELD(TEXT, "uuid", id.uuid, NULL, .state = uuid_state),
+        FIELD(TEXT, "profile", profile, "Of an instance: \"1g.18gb\"", WHEN(has_profile), MAYBE),
+        FIELD(TEXT, "pci_address", id.pci_address, NULL, .state = pci_state),
+        FIELD(TEXT, "vendor", id.vendor, "Its maker, in lower case", OR_NULL),
+        FIELD(TEXT, "name", id.name, NULL, .state = name_state, COUNTS),
+        FIELD(TEXT, "source", source, "Who reads it", OR_NULL),
+        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
+        FIELD(NAME, "state", state, NULL, NAMES(gpu_states), COUNTS),
+        FIELD(TEXT, "error_message", error_message, "The driver's words", OR_NULL, COUNTS, FOREIGN),
+        MADE(WORD, "fan_state", make_fan_state, NULL, NAMES(fan_states), OPEN),
+        FIELD(OBJECT, "activity", activity, NULL, FIELDS(activity_answer)),
+        EACH(
+            OBJECT, "leases", next_lease,
+            "Who has it whole, by `whirr run` or `whirr reserve`, and the first lease that has changed settings of it; empty where "
+            "there is neither",
+            FIELDS(gpu_lease_answer)),
+        {.kind = ANSWER_KEYS, FIELDS(gpu_metrics_answer)},
+        OBJECTS("processes", processes, process_count, process_answer, "null: they can't be seen", STATE(processes_state)),
+        FIELD(INT, "processes_left_out", processes_left_out, "Beyond the limit of 1024"),
+        FIELD(INT, "processes_hidden", processes_hidden, "Exist, but may not be seen"),
+        OBJECTS("instances", instances, instance_count, gpu_answer, "MIG instances and partitions: the same keys, and `profile`"),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer gpu_answer = ANSWER(struct gpu, gpu_fields, .name = "Gpu", .about = "Everything known about a GPU");
+
+/* ---- all of them ---- */
+
+ANSWER_NAMES(event_kinds, enum event_kind, event_kind_name, EVENT_DRIVER_FAULT, EVENT_OTHER);
+ANSWER_NAMES(source_states, enum source_state, source_state_name, SOURCE_OFF, SOURCE_ASLEEP);
+
+static void event_fields(struct answer_rows *to)
+{
+    ROWS(struct event) = {
+        FIELD(NAME, "kind", kind, NULL, NAMES(event_kinds)),
+        FIELD(INT, "gpu_index", gpu_index, NULL, NONE(-1)),
+        FIELD(INT, "code", code, "Of a driver fault: the driver's number for it"),
+        FIELD(TEXT, "text", text, NULL),
+        FIELD(MOMENT, "timestamp", at, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer event_answer = ANSWER(struct event, event_fields, .name = "GpuEvent");
+
+static void source_fields(struct answer_rows *to)
+{
+    ROWS(struct source_status) = {
+        FIELD(TEXT, "name", name, NULL),
+        FIELD(NAME, "state", state, NULL, NAMES(source_states)),
+        FIELD(INT, "gpu_count", gpu_count, NULL),
+        FIELD(INT, "errors_total", errors_total, NULL),
+        FIELD(INT, "consecutive_errors", consecutive_errors, NULL),
+        FIELD(INT, "init_failures_total", init_failures_total, NULL),
+        FIELD(INT, "implausible_total", implausible_total, "Impossible readings"),
+        FIELD(TEXT, "message", message, "Why it is not ok, in the driver's words", OR_NULL, FOREIGN),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer source_answer = ANSWER(struct source_status, source_fields, .name = "Source");
+
+static const void *next_source(const struct answer_at *at, struct answer_step *step)
+{
+    const struct snapshot *s = at->record;
+    while (step->at < s->source_count)
+        if (s->sources[step->at++].state != SOURCE_OFF) {
+            step->item.pair.key = s->sources[step->at - 1].name;
+            return &step->item;
+        }
+    return NULL;
 }
 
-/* One GPU, with instances and processes. */
-static void json_gpu(struct json_writer *j, const struct gpu *gpu)
+static void source_name_fields(struct answer_rows *to)
 {
-    gpu_object(j, gpu, false);
+    ROWS(struct snapshot) = {EACH(WORD, "sources", next_source, "Those in use")};
+    KEEP_ROWS(to);
 }
+const struct answer source_names_answer = ANSWER(struct snapshot, source_name_fields);
 
-static void events(struct json_writer *j, const struct snapshot *s)
+struct told_metrics {
+    const struct snapshot *s;
+    const struct gpu *gpus, *accelerators;
+    const struct host *host;
+    size_t gpu_count, accelerator_count;
+    struct findings_told found;
+    struct told_totals totals;
+    struct told_driver driver;
+    struct told_resources resources;
+};
+
+static void head_fields(struct answer_rows *to)
 {
-    jw_key_array(j, "events");
-    for (size_t i = 0; i < s->event_count; i++) {
-        const struct event *e = &s->events[i];
-        jw_object(j);
-        jw_key_text(j, "kind", event_kind_name(e->kind));
-        jw_key(j, "gpu_index");
-        if (e->gpu_index >= 0)
-            jw_int(j, e->gpu_index);
-        else
-            jw_null(j);
-        jw_key_int(j, "code", e->code);
-        jw_key_text(j, "text", e->text);
-        json_time(j, "timestamp", e->at);
-        jw_end(j);
-    }
-    jw_end(j);
+    ROWS(struct snapshot) = {
+        FIELD(MOMENT, "timestamp", taken_at, NULL, COUNTS),
+        FIELD(TEXT, "host", host.name, NULL, OR_NULL, COUNTS),
+        {.kind = ANSWER_KEYS, FIELDS(source_names_answer)},
+    };
+    KEEP_ROWS(to);
 }
+const struct answer snapshot_head_answer = ANSWER(struct snapshot, head_fields);
+
+static void tail_fields(struct answer_rows *to)
+{
+    ROWS(struct snapshot) = {
+        OBJECTS("source_status", sources, source_count, source_answer, NULL),
+        OBJECTS("events", events, event_count, event_answer, "What happened to the GPUs since the last sample"),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer snapshot_tail_answer = ANSWER(struct snapshot, tail_fields);
+
+static void metrics_fields(struct answer_rows *to)
+{
+    ROWS(struct told_metrics) = {
+        VIA(KEYS, NULL, s, snapshot_head_answer, NULL),
+        OBJECTS("gpus", gpus, gpu_count, gpu_answer, NULL),
+        OBJECTS("accelerators", accelerators, accelerator_count, gpu_answer,
+                "NPUs and accelerators, with a `kind`; in no sum of GPUs"),
+        FIELD(OBJECT, "totals", totals, NULL, FIELDS(totals_answer)),
+        FIELD(OBJECT, "driver", driver, NULL, FIELDS(driver_answer)),
+        VIA(KEYS, NULL, s, snapshot_tail_answer, NULL),
+        FIELD(KEYS, NULL, found, NULL, FIELDS(verdict_answer)),
+        FIELD(OBJECT, "resources", resources, NULL, FIELDS(resources_answer)),
+        VIA(OBJECT, "machine", host, machine_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer metrics_answer =
+    ANSWER(struct told_metrics, metrics_fields, .name = "Metrics", .about = "Everything known about all GPUs");
 
 void json_metrics(struct json_writer *j, const struct snapshot *s, int only)
 {
-    jw_object(j);
-    json_time(j, "timestamp", s->taken_at);
-    json_words(j, "host", s->host.name);
-    jw_key(j, "sources");
-    json_source_names(j, s);
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (only == ALL_GPUS || only == (int)i)
-            json_gpu(j, &s->gpus[i]);
-    jw_end(j);
-    jw_key_array(j, "accelerators");
-    for (size_t i = 0; only == ALL_GPUS && i < s->accelerator_count; i++)
-        json_gpu(j, &s->accelerators[i]);
-    jw_end(j);
-    json_totals(j, s);
-    jw_key(j, "driver");
-    json_driver(j, s);
-    jw_key(j, "source_status");
-    json_sources(j, s);
-    events(j, s);
-    struct findings_told found = told_findings(s->verdict, only == ALL_GPUS ? EVERY_GPU : s->gpus[only].index);
-    answer_write_keys(j, &verdict_answer, &found, NULL);
-    jw_key(j, "resources");
-    json_resources(j, s, &s->host);
-    jw_key(j, "machine");
-    json_machine(j, &s->host);
-    jw_end(j);
+    bool all = only == ALL_GPUS;
+    answer_write(j, &metrics_answer,
+                 &(struct told_metrics){.s = s,
+                                        .host = &s->host,
+                                        .gpus = all ? s->gpus : &s->gpus[only],
+                                        .gpu_count = all ? s->gpu_count : 1,
+                                        .accelerators = s->accelerators,
+                                        .accelerator_count = all ? s->accelerator_count : 0,
+                                        .totals = told_totals(s),
+                                        .driver = told_driver(s),
+                                        .resources = told_resources(s, &s->host),
+                                        .found = told_findings(s->verdict, all ? EVERY_GPU : s->gpus[only].index)},
+                 NULL);
 }

@@ -23,10 +23,6 @@ enum { JSON_BODY_MAX = 512 * 1024 * 1024 };
 
 /* GET /api/gpu/metrics, `whirr status --json`: everything known. */
 void json_metrics(struct json_writer *j, const struct snapshot *s, int only);
-/* The key `activity` with its object. */
-void json_activity(struct json_writer *j, const struct activity *a);
-/* The key `limit` with its object; null if not judged. */
-void json_limit(struct json_writer *j, const struct process_limit *l);
 struct process_rows;
 /* `whirr why PID`: these processes with their limits, evidence and advice. The rest is about the first of them, on request. */
 struct limits_told {
@@ -37,52 +33,37 @@ struct limits_told {
 void json_limits(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows, const struct limits_told *told);
 /* The keys `lines`, `lines_of`, `looks` and `lines_missing`. */
 void json_lines(struct json_writer *j, const struct program_lines *l, const char *missing);
-void json_process_keys(struct json_writer *j, const struct process *p);
-/* One process; if gpu is not NULL, adds gpu_index and gpu_name. */
-void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p);
 
 /* GET /api/why/cpu: where a process spends its CPU time. */
 void json_cpu_samples(struct json_writer *j, int32_t pid, const struct address_samples *s);
 /* The sentence in such an answer; false: none was permitted. */
 bool json_cpu_samples_words(struct str answer, char words[ADDRESS_WORDS]);
 
-extern const struct answer devices_answer, driver_answer, resources_answer;
+extern const struct answer devices_answer, driver_answer, resources_answer, metrics_answer, summary_answer, stats_answer;
+extern const struct answer processes_answer, limits_answer, cpu_samples_answer;
 /* GET /api/gpu/devices and GET /api/gpu/driver. */
 void json_devices(struct json_writer *j, const struct snapshot *s, int only);
-void json_device(struct json_writer *j, const struct gpu *gpu);
 void json_driver(struct json_writer *j, const struct snapshot *s);
 
 /* GET /api/gpu/summary; with the answer of `why`, which may be NULL. */
 void json_summary(struct json_writer *j, const struct snapshot *s, const struct why *why);
 
-/* The key `totals` with its object: memory, power and processes of all GPUs. */
-void json_totals(struct json_writer *j, const struct snapshot *s);
-
-/* The StatsRow of section C; time_key is "recorded_at" or "timestamp". */
-void json_stats_row(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu, const char *time_key);
+/* The StatsRow of section C, with its time as `timestamp`. */
+void json_live_stats(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu);
 /* GET /api/system/gpu-stats */
 void json_stats(struct json_writer *j, const struct snapshot *s, int only);
 
-/* Every reading of the host, by its name in host_metrics.def, and why others are missing. */
-void json_machine(struct json_writer *j, const struct host *host);
 /* GET /api/resources (section D). host is s->host, or a later reading of it. */
 void json_resources(struct json_writer *j, const struct snapshot *s, const struct host *host);
-
-/* Array of {name, state, gpu_count, errors_total, consecutive_errors, message}: part of GET /api/health and of the metrics. */
-void json_sources(struct json_writer *j, const struct snapshot *s);
-/* Array of the names of sources in use. */
-void json_source_names(struct json_writer *j, const struct snapshot *s);
 
 /* GET /api/targets, `whirr export --targets`: [{targets, labels}] of the hosts that can be scraped. */
 struct config;
 void json_scrape_targets(struct json_writer *j, const struct config *config);
 
 /* Building blocks of other bodies. */
-void json_time(struct json_writer *j, const char *key, struct wall at);                         /* null if unknown */
-void json_scaled(struct json_writer *j, const char *key, struct reading r, double scale);       /* null if absent */
-void json_scaled_int(struct json_writer *j, const char *key, struct reading r, double scale);   /* rounded */
-void json_scaled_float(struct json_writer *j, const char *key, struct reading r, double scale); /* "71.0", never "71" */
-void json_words(struct json_writer *j, const char *key, const char *text);                      /* null if empty */
+void json_time(struct json_writer *j, const char *key, struct wall at);                   /* null if unknown */
+void json_scaled(struct json_writer *j, const char *key, struct reading r, double scale); /* null if absent */
+void json_words(struct json_writer *j, const char *key, const char *text);                /* null if empty */
 
 /* Every answer with a table (answer/answer.h): schemas and types are made of them. */
 extern const struct answer *const json_answers[];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Stats rows (section C): stored ones in the shape of the live ones.
  */
-#include "base/units.h"
 #include "format/json/json.h"
+#include "format/json/told.h"
 
 static const struct {
     const char *column, *key;
@@ -18,75 +18,171 @@ void json_stats_columns(size_t columns[STATS_COLUMNS])
         columns[i] = (size_t)series_find(SERIES_GPU, stats[i].column);
 }
 
-static void history_begin(struct json_writer *j, const struct store_gpu *gpu, int index)
+/* A row of the table `gpu_stats`, live or stored. */
+struct told_stats {
+    int gpu_index;
+    const char *gpu_name, *gpu_uuid, *host;
+    struct reading values[STATS_COLUMNS];
+    struct wall at;
+    bool simulated;
+};
+
+static void value_fields(struct answer_rows *to)
 {
-    jw_object(j);
-    jw_key_int(j, "gpu_index", index);
-    jw_key_text(j, "gpu_name", gpu->identity.name[0] ? gpu->identity.name : "unknown GPU");
+    static struct answer_field kept[STATS_COLUMNS + 1];
+    for (size_t i = 0; i < STATS_COLUMNS; i++)
+        /* Thousandths of the column's unit preserve the fraction of a mean. */
+        kept[i] =
+            (struct answer_field){.kind = ANSWER_READING,
+                                  .key = stats[i].key,
+                                  .scale = series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, stats[i].column)).scale / 1000,
+                                  .point = true,
+                                  .offset = (uint32_t)(offsetof(struct told_stats, values) + i * sizeof(struct reading)),
+                                  .size = sizeof(struct reading)};
+    answer_keep(to, kept);
+}
+static const struct answer values_answer = ANSWER(struct told_stats, value_fields);
+
+static void head_fields(struct answer_rows *to)
+{
+    ROWS(struct told_stats) = {
+        FIELD(INT, "gpu_index", gpu_index, NULL),     FIELD(WORD, "gpu_name", gpu_name, NULL),
+        {.kind = ANSWER_KEYS, FIELDS(values_answer)}, FIELD(WORD, "gpu_uuid", gpu_uuid, NULL, OR_NULL),
+        FIELD(BOOL, "simulated", simulated, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer head_answer = ANSWER(struct told_stats, head_fields);
+
+static void live_fields(struct answer_rows *to)
+{
+    ROWS(struct told_stats) = {{.kind = ANSWER_KEYS, FIELDS(head_answer)}, FIELD(MOMENT, "timestamp", at, NULL)};
+    KEEP_ROWS(to);
+}
+const struct answer live_stats_answer = ANSWER(struct told_stats, live_fields, .name = "LiveStatsRow");
+
+static bool has_host(const void *record)
+{
+    return ((const struct told_stats *)record)->host;
 }
 
-static void end(struct json_writer *j, const struct store_gpu *gpu, struct wall at)
+static void row_fields(struct answer_rows *to)
 {
-    json_time(j, "recorded_at", at);
-    json_words(j, "gpu_uuid", gpu->identity.uuid);
-    jw_key_bool(j, "simulated", gpu->simulated);
-    json_words(j, "host", gpu->host);
-    jw_end(j);
+    ROWS(struct told_stats) = {
+        {.kind = ANSWER_KEYS, FIELDS(head_answer)},
+        FIELD(MOMENT, "recorded_at", at, NULL),
+        FIELD(WORD, "host", host, "Of a stored row", WHEN(has_host), MAYBE),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer row_answer =
+    ANSWER(struct told_stats, row_fields, .name = "StatsRow", .about = "The row that is served, broadcast and stored");
+
+/* ---- stored ---- */
+
+static struct told_stats told_stored(const struct store_gpu *gpu, int index, struct wall at)
+{
+    return (struct told_stats){.gpu_index = index,
+                               .gpu_name = gpu->identity.name[0] ? gpu->identity.name : "unknown GPU",
+                               .gpu_uuid = gpu->identity.uuid,
+                               .host = gpu->host,
+                               .at = at,
+                               .simulated = gpu->simulated};
+}
+
+static struct reading in_thousandths(struct reading r)
+{
+    return r.state == READING_OK ? reading_ok(r.value * 1000) : r;
 }
 
 void json_history_row(struct json_writer *j, const struct store_row *row)
 {
-    history_begin(j, row->gpu, row->gpu_index);
+    struct told_stats told = told_stored(row->gpu, row->gpu_index, row->at);
     for (size_t i = 0; i < STATS_COLUMNS; i++)
-        json_scaled_float(j, stats[i].key, row->values[i],
-                          series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, stats[i].column)).scale);
-    end(j, row->gpu, row->at);
+        told.values[i] = in_thousandths(row->values[i]);
+    answer_write(j, &row_answer, &told, NULL);
 }
 
 void json_history_point(struct json_writer *j, const struct store_gpu *gpu, struct wall at,
                         const struct aggregate values[STATS_COLUMNS])
 {
-    history_begin(j, gpu, gpu->index);
-    for (size_t i = 0; i < STATS_COLUMNS; i++) {
-        struct series_column c = series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, stats[i].column));
-        /* Thousandths of the column's unit preserve the fraction of a mean. */
-        struct reading mean = values[i].count ? reading_ok(values[i].sum * 1000 / values[i].count) : reading_absent(READING_UNREAD);
-        json_scaled_float(j, stats[i].key, mean, c.scale / 1000);
-    }
-    end(j, gpu, at);
+    struct told_stats told = told_stored(gpu, gpu->index, at);
+    for (size_t i = 0; i < STATS_COLUMNS; i++)
+        if (values[i].count)
+            told.values[i] = reading_ok(values[i].sum * 1000 / values[i].count);
+    answer_write(j, &row_answer, &told, NULL);
 }
+
+static void page_fields(struct answer_rows *to)
+{
+    ROWS(struct told_page) = {
+        WRITTEN("rows", list, row_answer, NULL),
+        FIELD(INT, "count", count, "Rows of this page"),
+        FIELD(TEXT, "next_cursor", next_cursor, "null on the last page", OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer stats_history_answer =
+    ANSWER(struct told_page, page_fields, .name = "StatsHistory", .about = "Stored rows, oldest first");
 
 /* ---- of a snapshot ---- */
 
-void json_stats_row(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu, const char *time_key)
+static struct told_stats told_live(const struct snapshot *s, const struct gpu *gpu)
 {
-    jw_object(j);
-    jw_key_int(j, "gpu_index", gpu->index);
-    jw_key_text(j, "gpu_name", gpu->id.name[0] ? gpu->id.name : "unknown GPU");
-    json_scaled_float(j, "temperature_celsius", gpu->temp_mdegc, 1e-3);
-    json_scaled_float(j, "power_watts", gpu->power_mw, 1e-3);
-    json_scaled_float(j, "memory_used_mb", gpu->mem_used_bytes, PER_MIB);
-    json_scaled_float(j, "memory_total_mb", gpu->mem_total_bytes, PER_MIB);
-    json_scaled_float(j, "gpu_utilization_percent", gpu->util_permille, 0.1);
-    json_scaled_float(j, "memory_utilization_percent", gpu->mem_util_permille, 0.1);
-    json_time(j, time_key, s->taken_at);
-    json_words(j, "gpu_uuid", gpu->id.uuid);
-    jw_key_bool(j, "simulated", gpu->simulated);
-    jw_end(j);
+    return (struct told_stats){.gpu_index = gpu->index,
+                               .gpu_name = gpu->id.name[0] ? gpu->id.name : "unknown GPU",
+                               .gpu_uuid = gpu->id.uuid,
+                               .at = s->taken_at,
+                               .simulated = gpu->simulated,
+                               .values = {in_thousandths(gpu->temp_mdegc), in_thousandths(gpu->power_mw),
+                                          in_thousandths(gpu->mem_used_bytes), in_thousandths(gpu->mem_total_bytes),
+                                          in_thousandths(gpu->util_permille), in_thousandths(gpu->mem_util_permille)}};
 }
+
+void json_live_stats(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu)
+{
+    struct told_stats told = told_live(s, gpu);
+    answer_write(j, &live_stats_answer, &told, NULL);
+}
+
+struct told_all_stats {
+    const struct snapshot *s;
+    int only;
+    size_t count;
+    struct told_stats row; /* the one being written */
+};
+
+static bool has_row(const struct told_all_stats *told, size_t i)
+{
+    return (told->only == ALL_GPUS || told->only == (int)i) && !gpu_is_unread(&told->s->gpus[i]);
+}
+
+static const void *next_gpu(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_all_stats *told = at->context;
+    for (; step->at < told->s->gpu_count; step->at++)
+        if (has_row(told, step->at)) {
+            told->row = told_live(told->s, &told->s->gpus[step->at++]);
+            return &told->row;
+        }
+    return NULL;
+}
+
+static void stats_fields(struct answer_rows *to)
+{
+    ROWS(struct told_all_stats) = {
+        EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(row_answer)),
+        FIELD(INT, "count", count, NULL),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer stats_answer =
+    ANSWER(struct told_all_stats, stats_fields, .name = "Stats", .about = "The latest row of each GPU");
 
 void json_stats(struct json_writer *j, const struct snapshot *s, int only)
 {
-    int64_t count = 0;
-    jw_object(j);
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        if ((only != ALL_GPUS && only != (int)i) || gpu_is_unread(&s->gpus[i]))
-            continue;
-        json_stats_row(j, s, &s->gpus[i], "recorded_at");
-        count++;
-    }
-    jw_end(j);
-    jw_key_int(j, "count", count);
-    jw_end(j);
+    struct told_all_stats told = {.s = s, .only = only};
+    for (size_t i = 0; i < s->gpu_count; i++)
+        told.count += has_row(&told, i);
+    answer_write(j, &stats_answer, &told, &told);
 }

@@ -1,79 +1,217 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The limit of a process, as JSON: the key `limit` of every process, and the body of `whirr why PID`.
+ * What limits processes, as JSON: the body of `whirr why PID`. With it, the lines on which a program spends its time.
  */
+#include <math.h>
+
 #include "format/json/json.h"
 #include "format/json/told.h"
 #include "format/process_rows.h"
 #include "insight/area/limit.h"
 
-void json_limit(struct json_writer *j, const struct process_limit *l)
-{
-    jw_key(j, "limit");
-    if (l->code)
-        answer_write(j, &limit_answer, l, NULL);
-    else
-        jw_null(j);
-}
+/* ---- what a program does on the host ---- */
 
-static void host_keys(struct json_writer *j, const struct host_evidence *h)
+static void evidence_fields(struct answer_rows *to)
 {
-    jw_key(j, "host");
-    if (!h || h->state != READING_OK) {
-        jw_null(j);
-        return;
-    }
-    jw_object(j);
-    jw_key_int(j, "looks", h->looks);
-    jw_key_number(j, "over_seconds", (double)h->over_ms / MS_PER_S);
+    static struct answer_field kept[EVIDENCE_COUNT + 1];
     for (size_t i = 0; i < EVIDENCE_COUNT; i++)
-        json_scaled(j, evidence_table[i].json_key, h->metric[i], evidence_table[i].json_scale);
-    json_words(j, "busiest_thread", h->busiest_thread);
-    json_words(j, "busiest_child", h->busiest_child);
-    json_words(j, "compiler", h->compiler);
-    json_words(j, "mount", h->mount);
-    json_words(j, "code", h->code);
-    json_words(j, "peer", h->peer);
-    jw_end(j);
+        kept[i] = (struct answer_field){.kind = ANSWER_READING,
+                                        .key = evidence_table[i].json_key,
+                                        .about = evidence_table[i].help,
+                                        .scale = evidence_table[i].json_scale,
+                                        .offset = (uint32_t)(offsetof(struct host_evidence, metric) + i * sizeof(struct reading)),
+                                        .size = sizeof(struct reading)};
+    answer_keep(to, kept);
+}
+static const struct answer evidence_answer = ANSWER(struct host_evidence, evidence_fields);
+
+static void host_fields(struct answer_rows *to)
+{
+    ROWS(struct host_evidence) = {
+        FIELD(INT, "looks", looks, "Looks at its threads: 100% of the shares"),
+        FIELD(AMOUNT, "over_seconds", over_ms, "From the first to the last look; 0: a single one", SCALE(1e-3)),
+        {.kind = ANSWER_KEYS, FIELDS(evidence_answer)},
+        FIELD(TEXT, "busiest_thread", busiest_thread, NULL, OR_NULL),
+        FIELD(TEXT, "busiest_child", busiest_child, NULL, OR_NULL),
+        FIELD(TEXT, "compiler", compiler, "A child that compiles GPU code", OR_NULL),
+        FIELD(TEXT, "mount", mount, "The network file system that it waits for", OR_NULL),
+        FIELD(TEXT, "code", code, "The file, other than Python's, with the most CPU time", OR_NULL),
+        FIELD(TEXT, "peer", peer, "Whom it waits for", OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer host_answer =
+    ANSWER(struct host_evidence, host_fields, .name = "HostEvidence", .about = "What a program on a GPU was doing on its host");
+
+static enum reading_state evidence_state(const void *record)
+{
+    const struct process *p = record;
+    return p->host ? p->host->state : READING_UNREAD;
 }
 
-static void explained(struct json_writer *j, const struct snapshot *s, const struct process_row *row,
-                      const struct limits_told *told)
+static void process_host_fields(struct answer_rows *to)
 {
-    char lines[WHY_EVIDENCE_MAX][WHY_LINE_SIZE], advice[LIMIT_ADVICE_MAX][WHY_LINE_SIZE], text[WHY_TEXT_SIZE] = "";
-    struct text says = TEXT(text);
+    ROWS(struct process) = {VIA(OBJECT, "host", host, host_answer, NULL, .state = evidence_state)};
+    KEEP_ROWS(to);
+}
+static const struct answer process_host_answer = ANSWER(struct process, process_host_fields);
+
+/* ---- lines ---- */
+
+ANSWER_NAMES(doings, enum doing, doing_name, 0, DOING_COUNT - 1);
+ANSWER_NAMES(blames, enum blame, blame_name, BLAME_MAIN, BLAME_GPU);
+
+static bool make_share(const struct answer_at *at, union answer_value *ret)
+{
+    ret->number = (((const struct place *)at->record)->permille + 5) / 10;
+    return true;
+}
+
+static bool make_place_words(const struct answer_at *at, union answer_value *ret)
+{
+    _Static_assert(sizeof ret->text >= PLACE_WORDS, "room");
+    place_words(at->record, true, ret->text);
+    return true;
+}
+
+static void place_fields(struct answer_rows *to)
+{
+    ROWS(struct place) = {
+        FIELD(WORD, "file", file, NULL, OR_NULL),
+        FIELD(INT, "line", line, "The commonest", OR_NULL),
+        FIELD(INT, "first_line", first, "Where no line has nearly all of it, the range", OR_NULL),
+        FIELD(INT, "last_line", last, NULL, OR_NULL),
+        FIELD(WORD, "function", function, NULL, OR_NULL),
+        MADE(INT, "share_percent", make_share, "Of the time of the threads that are to blame"),
+        FIELD(WORD, "thread", thread, NULL, OR_NULL),
+        FIELD(NAME, "state", doing, NULL, NAMES(doings)),
+        FIELD(WORD, "mostly_in", leaf, "Where most of it is below, in a library", OR_NULL),
+        FIELD(WORD, "called_from_file", caller_file, NULL, OR_NULL),
+        FIELD(INT, "called_from_line", caller_line, NULL, PRESENT(caller_file)),
+        FIELD(INT, "processes", processes, "Of children: in how many of them", PRESENT(of_processes)),
+        FIELD(INT, "of_processes", of_processes, NULL, OR_NULL),
+        MADE(TEXT, "text", make_place_words, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer place_answer = ANSWER(struct place, place_fields, .name = "Place");
+
+struct told_lines {
+    const struct place *places; /* NULL: unknown */
+    size_t count;
+    const char *of, *missing;
+    bool few_cores;
+    int64_t looks;
+};
+
+static enum reading_state lines_state(const void *record)
+{
+    const struct told_lines *told = record;
+    return told->places ? READING_OK : told->missing[0] ? READING_FAILED : READING_UNREAD;
+}
+
+static void lines_fields(struct answer_rows *to)
+{
+    ROWS(struct told_lines) = {
+        OBJECTS("lines", places, count, place_answer,
+                "In which lines of its code it spends its time, the answer first. Empty in `/api/why`; `/api/why/lines` and `whirr "
+                "why NAME` look",
+                .state = lines_state, STAYS),
+        FIELD(WORD, "lines_of", of, "Whose lines these are", NAMES(blames), OR_NULL),
+        FIELD(BOOL, "too_few_cores", few_cores, NULL),
+        FIELD(INT, "looks", looks, NULL, NONE(-1)),
+        FIELD(WORD, "lines_missing", missing, "Why no line is known", OR_NULL, FOREIGN),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer lines_answer = ANSWER(struct told_lines, lines_fields);
+
+static struct told_lines told_lines(const struct program_lines *l, const char *missing)
+{
+    if (!l)
+        return (struct told_lines){.missing = missing, .looks = -1};
+    return (struct told_lines){l->places, l->count, blame_name(l->blame), missing, l->few_cores, l->looks};
+}
+
+void json_lines(struct json_writer *j, const struct program_lines *l, const char *missing)
+{
+    struct told_lines told = told_lines(l, missing);
+    answer_write_keys(j, &lines_answer, &told, NULL);
+}
+
+/* ---- processes ---- */
+
+struct told_limit {
+    const struct process_row *row;
+    const struct process *process;
+    const char *likelihood, *missing, *cpu_time;
+    char answer[WHY_TEXT_SIZE], evidence[WHY_EVIDENCE_MAX][WHY_LINE_SIZE], advice[LIMIT_ADVICE_MAX][WHY_LINE_SIZE];
+    size_t evidence_count, advice_count;
+    struct told_lines lines;
+};
+
+struct told_limits {
+    const struct snapshot *s;
+    const struct process_rows *rows;
+    const struct limits_told *told; /* about the first */
+    struct wall at;
+    struct told_limit one; /* the one being written */
+};
+
+static const void *next_limit(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_limits *all = at->context;
+    struct told_limit *t = &all->one;
+    if (step->at == all->rows->count)
+        return NULL;
+    bool first = step->at == 0;
+    const struct process_row *row = &all->rows->rows[step->at++];
     const struct process *p = row->process;
     bool judged = p->limit.code != LIMIT_UNJUDGED;
-    if (judged)
+    *t = (struct told_limit){.row = row,
+                             .process = p,
+                             .likelihood = judged ? likelihood_words(p->limit.confidence) : NULL,
+                             .missing = p->limit.code == LIMIT_CANNOT_TELL ? limit_missing(row->gpu, p) : NULL,
+                             .cpu_time = first ? all->told->cpu_time : NULL,
+                             .lines = told_lines(first ? all->told->lines : NULL, first ? all->told->missing : "")};
+    struct text says = TEXT(t->answer);
+    if (judged) {
         limit_say(&says, row->gpu, p);
-    jw_object(j);
-    jw_key_int(j, "gpu_index", row->gpu->index);
-    json_words(j, "gpu_name", row->gpu->id.name);
-    jw_key_bool(j, "simulated", row->gpu->simulated);
-    json_process_keys(j, p);
-    json_words(j, "answer", text);
-    jw_key_text(j, "likelihood", judged ? likelihood_words(p->limit.confidence) : NULL);
-    jw_key_array(j, "evidence");
-    for (size_t i = 0, count = judged ? limit_evidence(row->gpu, p, lines) : 0; i < count; i++)
-        jw_text(j, lines[i]);
-    jw_end(j);
-    jw_key_text(j, "missing", p->limit.code == LIMIT_CANNOT_TELL ? limit_missing(row->gpu, p) : NULL);
-    jw_key_array(j, "suggestions");
-    for (size_t i = 0, count = limit_advice(s, row->gpu, p, advice); i < count; i++)
-        jw_text(j, advice[i]);
-    jw_end(j);
-    json_words(j, "cpu_time", told->cpu_time);
-    json_lines(j, told->lines, told->missing);
-    host_keys(j, p->host);
-    jw_end(j);
+        t->evidence_count = limit_evidence(row->gpu, p, t->evidence);
+    }
+    t->advice_count = limit_advice(all->s, row->gpu, p, t->advice);
+    return t;
 }
+
+static void limit_fields(struct answer_rows *to)
+{
+    ROWS(struct told_limit) = {
+        VIA(KEYS, NULL, row, process_row_answer, NULL),
+        FIELD(TEXT, "answer", answer, "What limits it, in a sentence", OR_NULL, COUNTS, FOREIGN),
+        FIELD(WORD, "likelihood", likelihood, NULL, OR_NULL, COUNTS),
+        TEXTS(TEXT, "evidence", evidence, evidence_count, NULL, COUNTS, FOREIGN),
+        FIELD(WORD, "missing", missing, "What could not be looked at, where nothing can be said", OR_NULL, COUNTS),
+        TEXTS(TEXT, "suggestions", advice, advice_count, NULL, COUNTS),
+        FIELD(WORD, "cpu_time", cpu_time, "Where it spends its CPU time, in words", OR_NULL),
+        FIELD(KEYS, NULL, lines, NULL, FIELDS(lines_answer)),
+        VIA(KEYS, NULL, process, process_host_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer told_limit_answer = ANSWER(struct told_limit, limit_fields, .name = "WhyProcess");
+
+static void limits_fields(struct answer_rows *to)
+{
+    ROWS(struct told_limits) = {
+        FIELD(MOMENT, "timestamp", at, NULL, OR_NULL, COUNTS),
+        EACH(OBJECT, "processes", next_limit, NULL, FIELDS(told_limit_answer)),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer limits_answer =
+    ANSWER(struct told_limits, limits_fields, .name = "WhyProcesses", .about = "What limits the processes that were asked about");
 
 void json_limits(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows, const struct limits_told *told)
 {
-    jw_object(j);
-    json_time(j, "timestamp", s->taken_at);
-    jw_key_array(j, "processes");
-    for (size_t i = 0; i < rows->count; i++)
-        explained(j, s, &rows->rows[i], i ? &(struct limits_told){"", NULL, ""} : told);
-    jw_end(j);
-    jw_end(j);
+    struct told_limits all = {.s = s, .rows = rows, .told = told, .at = s->taken_at};
+    answer_write(j, &limits_answer, &all, &all);
 }

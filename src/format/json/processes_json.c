@@ -4,23 +4,9 @@
 #include <stdio.h>
 
 #include "format/json/json.h"
+#include "format/json/told.h"
 #include "format/process_rows.h"
 #include "model/finding.h"
-
-/* One object per GPU whose power the processes don't fully explain. */
-static void not_attributed(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows)
-{
-    jw_key_array(j, "not_attributed");
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        if (!process_rows_remainder(rows, s, i))
-            continue;
-        jw_object(j);
-        jw_key_int(j, "gpu_index", s->gpus[i].index);
-        json_scaled(j, "power_watts", s->gpus[i].not_attributed_mw, 1e-3);
-        jw_end(j);
-    }
-    jw_end(j);
-}
 
 /* Why the processes of a GPU are missing from the list. */
 static enum reading_state absent_of(const struct gpu *gpu)
@@ -29,60 +15,130 @@ static enum reading_state absent_of(const struct gpu *gpu)
     return there ? gpu->processes_state : gpu->state == GPU_ASLEEP ? READING_ASLEEP : READING_FAILED;
 }
 
-/* An empty list may mean that nothing runs, that nothing could be read, or that there are no GPUs. */
-static void seen_or_not(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows)
+struct told_processes {
+    const struct snapshot *s;
+    const struct process_rows *rows;
+    const struct gpu *unseen; /* the first whose processes are missing */
+    size_t missing, asked;
+    enum reading_state state;
+    struct wall at;
+    char answer[FINDING_HEADLINE_SIZE + GPU_ERROR_SIZE];
+};
+
+static const struct gpu *next_unseen(const struct told_processes *told, size_t *at)
 {
-    const struct gpu *unseen = NULL;
-    const struct finding *first = verdict_main(s->verdict);
-    bool known = first && first->gpu_index < 0 && first->code != FINDING_NO_GPU;
-    size_t missing = 0, asked = 0;
-    char text[FINDING_HEADLINE_SIZE + GPU_ERROR_SIZE] = "";
-    jw_key_array(j, "not_listed");
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        const struct gpu *gpu = &s->gpus[i];
-        if (rows->only != ALL_GPUS && rows->only != (int)i)
-            continue;
-        asked++;
-        if (absent_of(gpu) == READING_OK)
-            continue;
-        unseen = missing++ ? unseen : gpu;
-        jw_object(j);
-        jw_key_int(j, "gpu_index", gpu->index);
-        jw_key_text(j, "reason", reading_state_name(absent_of(gpu)));
-        json_words(j, "message", gpu->error_message);
-        jw_end(j);
+    for (; *at < told->s->gpu_count; ++*at) {
+        bool asked = told->rows->only == ALL_GPUS || told->rows->only == (int)*at;
+        if (asked && absent_of(&told->s->gpus[*at]) != READING_OK)
+            return &told->s->gpus[(*at)++];
     }
-    jw_end(j);
-    jw_key_object(j, "absent");
-    if (asked == missing && (unseen || known))
-        jw_key_text(j, "processes", reading_state_name(unseen ? absent_of(unseen) : READING_FAILED));
-    jw_end(j);
-    if (s->gpu_count == 0)
-        snprintf(text, sizeof text, "%s.", known ? first->headline : "No GPU was found on this host");
-    else if (unseen && unseen->released)
-        snprintf(text, sizeof text, "GPU %d is released on request: its processes are not looked at.", unseen->index);
-    else if (unseen && unseen->state == GPU_ASLEEP)
-        snprintf(text, sizeof text, "GPU %d is asleep: nothing runs there.", unseen->index);
-    else if (unseen)
-        snprintf(text, sizeof text, "The processes on %zu of %zu GPU%s could not be looked at (%s%s%s).", missing, asked,
-                 asked == 1 ? "" : "s", reading_state_name(absent_of(unseen)), unseen->error_message[0] ? ": " : "",
-                 unseen->error_message);
-    else if (rows->count == 0)
-        snprintf(text, sizeof text, rows->whole ? "No process is using a GPU." : "No such process is using a GPU.");
-    json_words(j, "answer", text);
+    return NULL;
 }
 
+static const void *next_not_listed(const struct answer_at *at, struct answer_step *step)
+{
+    return next_unseen(at->record, &step->at);
+}
+
+/* GPUs whose power the processes don't fully explain. */
+static const void *next_not_attributed(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_processes *told = at->record;
+    for (; step->at < told->s->gpu_count; step->at++)
+        if (process_rows_remainder(told->rows, told->s, step->at))
+            return &told->s->gpus[step->at++];
+    return NULL;
+}
+
+static bool make_reason(const struct answer_at *at, union answer_value *ret)
+{
+    ret->word = reading_state_name(absent_of(at->record));
+    return true;
+}
+
+static void not_listed_fields(struct answer_rows *to)
+{
+    ROWS(struct gpu) = {
+        FIELD(INT, "gpu_index", index, NULL),
+        MADE(WORD, "reason", make_reason, NULL),
+        FIELD(TEXT, "message", error_message, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer not_listed_answer = ANSWER(struct gpu, not_listed_fields);
+
+static void not_attributed_fields(struct answer_rows *to)
+{
+    ROWS(struct gpu) = {
+        FIELD(INT, "gpu_index", index, NULL),
+        FIELD(READING, "power_watts", not_attributed_mw, NULL, SCALE(1e-3)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer not_attributed_answer = ANSWER(struct gpu, not_attributed_fields);
+
+static void rows_fields(struct answer_rows *to)
+{
+    ROWS(struct process_rows) = {
+        FIELD(INT, "count", count, NULL),
+        FIELD(INT, "hidden", hidden, "Exist, but may not be seen", COUNTS),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer rows_answer = ANSWER(struct process_rows, rows_fields);
+
+static const void *next_row(const struct answer_at *at, struct answer_step *step)
+{
+    const struct process_rows *rows = ((const struct told_processes *)at->record)->rows;
+    return step->at < rows->count ? &rows->rows[step->at++] : NULL;
+}
+
+static void processes_fields(struct answer_rows *to)
+{
+    ROWS(struct told_processes) = {
+        EACH(OBJECT, "processes", next_row, "Empty with a reason in `absent` where the processes of no GPU could be looked at",
+             FIELDS(process_row_answer), STATE(state), STAYS),
+        EACH(OBJECT, "not_listed", next_not_listed, "GPUs whose processes could not be looked at", FIELDS(not_listed_answer)),
+        FIELD(TEXT, "answer", answer,
+              "Why the list is empty or not whole: nothing runs, no GPU, no driver, no permission; null where it is whole and has "
+              "rows",
+              OR_NULL, COUNTS),
+        EACH(OBJECT, "not_attributed", next_not_attributed,
+             "Per GPU, the power that no visible process explains: idle power, hidden processes, unknown shares. Empty when only "
+             "some "
+             "processes were asked for",
+             FIELDS(not_attributed_answer)),
+        VIA(KEYS, NULL, rows, rows_answer, NULL),
+        FIELD(MOMENT, "timestamp", at, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer processes_answer = ANSWER(struct told_processes, processes_fields, .name = "Processes");
+
+/* An empty list may mean that nothing runs, that nothing could be read, or that there are no GPUs. */
 void json_processes(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows)
 {
-    jw_object(j);
-    jw_key_array(j, "processes");
-    for (size_t i = 0; i < rows->count; i++)
-        json_process(j, rows->rows[i].gpu, rows->rows[i].process);
-    jw_end(j);
-    seen_or_not(j, s, rows);
-    not_attributed(j, s, rows);
-    jw_key_int(j, "count", (int64_t)rows->count);
-    jw_key_int(j, "hidden", (int64_t)rows->hidden);
-    json_time(j, "timestamp", s->taken_at);
-    jw_end(j);
+    struct told_processes told = {.s = s, .rows = rows, .state = READING_OK, .at = s->taken_at};
+    const struct finding *first = verdict_main(s->verdict);
+    bool known = first && first->gpu_index < 0 && first->code != FINDING_NO_GPU;
+    size_t at = 0;
+    told.asked = rows->only == ALL_GPUS ? s->gpu_count : 1;
+    for (const struct gpu *gpu; (gpu = next_unseen(&told, &at)); told.missing++)
+        told.unseen = told.unseen ? told.unseen : gpu;
+    const struct gpu *unseen = told.unseen;
+    if (told.asked == told.missing && (unseen || known))
+        told.state = unseen ? absent_of(unseen) : READING_FAILED;
+    if (s->gpu_count == 0)
+        snprintf(told.answer, sizeof told.answer, "%s.", known ? first->headline : "No GPU was found on this host");
+    else if (unseen && unseen->released)
+        snprintf(told.answer, sizeof told.answer, "GPU %d is released on request: its processes are not looked at.", unseen->index);
+    else if (unseen && unseen->state == GPU_ASLEEP)
+        snprintf(told.answer, sizeof told.answer, "GPU %d is asleep: nothing runs there.", unseen->index);
+    else if (unseen)
+        snprintf(told.answer, sizeof told.answer, "The processes on %zu of %zu GPU%s could not be looked at (%s%s%s).",
+                 told.missing, told.asked, told.asked == 1 ? "" : "s", reading_state_name(absent_of(unseen)),
+                 unseen->error_message[0] ? ": " : "", unseen->error_message);
+    else if (rows->count == 0)
+        snprintf(told.answer, sizeof told.answer, rows->whole ? "No process is using a GPU." : "No such process is using a GPU.");
+    answer_write(j, &processes_answer, &told, NULL);
 }

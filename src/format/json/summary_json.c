@@ -48,90 +48,139 @@ static struct reading count_processes(const struct snapshot *s)
     return reading_ok((int64_t)distinct);
 }
 
-void json_totals(struct json_writer *j, const struct snapshot *s)
+struct told_totals told_totals(const struct snapshot *s)
 {
-    struct reading used = {0}, total = {0}, power = {0};
+    struct told_totals t = {.processes = count_processes(s)};
     for (size_t i = 0; i < s->gpu_count; i++) {
-        summary_add(&used, s->gpus[i].mem_used_bytes);
-        summary_add(&total, s->gpus[i].mem_total_bytes);
-        summary_add(&power, s->gpus[i].power_mw);
+        summary_add(&t.used, s->gpus[i].mem_used_bytes);
+        summary_add(&t.total, s->gpus[i].mem_total_bytes);
+        summary_add(&t.power, s->gpus[i].power_mw);
     }
-    jw_key_object(j, "totals");
-    json_scaled(j, "memory_used_mb", used, PER_MIB);
-    json_scaled(j, "memory_total_mb", total, PER_MIB);
-    json_scaled(j, "power_watts", power, 1e-3);
-    json_scaled(j, "process_count", count_processes(s), 1);
-    jw_end(j);
+    return t;
 }
 
-static void top_process(struct json_writer *j, const struct gpu *gpu)
+static void totals_fields(struct answer_rows *to)
 {
-    const struct process *p = gpu_top_process(gpu);
-    char words[PROCESS_WORDS];
-    jw_key(j, "top_process");
-    if (!p) {
-        jw_null(j);
-        return;
-    }
-    jw_object(j);
-    jw_key_int(j, "pid", p->pid);
-    json_words(j, "name", p->name);
-    json_words(j, "short_name", process_words(p, SHORT_NAME, words));
-    json_words(j, "user", p->user);
-    json_scaled(j, "memory_mb", p->mem_bytes, PER_MIB);
-    json_scaled(j, "utilization_percent", p->util_permille, 0.1);
-    jw_end(j);
+    ROWS(struct told_totals) = {
+        FIELD(READING, "memory_used_mb", used, NULL, SCALE(PER_MIB)),
+        FIELD(READING, "memory_total_mb", total, NULL, SCALE(PER_MIB)),
+        FIELD(READING, "power_watts", power, NULL, SCALE(1e-3)),
+        FIELD(READING, "process_count", processes, "A process on several GPUs counts once", WHOLE),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer totals_answer =
+    ANSWER(struct told_totals, totals_fields, .name = "Totals", .about = "Of all GPUs, as far as they report it");
+
+static void top_fields(struct answer_rows *to)
+{
+    ROWS(struct process) = {
+        FIELD(INT, "pid", pid, NULL),
+        FIELD(TEXT, "name", name, NULL, OR_NULL),
+        MADE(TEXT, "short_name", make_short_name, "As in Process"),
+        FIELD(TEXT, "user", user, NULL, OR_NULL),
+        FIELD(READING, "memory_mb", mem_bytes, NULL, SCALE(PER_MIB)),
+        FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer top_answer = ANSWER(struct process, top_fields, .name = "TopProcess");
+
+struct told_summary_gpu {
+    const struct gpu *gpu;
+    const struct process *top;
+    struct reading processes;
+    struct findings_told found;
+};
+
+static void gpu_head_fields(struct answer_rows *to)
+{
+    ROWS(struct gpu) = {
+        FIELD(INT, "index", index, NULL),
+        FIELD(TEXT, "name", id.name, NULL, OR_NULL),
+        FIELD(TEXT, "vendor", id.vendor, NULL, OR_NULL),
+        FIELD(NAME, "state", state, NULL, NAMES(gpu_states)),
+        FIELD(TEXT, "error_message", error_message, NULL, OR_NULL),
+        FIELD(BOOL, "simulated", simulated, NULL),
+        FIELD(OBJECT, "activity", activity, NULL, FIELDS(activity_answer)),
+        FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1)),
+        FIELD(READING, "memory_used_mb", mem_used_bytes, NULL, SCALE(PER_MIB)),
+        FIELD(READING, "memory_total_mb", mem_total_bytes, NULL, SCALE(PER_MIB)),
+        FIELD(READING, "temperature_celsius", temp_mdegc, NULL, SCALE(1e-3)),
+        FIELD(READING, "fan_percent", fan_permille, NULL, SCALE(0.1)),
+        FIELD(READING, "power_watts", power_mw, NULL, SCALE(1e-3)),
+        FIELD(READING, "power_limit_watts", power_limit_mw, NULL, SCALE(1e-3)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer gpu_head_answer = ANSWER(struct gpu, gpu_head_fields);
+
+/* Larger answers have all findings: this one is sent with every sample. */
+static void summary_gpu_fields(struct answer_rows *to)
+{
+    ROWS(struct told_summary_gpu) = {
+        VIA(KEYS, NULL, gpu, gpu_head_answer, NULL),
+        FIELD(KEYS, NULL, found, NULL, FIELDS(first_finding_answer)),
+        FIELD(READING, "process_count", processes, NULL, WHOLE),
+        VIA(OBJECT, "top_process", top, top_answer, "The process that explains the load best", OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer summary_gpu_answer = ANSWER(struct told_summary_gpu, summary_gpu_fields, .name = "GpuSummary");
+
+struct told_summary {
+    const struct snapshot *s;
+    const struct verdict *verdict;
+    const char *answer;
+    enum severity severity;
+    size_t gpu_count;
+    bool available, explained;
+    struct findings_told found;
+    struct told_totals totals;
+    struct told_summary_gpu gpu; /* the one being written */
+};
+
+static const void *next_gpu(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_summary *told = at->context;
+    if (step->at == told->s->gpu_count)
+        return NULL;
+    const struct gpu *gpu = &told->s->gpus[step->at++];
+    told->gpu = (struct told_summary_gpu){gpu, gpu_top_process(gpu), reading_absent(gpu->processes_state),
+                                          told_findings(told->verdict, gpu->index)};
+    if (gpu->processes_state == READING_OK)
+        told->gpu.processes = reading_ok((int64_t)(gpu->process_count + gpu->processes_left_out));
+    return &told->gpu;
 }
 
-static void summary_gpu(struct json_writer *j, const struct gpu *gpu, const struct verdict *verdict)
+static void summary_fields(struct answer_rows *to)
 {
-    struct reading processes = gpu->processes_state == READING_OK
-                                   ? reading_ok((int64_t)(gpu->process_count + gpu->processes_left_out))
-                                   : reading_absent(gpu->processes_state);
-    struct findings_told found = told_findings(verdict, gpu->index);
-    jw_object(j);
-    jw_key_int(j, "index", gpu->index);
-    json_words(j, "name", gpu->id.name);
-    json_words(j, "vendor", gpu->id.vendor);
-    jw_key_text(j, "state", gpu_state_name(gpu->state));
-    json_words(j, "error_message", gpu->error_message);
-    jw_key_bool(j, "simulated", gpu->simulated);
-    json_activity(j, &gpu->activity);
-    answer_write_keys(j, &first_finding_answer, &found,
-                      NULL); /* larger answers have all findings: this one is sent with every sample */
-    json_scaled(j, "utilization_percent", gpu->util_permille, 0.1);
-    json_scaled(j, "memory_used_mb", gpu->mem_used_bytes, PER_MIB);
-    json_scaled(j, "memory_total_mb", gpu->mem_total_bytes, PER_MIB);
-    json_scaled(j, "temperature_celsius", gpu->temp_mdegc, 1e-3);
-    json_scaled(j, "fan_percent", gpu->fan_permille, 0.1);
-    json_scaled(j, "power_watts", gpu->power_mw, 1e-3);
-    json_scaled(j, "power_limit_watts", gpu->power_limit_mw, 1e-3);
-    json_scaled(j, "process_count", processes, 1);
-    top_process(j, gpu);
-    jw_end(j);
+    ROWS(struct told_summary) = {
+        VIA(KEYS, NULL, s, snapshot_head_answer, NULL),
+        FIELD(INT, "gpu_count", gpu_count, NULL),
+        FIELD(BOOL, "available", available, NULL),
+        FIELD(WORD, "answer", answer, "Why the fan runs, in a sentence", OR_NULL),
+        FIELD(NAME, "severity", severity, "Of the answer", NAMES(severities), PRESENT(explained)),
+        FIELD(KEYS, NULL, found, NULL, FIELDS(first_finding_answer)),
+        FIELD(OBJECT, "totals", totals, NULL, FIELDS(totals_answer)),
+        EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(summary_gpu_answer)),
+    };
+    KEEP_ROWS(to);
 }
+const struct answer summary_answer = ANSWER(struct told_summary, summary_fields, .name = "Summary");
 
 void json_summary(struct json_writer *j, const struct snapshot *s, const struct why *why)
 {
     const struct verdict *verdict = why ? why->verdict : s->verdict;
-    struct findings_told found = told_findings(verdict, EVERY_GPU);
-    bool available = false;
+    struct told_summary told = {.s = s,
+                                .verdict = verdict,
+                                .answer = why ? why->answer : NULL,
+                                .severity = why ? why_severity(why) : SEVERITY_INFO,
+                                .explained = why,
+                                .gpu_count = s->gpu_count,
+                                .found = told_findings(verdict, EVERY_GPU),
+                                .totals = told_totals(s)};
     for (size_t i = 0; i < s->gpu_count; i++)
-        available |= s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP;
-    jw_object(j);
-    json_time(j, "timestamp", s->taken_at);
-    json_words(j, "host", s->host.name);
-    jw_key_int(j, "gpu_count", (int64_t)s->gpu_count);
-    jw_key_bool(j, "available", available);
-    jw_key(j, "sources");
-    json_source_names(j, s);
-    jw_key_text(j, "answer", why ? why->answer : NULL);
-    jw_key_text(j, "severity", why ? severity_text(why_severity(why)) : NULL);
-    answer_write_keys(j, &first_finding_answer, &found, NULL);
-    json_totals(j, s);
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < s->gpu_count; i++)
-        summary_gpu(j, &s->gpus[i], verdict);
-    jw_end(j);
-    jw_end(j);
+        told.available |= s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP;
+    answer_write(j, &summary_answer, &told, &told);
 }

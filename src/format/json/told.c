@@ -5,7 +5,7 @@
 
 ANSWER_NAMES(activities, enum activity_code, activity_code_name, 0, ACTIVITY_COUNT - 1);
 ANSWER_NAMES(symptoms, enum symptom, symptom_name, 0, SYMPTOM_COUNT - 1);
-ANSWER_NAMES(throttles, unsigned, throttle_name, 0, THROTTLE_COUNT - 1);
+ANSWER_SHARED_NAMES(throttles, unsigned, throttle_name, 0, THROTTLE_COUNT - 1);
 
 static bool make_activity_words(const struct answer_at *at, union answer_value *ret)
 {

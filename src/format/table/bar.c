@@ -3,6 +3,7 @@
  */
 #include "format/table/bar.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -123,7 +124,7 @@ static void waybar(struct buf *out, struct str line, struct str tooltip, enum ba
     jw_key_text(&j, "tooltip", tip.failed ? "" : tip.at);
     jw_key_text(&j, "class", levels[level].word);
     jw_key_text(&j, "alt", levels[level].word);
-    json_scaled_int(&j, "percentage", load, 0.1);
+    jw_key_number(&j, "percentage", load.state == READING_OK ? round((double)load.value / 10) : NAN);
     jw_end(&j);
 }
 

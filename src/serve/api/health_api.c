@@ -8,9 +8,72 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
+#include "format/json/told.h"
 #include "serve/data/part.h"
 
 enum { SAMPLES_LATE = 3, SAMPLES_DEAD = 12, START_MS = 30000 };
+
+static const char *status_name(enum service_status status)
+{
+    return (const char *const[]){"ok", "degraded", "error"}[status];
+}
+ANSWER_NAMES(service_statuses, enum service_status, status_name, SERVICE_OK, SERVICE_ERROR);
+
+struct told_service {
+    enum service_status status;
+    const char *version;
+    double uptime_s, age_s;
+    bool available, known;
+    struct wall last_sample_at;
+    const struct snapshot *s;
+    size_t connections;
+    uint64_t requests;
+};
+
+static void sampled_fields(struct answer_rows *to)
+{
+    ROWS(struct snapshot) = {
+        OBJECTS("sources", sources, source_count, source_answer, NULL),
+        FIELD(INT, "samples_total", sequence, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer sampled_answer = ANSWER(struct snapshot, sampled_fields);
+
+static void monitoring_fields(struct answer_rows *to)
+{
+    ROWS(struct told_service) = {
+        FIELD(BOOL, "available", available, NULL),
+        VIA(KEYS, NULL, s, sampled_answer, NULL),
+        FIELD(MOMENT, "last_sample_at", last_sample_at, "null: there was none yet", OR_NULL),
+        FIELD(NUMBER, "sample_age_seconds", age_s, NULL, PRESENT(known)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer monitoring_answer = ANSWER(struct told_service, monitoring_fields);
+
+static void server_fields(struct answer_rows *to)
+{
+    ROWS(struct told_service) = {
+        FIELD(INT, "connections", connections, NULL),
+        FIELD(INT, "requests_total", requests, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer server_answer = ANSWER(struct told_service, server_fields);
+
+static void service_fields(struct answer_rows *to)
+{
+    ROWS(struct told_service) = {
+        FIELD(NAME, "status", status, "503 with `error`", NAMES(service_statuses)),
+        FIELD(WORD, "version", version, NULL),
+        FIELD(NUMBER, "uptime_seconds", uptime_s, NULL),
+        PART("gpu_monitoring", monitoring_answer, NULL),
+        PART("server", server_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer service_answer = ANSWER(struct told_service, service_fields);
 
 static bool source_is_troubled(const struct source_status *source)
 {
@@ -53,7 +116,6 @@ static void write_part(struct json_writer *j, const struct server_parts *parts, 
 
 void service_health_write(struct server *server, struct buf *out, enum service_status *ret)
 {
-    static const char *const names[] = {"ok", "degraded", "error"};
     const struct data *d = &server->data;
     /* The age grows while a driver hangs. */
     int64_t age = data_age_ms(d), uptime = mono_since_ms(clock_mono(&clock_system), server->started);
@@ -65,30 +127,22 @@ void service_health_write(struct server *server, struct buf *out, enum service_s
     for (size_t i = 0; i < d->latest->source_count; i++)
         available |= d->latest->sources[i].state == SOURCE_OK && d->latest->sources[i].gpu_count > 0;
     struct json_writer j = JSON_WRITER(out);
+    struct told_service told = {.status = *ret,
+                                .version = WHIRR_VERSION,
+                                .uptime_s = (double)uptime / 1000,
+                                .available = available,
+                                .s = d->latest,
+                                .known = d->has_sample,
+                                .last_sample_at = d->has_sample ? d->latest->taken_at : (struct wall){0},
+                                .age_s = (double)age / 1000,
+                                .connections = server->site.loop.conn_count,
+                                .requests = server->site.requests_total};
     jw_object(&j);
-    jw_key_text(&j, "status", names[*ret]);
-    jw_key_text(&j, "version", WHIRR_VERSION);
-    jw_key_number(&j, "uptime_seconds", (double)uptime / 1000);
-    jw_key_object(&j, "gpu_monitoring");
-    jw_key_bool(&j, "available", available);
-    jw_key(&j, "sources");
-    json_sources(&j, d->latest);
-    json_time(&j, "last_sample_at", d->has_sample ? d->latest->taken_at : (struct wall){0});
-    jw_key(&j, "sample_age_seconds");
-    if (d->has_sample)
-        jw_number(&j, (double)age / 1000);
-    else
-        jw_null(&j);
-    jw_key_int(&j, "samples_total", (int64_t)d->latest->sequence);
-    jw_end(&j);
+    answer_write_keys(&j, &service_answer, &told, NULL);
     write_part(&j, &server->parts, "store");
     write_part(&j, &server->parts, "guard");
     write_part(&j, &server->parts, "push");
     write_part(&j, &server->parts, "settings");
-    jw_key_object(&j, "server");
-    jw_key_int(&j, "connections", (int64_t)server->site.loop.conn_count);
-    jw_key_int(&j, "requests_total", (int64_t)server->site.requests_total);
-    jw_end(&j);
     jw_end(&j);
     buf_char(out, '\n');
 }

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/json/json.h"
+#include "format/json/told.h"
 #include "http/http.h"
 #include "past/question.h"
 #include "serve/api/core.h"
@@ -165,17 +166,18 @@ static int read_rows(struct store_question *q, struct store *s, struct error *er
     job->out = BUF(BODY_MAX);
     job->j = JSON_WRITER(&job->out);
     job->count = 0;
-    jw_object(&job->j);
-    jw_key_array(&job->j, "rows");
     int rc = job->step_ms ? write_points(s, job, err) : write_rows(s, job, err);
-    jw_end(&job->j);
-    bool more = job->count > job->limit;
-    jw_key_int(&job->j, "count", (int64_t)MIN_OF(job->count, job->limit));
-    char cursor[32];
-    snprintf(cursor, sizeof cursor, "%llx", (long long)job->last);
-    jw_key_text(&job->j, "next_cursor", more ? cursor : NULL);
-    jw_end(&job->j);
-    buf_char(&job->out, '\n');
+    AUTO_BUF struct buf page = BUF(BODY_MAX);
+    struct json_writer j = JSON_WRITER(&page);
+    struct told_page told = {.list = buf_view(&job->out), .count = MIN_OF(job->count, job->limit)};
+    if (job->count > job->limit)
+        snprintf(told.next_cursor, sizeof told.next_cursor, "%llx", (long long)job->last);
+    page.failed = job->out.failed;
+    answer_write(&j, &stats_history_answer, &told, NULL);
+    buf_char(&page, '\n');
+    buf_done(&job->out);
+    job->out = page;
+    page = BUF(0);
     return rc;
 }
 

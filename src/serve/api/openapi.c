@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Adds the schemas of answers and the metric table to the description, so that either is declared in only one place.
+ * Adds the schemas of answers to the description, and what they require to its examples.
  */
 #include "serve/api/assets.h"
 
@@ -9,37 +9,72 @@
 #include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "format/json/json.h"
-#include "model/metric.h"
 
-static json_t *metric_schema(const struct metric_info *m)
+/* ---- examples: those in the template have the most important values ---- */
+
+static const json_t *resolve(const json_t *schema, const json_t *schemas)
 {
-    switch (m->kind) {
-    case KIND_NUMBER: return json_pack("{s:[ss], s:s}", "type", "number", "null", "description", m->help);
-    case KIND_BOOL: return json_pack("{s:[ss], s:s}", "type", "boolean", "null", "description", m->help);
-    case KIND_THROTTLE:
-        return json_pack("{s:[ss], s:{s:s}, s:s}", "type", "array", "null", "items", "type", "string", "description", m->help);
-    case KIND_PSTATE:
-        return json_pack("{s:[ss], s:s, s:s}", "type", "string", "null", "pattern", "^P[0-9]+$", "description", m->help);
-    case KIND_COMPUTE_MODE:
-    case KIND_RECOVERY: break;
+    static const char ref[] = "#/components/schemas/";
+    const char *to = json_text(schema, "$ref");
+    return to[0] ? json_object_get(schemas, to + sizeof ref - 1) : schema;
+}
+
+static bool has_type(const json_t *schema, const char *type)
+{
+    const json_t *types = json_object_get(schema, "type");
+    for (size_t i = 0; i < json_array_size(types); i++)
+        if (strcmp(json_string_value(json_array_get(types, i)), type) == 0)
+            return true;
+    return json_is_string(types) && strcmp(json_string_value(types), type) == 0;
+}
+
+/* A value that says nothing. */
+static json_t *empty_value(const json_t *schema)
+{
+    if (has_type(schema, "null") || json_object_get(schema, "oneOf") || json_object_get(schema, "anyOf"))
+        return json_null();
+    if (has_type(schema, "array"))
+        return json_array();
+    if (has_type(schema, "boolean"))
+        return json_false();
+    if (has_type(schema, "number") || has_type(schema, "integer"))
+        return json_integer(0);
+    if (has_type(schema, "string"))
+        return json_string(json_object_get(schema, "enum") ? json_string_value(json_array_get(json_object_get(schema, "enum"), 0))
+                                                           : "");
+    return json_object();
+}
+
+/* Adds what its schema requires. */
+static void complete(json_t *value, const json_t *schema, const json_t *schemas)
+{
+    const json_t *properties, *required, *all;
+    schema = resolve(schema, schemas);
+    all = json_object_get(schema, "oneOf") ? json_object_get(schema, "oneOf") : json_object_get(schema, "allOf");
+    properties = json_object_get(schema, "properties");
+    required = json_object_get(schema, "required");
+    for (size_t i = 0; i < json_array_size(all); i++)
+        complete(value, json_array_get(all, i), schemas);
+    for (size_t i = 0; i < json_array_size(value); i++)
+        complete(json_array_get(value, i), json_object_get(schema, "items"), schemas);
+    for (size_t i = 0; json_is_object(value) && i < json_array_size(required); i++) {
+        const char *key = json_string_value(json_array_get(required, i));
+        const json_t *of = resolve(json_object_get(properties, key), schemas);
+        bool reading = has_type(of, "number") && has_type(of, "null");
+        if (!json_object_get(value, key))
+            json_object_set_new(value, key, empty_value(of));
+        if (strcmp(key, "absent") == 0)
+            continue;
+        complete(json_object_get(value, key), of, schemas);
+        if (reading && json_is_null(json_object_get(value, key)) && json_object_get(properties, "absent")) {
+            if (!json_object_get(value, "absent"))
+                json_object_set_new(value, "absent", json_object());
+            json_object_set_new(json_object_get(value, "absent"), key, json_string("unsupported"));
+        }
     }
-    return json_pack("{s:[ss], s:s}", "type", "string", "null", "description", m->help);
 }
 
-static void openapi_add(json_t *schema, const char *key, json_t *value)
-{
-    json_object_set_new(json_object_get(schema, "properties"), key, value);
-    json_array_append_new(json_object_get(schema, "required"), json_string(key));
-}
-
-/* The example is written by hand with the most important values; all other metrics are absent in it. */
-static void complete_example(json_t *gpu, const char *key)
-{
-    if (!gpu || json_object_get(gpu, key))
-        return;
-    json_object_set_new(gpu, key, json_null());
-    json_object_set_new(json_object_get(gpu, "absent"), key, json_string("unsupported"));
-}
+/* ---- parameters ---- */
 
 /* The names of query parameters in a list. */
 static void add_parameters(json_t *names, const json_t *list, const json_t *shared)
@@ -89,21 +124,15 @@ void openapi_write(struct buf *out)
     const struct asset *template = asset_find("openapi.json");
     json_t *doc = template ? json_loadb(template->at, template->len, 0, NULL) : NULL;
     json_t *schemas = json_object_get(json_object_get(doc, "components"), "schemas");
-    json_t *gpu = json_object_get(schemas, "Gpu"), *process = json_object_get(schemas, "Process");
-    json_t *example = json_array_get(json_object_get(json_object_get(schemas, "Metrics"), "examples"), 0);
-    json_t *shown = json_array_get(json_object_get(example, "gpus"), 0);
-    for (size_t i = 0; i < METRIC_COUNT; i++)
-        complete_example(shown, metric_table[i].json);
-    for (size_t i = 0; i < PROPERTY_COUNT; i++)
-        complete_example(shown, property_table[i].json);
-    for (size_t i = 0; i < METRIC_COUNT; i++)
-        openapi_add(gpu, metric_table[i].json, metric_schema(&metric_table[i]));
-    for (size_t i = 0; i < PROPERTY_COUNT; i++)
-        openapi_add(gpu, property_table[i].json,
-                    json_pack("{s:[ss], s:s}", "type", "string", "null", "description", property_table[i].help));
-    for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
-        openapi_add(process, process_metric_table[i].json, metric_schema(&process_metric_table[i]));
+    const char *name;
+    json_t *schema;
     answer_each_named(json_answers, json_answer_count, add_answer, schemas);
+    json_object_foreach(schemas, name, schema)
+    {
+        json_t *examples = json_object_get(schema, "examples");
+        for (size_t i = 0; i < json_array_size(examples); i++)
+            complete(json_array_get(examples, i), schema, schemas);
+    }
     json_object_set_new(json_object_get(doc, "info"), "version", json_string(WHIRR_VERSION));
     AUTO_FREE char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
     json_decref(doc);

@@ -4,6 +4,7 @@
 #include "serve/live/compose.h"
 
 #include "format/json/json.h"
+#include "format/json/told.h"
 
 enum { ALERT_PROCESSES = 5 };
 
@@ -35,21 +36,48 @@ static size_t top_processes(const struct gpu *gpu, const struct process *top[ALE
     return count;
 }
 
+struct told_usage {
+    const struct gpu *gpu;
+    double limit_percent;
+    const struct process *top[ALERT_PROCESSES];
+    size_t count;
+    struct wall at;
+};
+
+static const void *next_process(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_usage *told = at->record;
+    return step->at < told->count ? told->top[step->at++] : NULL;
+}
+
+static void usage_gpu_fields(struct answer_rows *to)
+{
+    ROWS(struct gpu) = {
+        FIELD(INT, "gpu_index", index, NULL),
+        FIELD(TEXT, "gpu_name", id.name, NULL),
+        FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer usage_gpu_answer = ANSWER(struct gpu, usage_gpu_fields);
+
+static void usage_fields(struct answer_rows *to)
+{
+    ROWS(struct told_usage) = {
+        VIA(KEYS, NULL, gpu, usage_gpu_answer, NULL),
+        FIELD(NUMBER, "limit_percent", limit_percent, NULL),
+        EACH(OBJECT, "processes", next_process, "Up to 5, the busiest first", FIELDS(process_answer)),
+        FIELD(MOMENT, "timestamp", at, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer usage_answer = ANSWER(struct told_usage, usage_fields);
+
 static void write_high_usage(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu, double limit_percent)
 {
-    const struct process *top[ALERT_PROCESSES];
-    size_t count = top_processes(gpu, top);
-    jw_object(j);
-    jw_key_int(j, "gpu_index", gpu->index);
-    jw_key_text(j, "gpu_name", gpu->id.name);
-    json_scaled(j, "utilization_percent", gpu->util_permille, 0.1);
-    jw_key_number(j, "limit_percent", limit_percent);
-    jw_key_array(j, "processes");
-    for (size_t i = 0; i < count; i++)
-        json_process(j, NULL, top[i]);
-    jw_end(j);
-    json_time(j, "timestamp", s->taken_at);
-    jw_end(j);
+    struct told_usage told = {.gpu = gpu, .limit_percent = limit_percent, .at = s->taken_at};
+    told.count = top_processes(gpu, told.top);
+    answer_write(j, &usage_answer, &told, NULL);
 }
 
 /* True once per rise. An unknown value is neither a rise nor a fall. */
@@ -104,25 +132,41 @@ void compose_sample(struct batch *b, const struct snapshot *s, const struct why 
         if (gpu_is_unread(&s->gpus[i]))
             continue;
         j = batch_begin(b, TOPIC_STATS);
-        json_stats_row(&j, s, &s->gpus[i], "timestamp");
+        json_live_stats(&j, s, &s->gpus[i]);
         batch_end(b);
     }
     add_high_usage(b, s, usage, limit_percent);
     add_events(b, s);
 }
 
+struct told_status {
+    bool connected;
+    double interval_s;
+    const struct snapshot *s;
+    const struct gpu *gpus;
+    size_t count;
+    struct str summary;
+};
+
+static void status_fields(struct answer_rows *to)
+{
+    ROWS(struct told_status) = {
+        FIELD(BOOL, "connected", connected, NULL),
+        VIA(KEYS, NULL, s, source_names_answer, NULL),
+        FIELD(NUMBER, "interval_seconds", interval_s, NULL),
+        OBJECTS("devices", gpus, count, device_answer, NULL),
+        WRITTEN_OBJECT("summary", summary, summary_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer status_answer = ANSWER(struct told_status, status_fields);
+
 void compose_status(struct json_writer *j, const struct snapshot *s, const struct why *why, int64_t interval_ms)
 {
-    jw_object(j);
-    jw_key_bool(j, "connected", true);
-    jw_key(j, "sources");
-    json_source_names(j, s);
-    jw_key_number(j, "interval_seconds", (double)interval_ms / 1000);
-    jw_key_array(j, "devices");
-    for (size_t i = 0; i < s->gpu_count; i++)
-        json_device(j, &s->gpus[i]);
-    jw_end(j);
-    jw_key(j, "summary");
-    json_summary(j, s, why);
-    jw_end(j);
+    AUTO_BUF struct buf summary = BUF(JSON_BODY_MAX);
+    struct json_writer inner = JSON_WRITER(&summary);
+    json_summary(&inner, s, why);
+    j->out->failed |= summary.failed;
+    answer_write(j, &status_answer,
+                 &(struct told_status){true, (double)interval_ms / 1000, s, s->gpus, s->gpu_count, buf_view(&summary)}, NULL);
 }

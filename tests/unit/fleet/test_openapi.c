@@ -7,6 +7,7 @@
 #include "daemon/part.h"
 #include "fleet/fleet.h"
 #include "format/json/json.h"
+#include "format/json/told.h"
 #include "model/metric.h"
 #include "serve/api/core.h"
 #include "test.h"
@@ -99,7 +100,7 @@ static void a_process_is_described_whole(void **state)
     json_t *described = json_object_get(json_object_get(schemas, "Process"), "properties");
     AUTO_BUF struct buf out = BUF(1 << 16);
     struct json_writer j = JSON_WRITER(&out);
-    json_process(&j, NULL, &(struct process){.pid = 1, .instance = -1});
+    answer_write(&j, &process_answer, &(struct process){.pid = 1, .instance = -1}, NULL);
     json_t *written = json_loadb(out.at, out.len, 0, NULL), *value;
     const char *key;
     assert_non_null(written);
