@@ -267,7 +267,7 @@ static void write_fields(struct object *o, const struct answer *a)
         o->has_readings |= answer_may_be_unknown(f);
         if (none && f->optional)
             continue;
-        jw_key(o->j, f->key);
+        jw_plain_key(o->j, f->key);
         if (state != READING_OK && f->stays)
             add_reason(o, f->key, state);
         if (state != READING_OK && !f->stays)

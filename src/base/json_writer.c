@@ -111,6 +111,16 @@ void jw_key(struct json_writer *j, const char *key)
     j->need_comma = false;
 }
 
+void jw_plain_key(struct json_writer *j, const char *key)
+{
+    before_value(j);
+    buf_char(j->out, '"');
+    buf_text(j->out, key);
+    buf_text(j->out, j->pretty ? "\": " : "\":");
+    j->after_key = true;
+    j->need_comma = false;
+}
+
 void jw_str(struct json_writer *j, struct str s)
 {
     before_value(j);
@@ -133,15 +143,43 @@ void jw_raw(struct json_writer *j, struct str s)
     j->need_comma = true;
 }
 
+enum { DIGITS_MAX = 24, DECIMALS = 6 };
+
+/* The digits of a number, at the end of the text; numbers are most of a body, and printf is slow. */
+static char *put_digits(char *end, uint64_t number, int least)
+{
+    for (; number || least > 0; number /= 10, least--)
+        *--end = (char)('0' + number % 10);
+    return end;
+}
+
 void jw_int(struct json_writer *j, int64_t value)
 {
-    char text[24];
-    int len = snprintf(text, sizeof text, "%lld", (long long)value);
-    jw_raw(j, (struct str){text, (size_t)len});
+    char text[DIGITS_MAX], *at = put_digits(text + sizeof text, value < 0 ? -(uint64_t)value : (uint64_t)value, 1);
+    if (value < 0)
+        *--at = '-';
+    jw_raw(j, (struct str){at, (size_t)(text + sizeof text - at)});
+}
+
+static void small_number(struct json_writer *j, double value)
+{
+    char text[2 * DIGITS_MAX], *end = text + sizeof text;
+    uint64_t parts = (uint64_t)llround(fabs(value) * 1e6), rest = parts % 1000000;
+    int decimals = DECIMALS;
+    for (; decimals && rest % 10 == 0; decimals--)
+        rest /= 10;
+    char *at = put_digits(end, rest, decimals);
+    if (decimals) /* 70.9999999 rounds to 71: no bare point */
+        *--at = '.';
+    at = put_digits(at, parts / 1000000, 1);
+    if (value < 0)
+        *--at = '-';
+    jw_raw(j, (struct str){at, (size_t)(end - at)});
 }
 
 void jw_number(struct json_writer *j, double value)
 {
+    enum { SMALL = 1000000000 }; /* its millionths are exact enough */
     if (!isfinite(value)) {
         jw_null(j);
         return;
@@ -150,13 +188,17 @@ void jw_number(struct json_writer *j, double value)
         jw_int(j, (int64_t)value);
         return;
     }
+    if (fabs(value) >= 1e-3 && fabs(value) < SMALL) {
+        small_number(j, value);
+        return;
+    }
     char text[40];
     bool plain = fabs(value) >= 1e-3 && fabs(value) < 1e16; /* larger values have no meaningful decimals and don't fit */
     int len = plain ? snprintf(text, sizeof text, "%.6f", value) : snprintf(text, sizeof text, "%.6g", value);
     if (!memchr(text, 'e', (size_t)len)) {
         while (len > 0 && text[len - 1] == '0')
             len--;
-        if (len > 0 && text[len - 1] == '.') /* 70.9999999 rounds to 71.000000: drop the bare point */
+        if (len > 0 && text[len - 1] == '.')
             len--;
     }
     jw_raw(j, (struct str){text, (size_t)len});

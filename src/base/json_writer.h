@@ -27,7 +27,8 @@ void jw_object(struct json_writer *j);
 void jw_array(struct json_writer *j);
 void jw_end(struct json_writer *j); /* closes the innermost object or array */
 void jw_key(struct json_writer *j, const char *key);
-void jw_text(struct json_writer *j, const char *text); /* NULL writes null; invalid UTF-8 becomes U+FFFD */
+void jw_plain_key(struct json_writer *j, const char *key); /* in which nothing has to be escaped */
+void jw_text(struct json_writer *j, const char *text);     /* NULL writes null; invalid UTF-8 becomes U+FFFD */
 void jw_str(struct json_writer *j, struct str s);
 void jw_int(struct json_writer *j, int64_t value);
 void jw_number(struct json_writer *j, double value); /* shortest form with at most 6 significant decimals; NaN writes null */

@@ -205,6 +205,52 @@ export interface Devices {
   count: number;
 }
 
+export interface RemedyValues {
+  fan_percent: number | null;
+  power_watts: number | null;
+  temperature_celsius: number | null;
+  clock_graphics_mhz: number | null;
+  tokens_per_second: number | null;
+}
+
+export interface RemedyDoing {
+  id: string;
+  gpu_index: number;
+  /** Of the remedy */
+  code: string;
+  /** Its sentence */
+  text: string;
+  /** What it changes */
+  plan: string | null;
+  /** Who asked for it */
+  who: string | null;
+  /** Is taken back in any case */
+  trying: boolean;
+  /** Nothing is changed */
+  dry_run: boolean;
+  simulated: boolean;
+  since: string;
+  /** The old values are back then */
+  until: string | null;
+  phase: "measuring_before" | "changing" | "measuring_after" | "undoing" | "measuring_again" | "over";
+  outcome: "running" | "measured" | "as_expected" | "not_as_expected" | "no_effect" | "cant_tell" | "failed";
+  /** It still holds */
+  kept: boolean;
+  /** What came of it, as a sentence */
+  result: string | null;
+  /** Measured */
+  before: RemedyValues | null;
+  after: RemedyValues | null;
+  /** After it was taken back */
+  again: RemedyValues | null;
+  /** Changes; null: not known */
+  expected: RemedyValues | null;
+  /** own_history or siblings */
+  expected_source: string | null;
+  /** For POST /api/undo */
+  undo_id: string | null;
+}
+
 export interface Driver {
   driver_version: string | null;
   /** The highest CUDA version that the driver supports */
@@ -220,6 +266,43 @@ export interface Driver {
     name: string;
     version: string | null;
   }[];
+}
+
+export interface Effect {
+  /** When it was measured */
+  at: string;
+  /** Its index at that time */
+  gpu_index: number;
+  /** UUID, or PCI address */
+  gpu_uuid: string;
+  gpu_name: string;
+  /** remedy: whirr do; else what came or went on its own */
+  cause: "remedy" | "context" | "limit" | "display" | "model";
+  /** The remedy that does this */
+  code: string;
+  /** What changed */
+  what: string | null;
+  /** Of a changed power limit */
+  limit_before_watts: number | null;
+  limit_after_watts: number | null;
+  before: RemedyValues;
+  after: RemedyValues;
+  /** Changes that were expected; null: not known */
+  expected: RemedyValues;
+}
+
+export interface RemedyHits {
+  /** Of the remedy */
+  code: string;
+  /** Steps that were measured */
+  measured: number;
+  /** Those where something was expected */
+  expected: number;
+  /** Those that came as expected, within a fifth */
+  hit: number;
+  /** Of the newest */
+  expected_watts: number | null;
+  measured_watts: number | null;
 }
 
 export interface FindingCodes {
@@ -1141,10 +1224,10 @@ export interface WhyProcess {
   suggestions: string[];
   /** Where it spends its CPU time, in words */
   cpu_time: string | null;
-  /** Where its time goes, the answer first */
+  /** In which lines of its code it spends its time, the answer first. Empty in `/api/why`; `/api/why/lines` and `whirr why NAME` look */
   lines: Place[];
   /** Whose lines these are */
-  lines_of:  | null;
+  lines_of: "main_thread" | "children" | "threads" | "wait" | "gpu" | null;
   too_few_cores: boolean;
   looks: number | null;
   /** Why no line is known */
@@ -1631,7 +1714,6 @@ export interface Resources {
   gpu_source: string | null;
   gpu_count: number;
   gpu_simulated: boolean;
-  absent: Record<string, string>;
 }
 
 /** The host itself: every reading that it has */
@@ -1980,6 +2062,33 @@ export interface Summary {
   finding: Finding | null;
   totals: Totals;
   gpus: GpuSummary[];
+}
+
+export interface Undo {
+  /** For `whirr undo ID` and POST /api/undo */
+  id: string;
+  /** How it was changed */
+  door: string;
+  what: string;
+  /** What it will be again */
+  before: string | null;
+  now: string | null;
+  /** Who changed it, or why */
+  by: string | null;
+  since: string | null;
+  /** null: until it is undone */
+  until: string | null;
+  /** The command for this alone */
+  how: string;
+  /** After POST /api/undo: what became of it */
+  state: "undone" | "under_way" | "refused" | "dry_run" | null;
+  /** Why it was refused */
+  why_not: string | null;
+}
+
+export interface Changes {
+  /** Newest first */
+  changes: Undo[];
 }
 
 export interface Brief {

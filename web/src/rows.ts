@@ -5,7 +5,10 @@ import { levelOf, RANK } from "./level";
 import { sum } from "./model";
 import type { Finding, Gpu, Num, Process } from "./types";
 
-export interface Row extends Process {
+type Known = "pid" | "name" | "command" | "user" | "memory_mb" | "utilization_percent" | "container";
+
+/** A process now, or one of the past, of which less is known. */
+export interface Row extends Partial<Omit<Process, Known>>, Pick<Process, Known> {
   gpu: number;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The flat object of the resource monitor: the host, and its best GPU.
+ * The flat object of the resource monitor: the host, and its best GPU. Flat means without `absent`: /api/gpu/metrics has reasons.
  */
 #include "format/resources.h"
 #include "base/units.h"
@@ -35,12 +35,12 @@ static void best_fields(struct answer_rows *to)
 {
     ROWS(struct gpu) = {
         FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL),
-        FIELD(READING, "gpu_total_vram_gb", mem_total_bytes, NULL, GB),
-        FIELD(READING, "gpu_used_vram_gb", mem_used_bytes, NULL, GB),
-        FIELD(READING, "gpu_free_vram_gb", mem_free_bytes, NULL, GB),
+        FIELD(OPTION, "gpu_total_vram_gb", mem_total_bytes, NULL, GB),
+        FIELD(OPTION, "gpu_used_vram_gb", mem_used_bytes, NULL, GB),
+        FIELD(OPTION, "gpu_free_vram_gb", mem_free_bytes, NULL, GB),
         FIELD(TEXT, "gpu_memory_kind", memory_kind.value, "dedicated, or shared: then it is the host's memory", OR_NULL),
-        FIELD(READING, "gpu_utilization_percent", util_permille, NULL, PERCENT),
-        FIELD(READING, "gpu_temperature_c", temp_mdegc, NULL, SCALE(1e-3), POINT),
+        FIELD(OPTION, "gpu_utilization_percent", util_permille, NULL, PERCENT),
+        FIELD(OPTION, "gpu_temperature_c", temp_mdegc, NULL, SCALE(1e-3), POINT),
         FIELD(TEXT, "gpu_source", source, NULL, OR_NULL),
     };
     KEEP_ROWS(to);
@@ -50,23 +50,23 @@ static const struct answer best_answer = ANSWER(struct gpu, best_fields);
 static void host_fields(struct answer_rows *to)
 {
     ROWS(struct host) = {
-        FIELD(READING, "cpu_percent", cpu_permille, "null until a second sample", PERCENT),
-        FIELD(READING, "available_memory_gb", mem_available_bytes, NULL, GB),
-        FIELD(READING, "memory_total_gb", mem_total_bytes, NULL, GB),
-        FIELD(READING, "cpu_count", cpu_count, NULL),
-        FIELD(READING, "load_average_1m", load1_milli, NULL, SCALE(1e-3)),
-        FIELD(READING, "swap_total_gb", swap_total_bytes, NULL, GB),
-        FIELD(READING, "swap_used_gb", swap_used_bytes, NULL, GB),
-        FIELD(READING, "network_rx_bytes_per_second", net_rx_bytes_per_s, NULL),
-        FIELD(READING, "network_tx_bytes_per_second", net_tx_bytes_per_s, NULL),
-        FIELD(READING, "disk_read_bytes_per_second", disk_read_bytes_per_s, NULL),
-        FIELD(READING, "disk_write_bytes_per_second", disk_write_bytes_per_s, NULL),
-        FIELD(READING, "disk_busy_percent", disk_busy_permille, "Of the busiest disk", PERCENT),
-        FIELD(READING, "cpu_core_max_percent", cpu_core_max_permille, "Of the busiest core", PERCENT),
-        FIELD(READING, "cpu_temperature_c", cpu_temp_mdegc, NULL, SCALE(1e-3), POINT),
-        FIELD(READING, "cpu_pressure_percent", cpu_pressure_permille, NULL, PERCENT),
-        FIELD(READING, "memory_pressure_percent", mem_pressure_permille, NULL, PERCENT),
-        FIELD(READING, "io_pressure_percent", io_pressure_permille, NULL, PERCENT),
+        FIELD(OPTION, "cpu_percent", cpu_permille, "null until a second sample", PERCENT),
+        FIELD(OPTION, "available_memory_gb", mem_available_bytes, NULL, GB),
+        FIELD(OPTION, "memory_total_gb", mem_total_bytes, NULL, GB),
+        FIELD(OPTION, "cpu_count", cpu_count, NULL),
+        FIELD(OPTION, "load_average_1m", load1_milli, NULL, SCALE(1e-3)),
+        FIELD(OPTION, "swap_total_gb", swap_total_bytes, NULL, GB),
+        FIELD(OPTION, "swap_used_gb", swap_used_bytes, NULL, GB),
+        FIELD(OPTION, "network_rx_bytes_per_second", net_rx_bytes_per_s, NULL),
+        FIELD(OPTION, "network_tx_bytes_per_second", net_tx_bytes_per_s, NULL),
+        FIELD(OPTION, "disk_read_bytes_per_second", disk_read_bytes_per_s, NULL),
+        FIELD(OPTION, "disk_write_bytes_per_second", disk_write_bytes_per_s, NULL),
+        FIELD(OPTION, "disk_busy_percent", disk_busy_permille, "Of the busiest disk", PERCENT),
+        FIELD(OPTION, "cpu_core_max_percent", cpu_core_max_permille, "Of the busiest core", PERCENT),
+        FIELD(OPTION, "cpu_temperature_c", cpu_temp_mdegc, NULL, SCALE(1e-3), POINT),
+        FIELD(OPTION, "cpu_pressure_percent", cpu_pressure_permille, NULL, PERCENT),
+        FIELD(OPTION, "memory_pressure_percent", mem_pressure_permille, NULL, PERCENT),
+        FIELD(OPTION, "io_pressure_percent", io_pressure_permille, NULL, PERCENT),
     };
     KEEP_ROWS(to);
 }
@@ -76,7 +76,7 @@ static void fields(struct answer_rows *to)
 {
     ROWS(struct told_resources) = {
         VIA(KEYS, NULL, host, host_answer, NULL),
-        FIELD(READING, "memory_percent", memory_permille, NULL, PERCENT),
+        FIELD(OPTION, "memory_percent", memory_permille, NULL, PERCENT),
         /* Old clients add this number up without checking gpu_available. */
         FIELD(AMOUNT, "gpu_vram_gb", vram_bytes, "Free VRAM of the best GPU, 0.0 without one or where its driver does not say", GB),
         FIELD(BOOL, "gpu_available", available, NULL),
