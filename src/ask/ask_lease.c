@@ -111,6 +111,26 @@ static int lock_leases(struct lease_taker *t, struct error *err)
     return lease_dir_lock(&t->dir, LEASE_LOCK_MS, err);
 }
 
+/* The service grants it now, before its program is made: a descriptor keeps it until then. In a directory of one's own the lock
+ * does. -EAGAIN: another request was faster. */
+static int claim(struct lease_taker *t, struct error *err)
+{
+    int fd, rc;
+    do {
+        fd = -1;
+        rc = t->wish.kind == LEASE_RUN ? lease_dir_begin(&t->dir, t->wish.id, &fd, err) : 0;
+        if (rc == 0)
+            rc = lease_dir_commit(&t->dir, &t->wish, fd, err);
+        if (rc < 0 && fd >= 0)
+            lease_dir_cancel(&t->dir, t->wish.id, fd);
+    } while (rc == -EPIPE);
+    if (rc < 0)
+        return rc;
+    lease_taker_leave_queue(t);
+    t->fd = fd;
+    return 0;
+}
+
 /* Called with the lock held; keeps it if there is room. */
 static int decide(struct lease_taker *t, struct gpus_look *l, struct lease_list *list, struct error *err)
 {
@@ -125,6 +145,7 @@ static int decide(struct lease_taker *t, struct gpus_look *l, struct lease_list 
     judge(t, l, list);
     if (t->answer.verdict != ROOM_GRANTED)
         return 0;
+    struct lease asked = t->wish;
     t->wish.state = LEASE_ACTIVE;
     t->wish.simulated = t->simulated;
     t->wish.gpu_count = t->answer.count;
@@ -132,6 +153,15 @@ static int decide(struct lease_taker *t, struct gpus_look *l, struct lease_list 
         const struct capacity_gpu *gpu = l->rooms[t->answer.gpus[i]].card;
         t->wish.gpus[i] = (struct lease_gpu){.index = gpu->index, .free_bytes = t->answer.free_bytes[i]};
         str_copy(t->wish.gpus[i].uuid, sizeof t->wish.gpus[i].uuid, str_from(room_key(gpu)));
+    }
+    rc = t->dir.service ? claim(t, err) : 0;
+    if (rc < 0) {
+        t->wish = asked;
+        if (rc != -EAGAIN)
+            return rc;
+        t->answer.verdict = ROOM_WAITS;
+        str_copy(t->answer.words, sizeof t->answer.words, str_from(err->text));
+        return 0;
     }
     t->capacity = TAKE(l->capacity);
     return 0;
@@ -160,20 +190,23 @@ static void queue_wait_done(struct queue_wait *w)
 }
 #define AUTO_QUEUE_WAIT __attribute__((cleanup(queue_wait_done)))
 
-static int join_queue(struct lease_taker *t, struct error *err)
+static int join_queue(struct queue_wait *w, struct lease_taker *t, struct error *err)
 {
+    int rc;
     t->wish.state = LEASE_WAITING;
     t->wish.simulated = t->simulated;
-    int rc = lease_dir_begin(&t->dir, t->wish.id, &t->fd, err);
-    if (rc < 0)
-        return rc;
-    lease_taker_handle_signals(t, true);
-    rc = lease_dir_commit(&t->dir, &t->wish, t->fd, err);
-    t->wish.ticket = lease_dir_ticket(t->fd);
-    if (rc == 0)
-        return 0;
-    lease_dir_cancel(&t->dir, t->wish.id, t->fd);
-    t->fd = -1;
+    t->wish.ticket = w->list.next_ticket;
+    do {
+        rc = lease_dir_begin(&t->dir, t->wish.id, &t->fd, err);
+        if (rc < 0)
+            return rc;
+        lease_taker_handle_signals(t, true);
+        rc = lease_dir_commit(&t->dir, &t->wish, t->fd, err);
+        if (rc == 0)
+            return 0;
+        lease_dir_cancel(&t->dir, t->wish.id, t->fd);
+        t->fd = -1;
+    } while (rc == -EPIPE);
     return rc;
 }
 
@@ -294,7 +327,7 @@ static enum lease_event perform(struct queue_wait *w, struct lease_taker *t, enu
     if (decides)
         rc = t->fd < 0 ? decide_first(w, t, err) : decide_again(w, t, err);
     else if (action == ACTION_JOIN)
-        rc = join_queue(t, err);
+        rc = join_queue(w, t, err);
     else if (action == ACTION_AWAIT)
         rc = await(w, t, err);
     else
@@ -318,9 +351,7 @@ int lease_taker_init(struct lease_taker *t, struct cli *cli, enum lease_kind kin
     lease_init(&t->wish, kind, kind == LEASE_RUN ? getpid() : 0, clock_wall(cli->env.clock));
     t->wish.gpus_wanted = 1;
     int rc = lease_new_id(t->wish.id);
-    if (rc < 0)
-        return error_set(err, rc, "cannot make an id for a lease: %s", strerror(-rc));
-    return lease_dir_open(&t->dir, cli->settings->lease.dir, err);
+    return rc < 0 ? error_set(err, rc, "cannot make an id for a lease: %s", strerror(-rc)) : 0;
 }
 
 void lease_taker_leave_queue(struct lease_taker *t)
@@ -343,8 +374,10 @@ void lease_taker_done(struct lease_taker *t)
 int lease_take(struct lease_taker *t, struct error *err)
 {
     AUTO_QUEUE_WAIT struct queue_wait w = {.pause_ms = LOOK_MS, .watch = -1};
-    int rc = 0;
-    lease_taker_set_timeout(t); /* covers every kind of wait: a driver, a daemon, a lock */
+    lease_taker_set_timeout(t); /* covers every kind of wait: a driver, a daemon, a lock, whirr-control */
+    int rc = lease_dir_open(&t->dir, t->cli->settings->lease.dir, err);
+    if (rc < 0)
+        return rc;
     enum lease_action action = lease_next(&t->stage, EVENT_ASK);
     while (action != ACTION_START && action != ACTION_REST)
         action = lease_next(&t->stage, perform(&w, t, action, &rc, err));

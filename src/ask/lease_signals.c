@@ -49,7 +49,7 @@ void lease_taker_set_timeout(const struct lease_taker *t)
     char words[WORDS_SIZE];
     if (t->timeout_ms <= 0)
         return;
-    in_queue.dir = t->dir.fd;
+    in_queue.dir = t->dir.service ? -1 : t->dir.fd; /* whirr-control sees that we are gone */
     snprintf(in_queue.name, sizeof in_queue.name, "%s.json", t->wish.id);
     snprintf(in_queue.timed_out, sizeof in_queue.timed_out, "whirr: no room within %s\n", words_duration(t->timeout_ms, words));
     sigset_t alarm_alone;
@@ -62,7 +62,7 @@ void lease_taker_set_timeout(const struct lease_taker *t)
 
 void lease_taker_handle_signals(const struct lease_taker *t, bool on)
 {
-    in_queue.dir = t->dir.fd;
+    in_queue.dir = t->dir.service ? -1 : t->dir.fd; /* whirr-control sees that we are gone */
     snprintf(in_queue.name, sizeof in_queue.name, "%s.json", t->wish.id);
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
         set_handler(ends[i], on ? leave_queue : SIG_DFL);

@@ -92,6 +92,11 @@ static bool is_system(void)
     return geteuid() == 0 && (!session || !path_is_whole(session) || strncmp(session, "/run/user/", 10) == 0);
 }
 
+bool place_system_state(char path[PLACE_SIZE])
+{
+    return join_system(path, PLACE_SYSTEM_STATE);
+}
+
 bool place_system_socket(char path[PLACE_SIZE])
 {
     return join_system(path, SYSTEM_SOCKET);
@@ -256,58 +261,36 @@ int place_simulated(bool make, char path[PLACE_SIZE], struct error *err)
     return make ? shared_dir_make(path, 0700, err) : 0;
 }
 
-/* All users may add files and remove only their own. */
-enum { COMMON_MODE = 01777 };
-
-static bool may_use(int fd)
-{
-    return fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0;
-}
-
-/* The host's directory, for all users; -ENOENT: none that this user can use. */
-static int open_common(bool make, char path[PLACE_SIZE], struct error *err)
-{
-    int fd = join_system(path, PLACE_SYSTEM_LEASES) ? shared_dir_open_given(path, err) : -ENAMETOOLONG;
-    /* Only root creates the fallback: a directory that any user could have made can't hold promises between users. */
-    if (fd == -ENOENT && join_system(path, PLACE_LOCKED_LEASES))
-        fd = shared_dir_open(path, make && geteuid() == 0 ? COMMON_MODE : 0, err);
-    if (may_use(fd) || (fd == -EPERM && geteuid() == 0))
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -ENOENT;
-}
-
-static int refuse_leases(int rc, const char *path, const struct error *why, struct error *err)
-{
-    if (rc != -EPERM)
-        return error_set(err, rc, "cannot use the directory of leases: %s", why->text);
-    return error_set(err, rc, "cannot use the directory of leases: %s\nHave " WORD_ADMINISTRATOR " move it away and make it%s%s",
-                     why->text, WORDS_HAVE_SUDO ? ": install -d -m 1777 " : "", WORDS_HAVE_SUDO ? path : "");
-}
-
-int place_leases(const char *configured, bool make, char path[PLACE_SIZE], bool *own, struct error *err)
+int place_leases(const char *configured, bool make, char path[PLACE_SIZE], struct error *err)
 {
     struct error why = {0};
-    *own = false;
+    struct stat info;
     if (strcmp(configured, "auto") != 0) {
         snprintf(path, PLACE_SIZE, "%s", configured);
         path_normalise(path);
-        int fd = shared_dir_open(path, make ? COMMON_MODE : 0, &why);
-        if (fd >= 0 || (fd == -ENOENT && !make))
-            return fd >= 0 ? fd : error_set(err, fd, "there is no directory of leases");
-        return refuse_leases(fd, path, &why, err);
+    } else {
+        int rc = place_runtime(path, err);
+        if (rc < 0)
+            return rc;
+        str_copy(path + strlen(path), PLACE_SIZE - strlen(path), str_from("/leases"));
     }
-    int fd = open_common(make, path, &why);
-    if (fd != -ENOENT)
-        return fd >= 0 ? fd : refuse_leases(fd, path, &why, err);
-    int rc = place_runtime(path, err);
-    if (rc < 0)
-        return rc;
-    *own = true;
-    str_copy(path + strlen(path), PLACE_SIZE - strlen(path), str_from("/leases"));
-    fd = shared_dir_open(path, make ? 0700 : 0, err);
-    return fd == -ENOENT ? error_set(err, -ENOENT, "there is no directory of leases") : fd;
+    AUTO_CLOSE int fd = shared_dir_open(path, make ? 0700 : 0, &why);
+    if (fd == -ENOENT && !make)
+        return error_set(err, fd, "there is no directory of leases");
+    if (fd == -EACCES || (make && fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0))
+        return error_set(
+            err, -EPERM,
+            "cannot use the directory of leases: '%s' belongs to another user\nFor leases of all users, have " WORD_ADMINISTRATOR
+            " start the service whirr-control",
+            path);
+    if (fd < 0)
+        return error_set(err, fd, "cannot use the directory of leases: %s", why.text);
+    /* Earlier versions let all users write it. */
+    if (make && fstat(fd, &info) == 0 && (info.st_mode & 077))
+        (void)!fchmod(fd, info.st_mode & 0700);
+    int opened = fd;
+    fd = -1;
+    return opened;
 }
 
 /* Beside a configured lease directory, or the system's. */
@@ -329,15 +312,13 @@ static int settings_path(const char *configured, const char *end, const char *sy
     return 0;
 }
 
-int place_settings(const char *configured, bool make, char path[PLACE_SIZE], struct error *err)
+/* Opens a directory of this user (root) alone. */
+static int open_private(const char *path, bool make, const char *what, struct error *err)
 {
     struct stat info;
-    int rc = settings_path(configured, "-settings", PLACE_SYSTEM_SETTINGS, path, err);
-    if (rc < 0)
-        return rc;
     AUTO_CLOSE int fd = shared_dir_open(path, make ? 0700 : 0, err);
     if (fd < 0)
-        return err ? error_prefix(err, "cannot use the journal of changed settings") : fd;
+        return err ? error_prefix(err, "%s", what) : fd;
     /* An earlier version let all users read it, and lock what they could read. */
     bool closed = fstat(fd, &info) == 0 && (!(info.st_mode & 0077) || (make && fchmod(fd, 0700) == 0));
     if (make && !closed)
@@ -347,10 +328,38 @@ int place_settings(const char *configured, bool make, char path[PLACE_SIZE], str
     return opened;
 }
 
+int place_settings(const char *configured, bool make, char path[PLACE_SIZE], struct error *err)
+{
+    int rc = settings_path(configured, "-settings", PLACE_SYSTEM_SETTINGS, path, err);
+    return rc < 0 ? rc : open_private(path, make, "cannot use the journal of changed settings", err);
+}
+
 int place_settings_shown(const char *configured, bool make, char path[PLACE_SIZE], struct error *err)
 {
     int rc = settings_path(configured, "-settings-shown", PLACE_SHOWN_SETTINGS, path, err);
     return rc < 0 ? rc : shared_dir_open(path, make ? 0755 : 0, err);
+}
+
+int place_service_leases(const char *configured, bool make, char path[PLACE_SIZE], struct error *err)
+{
+    int rc = settings_path(configured, "-service", PLACE_SERVICE_LEASES, path, err);
+    return rc < 0 ? rc : open_private(path, make, "cannot use the journal of leases", err);
+}
+
+int place_service_shown(const char *configured, bool make, char path[PLACE_SIZE], struct error *err)
+{
+    int rc = settings_path(configured, "-service-shown", PLACE_SERVICE_SHOWN, path, err);
+    return rc < 0 ? rc : shared_dir_open(path, make ? 0755 : 0, err);
+}
+
+int place_earlier_leases(const char *configured, char path[PLACE_SIZE])
+{
+    if (strcmp(configured, "auto") != 0)
+        return -ENOENT; /* a directory of one's own goes on as it is */
+    int fd = join_system(path, PLACE_SYSTEM_LEASES) ? shared_dir_open_given(path, NULL) : -ENAMETOOLONG;
+    if (fd == -ENOENT && join_system(path, PLACE_LOCKED_LEASES))
+        fd = shared_dir_open(path, 0, NULL);
+    return fd;
 }
 
 void place_typed(char *path, size_t size, const char *typed)

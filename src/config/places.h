@@ -39,6 +39,8 @@ struct history_memory {
 void history_recall(struct history_memory *ret);
 /* Records the current place; *ret gets the previous state. True: the place changed. */
 bool history_note(const char *place, struct history_memory *ret);
+/* The state directory of the system's daemon: its owner is the daemon's user. */
+bool place_system_state(char path[PLACE_SIZE]);
 /* The socket of the system's daemon. */
 bool place_system_socket(char path[PLACE_SIZE]);
 /* Where the daemon listens; false: this user has no such place. `configured` is server.socket. */
@@ -53,15 +55,19 @@ int place_runtime(char path[PLACE_SIZE], struct error *err);
 int place_simulated(bool make, char path[PLACE_SIZE], struct error *err);
 /* In place of lease.dir: the journal of changed settings is that of simulated GPUs. */
 #define PLACE_OF_SIMULATED "simulated"
-/* Opens the lease directory, or -errno. `configured` is lease.dir; "auto": the host's, which all users may write (packages
- * create /var/lib/whirr-leases, else root's first command /run/lock/whirr-leases), or without one, this user's (*own). `make`:
- * create it if missing, else -ENOENT. -EPERM: another user made it; the error says what to do. */
-int place_leases(const char *configured, bool make, char path[PLACE_SIZE], bool *own, struct error *err);
+/* Opens this user's own directory of leases, or -errno. `configured` is lease.dir; "auto": in the runtime directory. `make`: create
+ * it if missing, else -ENOENT. -EPERM: it is another user's; the error says what to do. */
+int place_leases(const char *configured, bool make, char path[PLACE_SIZE], struct error *err);
 /* Opens the journal of changed settings: /var/lib/whirr-control, or beside a configured lease directory. Only the user who
  * changes settings (root) has access: the daemon's user owns the lease directory and could remove files there, and others could
  * hold a lock that they can open. */
 int place_settings(const char *configured, bool make, char path[PLACE_SIZE], struct error *err);
 /* Copies of the journal for all users to read. */
 int place_settings_shown(const char *configured, bool make, char path[PLACE_SIZE], struct error *err);
+/* The same two for leases of GPUs, of which the service whirr-control decides for all users. */
+int place_service_leases(const char *configured, bool make, char path[PLACE_SIZE], struct error *err);
+int place_service_shown(const char *configured, bool make, char path[PLACE_SIZE], struct error *err);
+/* The directory that all users could write in earlier versions, or -errno. */
+int place_earlier_leases(const char *configured, char path[PLACE_SIZE]);
 /* A path as typed, with "~/" expanded to the home directory. */
 void place_typed(char *path, size_t size, const char *typed);

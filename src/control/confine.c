@@ -38,10 +38,18 @@ static int refuse_calls(void)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -errno : 0;
 }
 
-int helper_confine(const struct lease_dir *journal, struct error *err)
+int helper_confine(const struct lease_dir *settings, const struct lease_dir *gpus, struct error *err)
 {
-    const char *const places[] = {journal->path, "/sys/devices", journal->shown_path};
-    int writes = sandbox_writes(places, ARRAY_LEN(places) - (journal->shown < 0)), calls = sandbox_calls(), more = refuse_calls();
+    const struct lease_dir *const journals[] = {settings, gpus};
+    const char *places[5] = {"/sys/devices"};
+    size_t count = 1;
+    for (size_t i = 0; i < ARRAY_LEN(journals); i++)
+        if (journals[i]) {
+            places[count++] = journals[i]->path;
+            if (journals[i]->shown >= 0)
+                places[count++] = journals[i]->shown_path;
+        }
+    int writes = sandbox_writes(places, count), calls = sandbox_calls(), more = refuse_calls();
     if (writes < 0)
         log_info("Landlock is not in force", LOG_TEXT("why", strerror(-writes)));
     if (calls < 0 || more < 0)

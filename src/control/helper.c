@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr-control: the one process that may change GPU settings for others. It listens on a Unix socket, identifies the peer before
- * reading a byte, checks every value against the GPU's range, and restores everything when it ends. It opens no network
- * connection, runs no program, and writes only to the kernel's device files and the journal.
+ * whirr-control: the one process that may change GPU settings for others, and that decides who gets GPUs (lease/lease_broker.h). It
+ * listens on a Unix socket, identifies the peer before reading a byte, checks every value against the GPU's range, and restores
+ * everything when it ends. It opens no network connection, runs no program, and writes only to the kernel's device files and the
+ * journals.
  */
 #include "control/helper.h"
 
@@ -12,20 +13,36 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/os/net.h"
+#include "config/places.h"
 #include "control/holder.h"
+#include "lease/lease_broker.h"
 #include "lease/settings_request.h"
 
-enum { CLIENTS_MAX = 32, CLIENTS_OF_ROOT = 4, CLIENTS_OF_USER = 8, GROUPS_MAX = 1024, IDLE_MS = 30000, SHORTAGE_MS = 100 };
+enum {
+    CLIENTS_MAX = 32,
+    CLIENTS_OF_ROOT = 4,
+    CLIENTS_OF_USER = 8,
+    GROUPS_MAX = 1024,
+    IDLE_MS = 30000,
+    SILENT_MS = 5000,
+    SHORTAGE_MS = 100
+};
 
 struct asker {
     int fd;
     uid_t uid;
     char user[PROCESS_USER_SIZE];
     char holds[LEASE_ID_SIZE]; /* "": none */
+    bool trusted;              /* may end leases of others */
+    struct lease_broker_begun begun;
+    struct mono heard_at;
     size_t len;
     char in[REQUEST_MAX];
 };
@@ -33,6 +50,9 @@ struct asker {
 struct helper {
     const struct config *config;
     struct settings_holder holder;
+    bool can_set; /* there are GPUs with settings */
+    struct lease_broker broker;
+    uid_t daemon; /* the user of the system's daemon; 0: none */
     int listener;
     char quiet_id[LEASE_ID_SIZE]; /* of the quiet hours; "": not now */
     size_t count;
@@ -60,38 +80,49 @@ static bool in_group(int fd, const char *name)
     return false;
 }
 
-/* NULL: permitted; else why not. */
-static const char *refuse_peer(const struct helper *h, int fd, uid_t *ret_uid)
+/* Whether this peer may change settings; NULL: yes, else why not. */
+static const char *refuse_settings(const struct helper *h, const struct asker *c)
 {
-    struct ucred who;
-    socklen_t len = sizeof who;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
-        return "whirr-control cannot see who asks";
-    *ret_uid = who.uid;
-    if (who.uid == 0 || who.uid == geteuid())
+    if (!h->can_set)
+        return "there is no GPU whose settings can be changed";
+    if (c->uid == 0 || c->uid == geteuid())
         return NULL;
     if (!h->config->control.allow)
         return "changing settings is off; root can allow it: [control] allow = true in /etc/whirr/whirr.toml";
-    return in_group(fd, h->config->control.group) ? NULL
-                                                  : "only root and members of the group of control.group may change settings";
+    return in_group(c->fd, h->config->control.group) ? NULL
+                                                     : "only root and members of the group of control.group may change settings";
 }
 
 /* ---- answers ---- */
 
-static void send_line(const struct asker *c, const struct buf *line)
+/* With a descriptor, if `passed` is one. */
+static void send_line(const struct asker *c, const struct buf *line, int passed)
 {
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+    struct iovec part = {line->at, line->len};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (passed >= 0) {
+        memcpy(CMSG_DATA(&control.head), &passed, sizeof passed);
+        message.msg_control = control.space;
+        message.msg_controllen = sizeof control.space;
+    }
     if (!line->failed)
-        (void)!send(c->fd, line->at, line->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        (void)!sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void answer(const struct asker *c, int rc, const struct lease *l, const char *words, const struct error *err)
+static void answer(const struct asker *c, int rc, const struct lease *l, const char *words, int passed, const struct error *err)
 {
     AUTO_BUF struct buf line = BUF(2 * LEASE_BYTES_MAX);
     struct json_writer j = JSON_WRITER(&line);
     jw_object(&j);
     jw_key_bool(&j, "ok", rc >= 0);
-    if (rc < 0)
+    if (rc < 0) {
         jw_key_text(&j, "error", err->text);
+        jw_key_text(&j, "code", request_code(rc));
+    }
     if (rc >= 0 && words)
         jw_key_text(&j, "words", words);
     if (rc >= 0 && l) {
@@ -100,7 +131,7 @@ static void answer(const struct asker *c, int rc, const struct lease *l, const c
     }
     jw_end(&j);
     buf_char(&line, '\n');
-    send_line(c, &line);
+    send_line(c, &line, passed);
 }
 
 static void tell_ended(void *user, const struct lease *l, const char *why)
@@ -119,7 +150,7 @@ static void tell_ended(void *user, const struct lease *l, const char *why)
         jw_key_text(&j, "ended", why);
         jw_end(&j);
         buf_char(&line, '\n');
-        send_line(c, &line);
+        send_line(c, &line, -1);
         c->holds[0] = '\0';
     }
 }
@@ -175,29 +206,53 @@ static int may_end(struct helper *h, const struct asker *c, const char *id, stru
                : error_set(err, -EPERM, "lease %s belongs to %s", id, l->user);
 }
 
+static int do_settings(struct helper *h, struct asker *c, const struct request *r, struct lease *l, char words[SETTINGS_WORDS],
+                       struct error *err)
+{
+    const char *why = refuse_settings(h, c);
+    if (why)
+        return error_set(err, -EPERM, "%s", why);
+    if (r->op == REQUEST_SET)
+        return do_set(h, c, r, l, err);
+    if (r->op == REQUEST_STOCK)
+        return do_stock(h, r, err);
+    int rc = may_end(h, c, r->id, err);
+    if (rc < 0)
+        return rc;
+    return r->op == REQUEST_END ? holder_end(&h->holder, r->id, words, err) : holder_prolong(&h->holder, r->id, r->until, err);
+}
+
+/* *passed: a descriptor to be sent along. */
+static int do_gpus(struct helper *h, struct asker *c, struct request *r, int *passed, struct error *err)
+{
+    const struct lease_broker_peer peer = {.uid = c->uid, .user = c->user, .trusted = c->trusted};
+    switch (r->op) {
+    case REQUEST_BEGIN: return lease_broker_begin(&h->broker, &peer, r->id, &c->begun, passed, err);
+    case REQUEST_COMMIT: return lease_broker_commit(&h->broker, &peer, &r->lease, &c->begun, err);
+    case REQUEST_END: return lease_broker_end(&h->broker, &peer, r->id, err);
+    default: return 0;
+    }
+}
+
 static void handle(struct helper *h, struct asker *c, struct str line)
 {
     struct error err = {0};
     char words[SETTINGS_WORDS] = "";
+    int passed = -1;
     AUTO_FREE struct request *r = calloc(1, sizeof *r);
     AUTO_FREE struct lease *l = calloc(1, sizeof *l);
     int rc = r && l ? request_read(line, r, &err) : error_set(&err, -ENOMEM, "out of memory");
-    bool made = false;
     if (rc == 0 && r->until.ms && r->until.ms <= clock_wall(&clock_system).ms)
         rc = error_set(&err, -EINVAL, "its end lies in the past");
-    if (rc == 0 && r->op == REQUEST_SET) {
-        rc = do_set(h, c, r, l, &err);
-        made = rc == 0;
-    } else if (rc == 0 && r->op == REQUEST_STOCK) {
-        rc = do_stock(h, r, &err);
-    } else if (rc == 0) {
-        rc = may_end(h, c, r->id, &err);
-        if (rc == 0)
-            rc = r->op == REQUEST_END ? holder_end(&h->holder, r->id, words, &err)
-                                      : holder_prolong(&h->holder, r->id, r->until, &err);
-    }
-    log_info(rc < 0 ? "a request was refused" : "a request was done", LOG_TEXT("user", c->user), LOG_TEXT("why", err.text));
-    answer(c, rc, made ? l : NULL, words, &err);
+    bool gpus = rc == 0 && (r->op >= REQUEST_READY || (r->op == REQUEST_END && lease_list_find(&h->broker.list, r->id)));
+    if (rc == 0)
+        rc = gpus ? do_gpus(h, c, r, &passed, &err) : do_settings(h, c, r, l, words, &err);
+    const struct lease *shown = rc < 0 ? NULL : r->op == REQUEST_SET ? l : r->op == REQUEST_COMMIT ? &r->lease : NULL;
+    if (rc < 0 || !gpus)
+        log_info(rc < 0 ? "a request was refused" : "a request was done", LOG_TEXT("user", c->user), LOG_TEXT("why", err.text));
+    answer(c, rc, shown, words, passed, &err);
+    if (passed >= 0)
+        close(passed);
 }
 
 /* ---- clients ---- */
@@ -208,6 +263,7 @@ static void drop_client(struct helper *h, size_t at)
     struct lease *l = c->holds[0] ? holder_find(&h->holder, c->holds) : NULL;
     if (l && holder_end(&h->holder, c->holds, NULL, NULL) < 0)
         l->until.ms = 1; /* ended: holder_look retries until it succeeds */
+    lease_broker_cancel(&h->broker, &c->begun);
     close(c->fd);
     free(c);
     h->clients[at] = h->clients[--h->count];
@@ -231,6 +287,15 @@ static bool has_place(const struct helper *h, uid_t uid)
     return uid == 0 ? h->count < CLIENTS_MAX : h->count < CLIENTS_MAX - CLIENTS_OF_ROOT && own < CLIENTS_OF_USER;
 }
 
+/* Silent connections without a lease make room for others. */
+static void drop_silent(struct helper *h)
+{
+    struct mono now = clock_mono(&clock_system);
+    for (size_t i = h->count; i-- > 0;)
+        if (!h->clients[i]->holds[0] && mono_since_ms(now, h->clients[i]->heard_at) >= SILENT_MS)
+            drop_client(h, i);
+}
+
 static void accept_client(struct helper *h)
 {
     AUTO_CLOSE int fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -239,17 +304,19 @@ static void accept_client(struct helper *h)
         poll(NULL, 0, SHORTAGE_MS); /* out of descriptors or memory: the waiting client keeps the socket ready */
         return;
     }
-    c->fd = fd;
-    const char *why = refuse_peer(h, fd, &c->uid);
-    if (!why && !has_place(h, c->uid))
-        why = "whirr-control has too many connections; close some of yours, or try again";
-    if (why) {
-        struct error err = {0};
-        error_set(&err, -EPERM, "%s", why);
-        answer(c, -EPERM, NULL, NULL, &err);
+    *c = (struct asker){.fd = fd, .begun = {.fd = -1}, .heard_at = clock_mono(&clock_system)};
+    struct error err = {0};
+    int rc = 0;
+    if (!net_peer_user(fd, &c->uid))
+        rc = error_set(&err, -EPERM, "whirr-control cannot see who asks");
+    else if (!has_place(h, c->uid) && (drop_silent(h), !has_place(h, c->uid)))
+        rc = error_set(&err, -EBUSY, "whirr-control has too many connections; close some of yours, or try again");
+    if (rc < 0) {
+        answer(c, rc, NULL, NULL, -1, &err);
         free(c);
         return;
     }
+    c->trusted = c->uid == 0 || c->uid == geteuid() || (h->daemon && c->uid == h->daemon);
     name_user(c);
     h->clients[h->count++] = c;
     fd = -1;
@@ -261,6 +328,7 @@ static bool read_client(struct helper *h, struct asker *c)
     ssize_t got = recv(c->fd, c->in + c->len, sizeof c->in - c->len, 0);
     if (got <= 0)
         return got < 0 && (errno == EAGAIN || errno == EINTR);
+    c->heard_at = clock_mono(&clock_system);
     c->len += (size_t)got;
     for (char *end; (end = memchr(c->in, '\n', c->len));) {
         size_t line = (size_t)(end - c->in);
@@ -327,16 +395,28 @@ static void stop(int number)
     stopping = 1;
 }
 
-static void serve_once(struct helper *h, int wait_ms)
+/* Until the next look: at settings every two seconds, at leases of GPUs when the next one ends by time. */
+static int wait_ms(const struct helper *h, bool watched)
 {
-    struct pollfd ready[CLIENTS_MAX + 1] = {{.fd = h->listener, .events = POLLIN}};
+    int64_t left = watched ? HOLDER_LOOK_MS : IDLE_MS;
+    if (h->broker.next.ms)
+        left = MIN_OF(left, MAX_OF(h->broker.next.ms - clock_wall(&clock_system).ms, (int64_t)0));
+    return (int)left;
+}
+
+static void serve_once(struct helper *h, int within_ms)
+{
+    struct pollfd ready[CLIENTS_MAX + 2] = {{.fd = h->listener, .events = POLLIN}, {.fd = h->broker.watch, .events = POLLIN}};
     size_t count = h->count;
     for (size_t i = 0; i < count; i++)
-        ready[i + 1] = (struct pollfd){.fd = h->clients[i]->fd, .events = POLLIN};
-    if (poll(ready, count + 1, wait_ms) <= 0)
+        ready[i + 2] = (struct pollfd){.fd = h->clients[i]->fd, .events = POLLIN};
+    int some = poll(ready, count + 2, within_ms);
+    if (some == 0 || (some > 0 && ready[1].revents))
+        lease_broker_look(&h->broker);
+    if (some <= 0)
         return;
     for (size_t i = count; i-- > 0;)
-        if (ready[i + 1].revents && !read_client(h, h->clients[i]))
+        if (ready[i + 2].revents && !read_client(h, h->clients[i]))
             drop_client(h, i);
     if (ready[0].revents)
         accept_client(h);
@@ -347,8 +427,16 @@ int helper_watch(const struct env *env, const struct config *config, struct erro
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
     int rc = lease_dir_open_settings(&dir, config->lease.dir, err);
     if (rc == 0)
-        rc = helper_confine(&dir, err);
+        rc = helper_confine(&dir, NULL, err);
     return rc < 0 ? rc : watchdog_run(env, config->lease.dir);
+}
+
+/* The owner of the state of the system's daemon, which only root can have made. */
+static uid_t daemon_user(void)
+{
+    struct stat info;
+    char path[PLACE_SIZE];
+    return place_system_state(path) && stat(path, &info) == 0 ? info.st_uid : 0;
 }
 
 int helper_run(const struct env *env, const struct config *config, int listener, bool stays, struct error *err)
@@ -362,10 +450,22 @@ int helper_run(const struct env *env, const struct config *config, int listener,
     int watchdog = watchdog_start(env->self_program, watch, config->lease.dir);
     if (watchdog < 0)
         return error_set(err, watchdog, "cannot make a process that gives fans back: %s", strerror(-watchdog));
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max; /* a descriptor for each lease */
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+    const struct lease_broker_limits limits = {config->lease.held_max, config->lease.waiting_max};
+    h->broker = LEASE_BROKER_CLOSED;
+    h->daemon = daemon_user();
     int rc = holder_open(&h->holder, env, config->lease.dir, watchdog, err);
+    h->can_set = rc == 0;
+    if (rc == 0 || rc == -ENODEV)
+        rc = lease_broker_open(&h->broker, config->lease.dir, limits, err);
     if (rc == 0)
-        rc = helper_confine(&h->holder.dir, err);
+        rc = helper_confine(h->can_set ? &h->holder.dir : NULL, &h->broker.dir, err);
     if (rc < 0) {
+        lease_broker_close(&h->broker);
         holder_close(&h->holder);
         return rc;
     }
@@ -375,11 +475,12 @@ int helper_run(const struct env *env, const struct config *config, int listener,
     stays |= config->quiet.from[0] != '\0';
     struct mono idle_since = clock_mono(&clock_system), looked = {0};
     while (!stopping && (stays || mono_since_ms(clock_mono(&clock_system), idle_since) < IDLE_MS)) {
-        serve_once(h, HOLDER_LOOK_MS);
+        bool watched = h->holder.count || config->quiet.from[0];
+        serve_once(h, wait_ms(h, watched));
         struct mono now = clock_mono(&clock_system);
-        if (h->count || h->holder.count)
+        if (h->count || h->holder.count || h->broker.list.count)
             idle_since = now;
-        if (mono_since_ms(now, looked) < HOLDER_LOOK_MS)
+        if (!h->can_set || mono_since_ms(now, looked) < HOLDER_LOOK_MS)
             continue;
         looked = now;
         look_at_quiet_hours(h);
@@ -387,6 +488,7 @@ int helper_run(const struct env *env, const struct config *config, int listener,
     }
     while (h->count)
         drop_client(h, 0);
+    lease_broker_close(&h->broker); /* its leases go on: the next one reads the journal */
     holder_close(&h->holder);
     return 0;
 }

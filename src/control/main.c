@@ -42,7 +42,7 @@ static int listen_here(struct error *err)
     unlink(path);
     /* All users may connect: each peer's permissions are checked. */
     int rc = fd < 0 ? -errno : shared_socket_bind(fd, path, 0666);
-    if (rc == 0 && listen(fd, 8) < 0)
+    if (rc == 0 && listen(fd, SOMAXCONN) < 0)
         rc = -errno;
     if (rc < 0 && fd >= 0)
         close(fd);

@@ -123,6 +123,8 @@ static void clean(struct lease_part *p, struct lease_dir *dir, struct lease_list
             l->state = LEASE_ENDED;
             snprintf(l->ended_why, sizeof l->ended_why, "nothing ran on it, and it was given back");
             log_info("lease given back", LOG_TEXT("lease", l->id), LOG_TEXT("user", l->user));
+            if (lease_dir_remove(dir, l->id, &err) < 0)
+                log_warn("an idle reservation can't be ended", LOG_TEXT("lease", l->id), LOG_TEXT("why", err.text));
         }
         over |= l->state == LEASE_ENDED && l->kind != LEASE_SETTING;
     }

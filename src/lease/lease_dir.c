@@ -18,10 +18,13 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/file.h"
+#include "base/os/net.h"
 #include "base/os/shared.h"
+#include "base/os/words.h"
 #include "config/places.h"
 #include "host/identity.h"
 #include "lease/lease_state.h"
+#include "lease/settings_request.h"
 
 enum { NAME_SIZE = LEASE_ID_SIZE + 8, LOCK_TRY_MS = 5, LOCK_LOOK_MS = 50, LOCK_TURNS = 6, AWAIT_MS = 250, AWAIT_WATCHED_MS = 5000 };
 #define SUFFIX ".json"
@@ -52,33 +55,131 @@ static int open_beside(const char *configured)
     return -1;
 }
 
+/* Copies that whirr-control made for all users. */
+static int open_copies(const char *configured, char path[PLACE_SIZE])
+{
+    int fd = place_service_shown(configured, false, path, NULL);
+    if (fd < 0 || only_owner_writes(fd))
+        return MAX_OF(fd, -1);
+    close(fd);
+    return -1;
+}
+
+/* A connection to whirr-control, or -errno. */
+static int link_service(void)
+{
+    uid_t owner;
+    int fd = helper_connect();
+    if (fd >= 0 && (!net_peer_user(fd, &owner) || !shared_owner_trusted(owner))) {
+        close(fd);
+        return -EPERM;
+    }
+    return fd;
+}
+
+/* 1: it decides about GPUs, and its copies are there; 0: it isn't there, or an earlier version; -EPIPE: it has just ended. */
+static int ask_whether_ready(struct error *err)
+{
+    AUTO_FREE struct request *r = calloc(1, sizeof *r);
+    AUTO_CLOSE int link = r ? link_service() : -ENOMEM;
+    if (link == -ENOENT || link == -ECONNREFUSED || link == -EPERM || link == -EACCES || link == -ENOSYS)
+        return 0;
+    if (link < 0)
+        return error_set(err, link, "whirr-control, which decides about GPUs, can't be reached: %s", strerror(-link));
+    r->op = REQUEST_READY;
+    int passed, rc = helper_ask_fd(link, r, NULL, &passed, err);
+    return rc == 0 || rc == -EBUSY ? 1 : rc == -EPERM ? 0 : rc == -ECONNRESET ? -EPIPE : rc; /* busy: it is there */
+}
+
+static bool has_files(int dir)
+{
+    int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_DIR DIR *d = again >= 0 ? fdopendir(again) : NULL;
+    if (!d && again >= 0)
+        close(again);
+    for (struct dirent *entry; d && (entry = readdir(d));)
+        if (str_ends(str_from(entry->d_name), SUFFIX))
+            return true;
+    return false;
+}
+
+/* The same, or an error if it has promised something and isn't there: a command that decided without it could promise a GPU twice.
+ */
+static int service_decides(int copies, const char *path, struct error *err)
+{
+    enum { PAUSE_MS = 50, WITHIN_MS = 10000 };
+    struct mono begin = clock_mono(&clock_system);
+    for (;;) {
+        int rc = ask_whether_ready(err);
+        bool ended = rc == -EPIPE || (rc == 0 && copies >= 0 && has_files(copies));
+        if (!ended)
+            return rc;
+        if (mono_since_ms(clock_mono(&clock_system), begin) >= WITHIN_MS)
+            return error_set(err, -ENOTCONN,
+                             "whirr-control has leases in '%s', and does not run\nHave " WORD_ADMINISTRATOR
+                             " start it: systemctl start whirr-control.socket",
+                             path);
+        poll(NULL, 0, PAUSE_MS); /* while it is started again */
+    }
+}
+
+static int open_own(struct lease_dir *d, const char *configured, bool make, struct error *err)
+{
+    char path[PLACE_SIZE];
+    int copies = open_copies(configured, path), decides = make ? service_decides(copies, path, err) : 0;
+    if (decides > 0 && copies < 0)
+        copies = open_copies(configured, path);
+    if (decides > 0 && copies < 0)
+        decides =
+            error_set(err, -ENOENT, "whirr-control keeps its leases elsewhere than '%s': is lease.dir the same for all?", path);
+    if (decides < 0) {
+        if (copies >= 0)
+            close(copies);
+        return decides;
+    }
+    int own = place_leases(configured, make && !decides, d->path, decides ? NULL : err);
+    d->own = !decides;
+    d->service = copies >= 0 && (decides || own == -ENOENT);
+    d->fd = d->service ? copies : own;
+    d->second = MAX_OF(d->service ? own : copies, -1);
+    if (d->service)
+        snprintf(d->path, sizeof d->path, "%s", path);
+    return d->fd >= 0 ? 0 : own;
+}
+
 static int dir_open_as(struct lease_dir *d, const char *configured, bool make, struct error *err)
 {
     *d = LEASE_DIR_CLOSED;
-    int simulated = open_beside(PLACE_OF_SIMULATED);
-    int fd = place_leases(configured, make || simulated >= 0, d->path, &d->own, err);
-    d->simulated = simulated;
-    if (fd < 0) {
-        lease_dir_close(d);
-        return fd;
-    }
-    d->fd = fd;
+    d->simulated = open_beside(PLACE_OF_SIMULATED);
     d->beside = open_beside(configured);
-    return 0;
+    int rc = open_own(d, configured, make, err);
+    if (rc == -ENOENT && !make && (d->simulated >= 0 || d->beside >= 0))
+        return 0; /* only settings have been changed */
+    if (rc < 0)
+        lease_dir_close(d);
+    return rc;
+}
+
+int lease_dir_open_journal(struct lease_dir *d, const char *configured, struct error *err)
+{
+    *d = LEASE_DIR_CLOSED;
+    d->journal = true;
+    d->fd = place_service_leases(configured, true, d->path, err);
+    if (d->fd < 0)
+        return d->fd;
+    d->shown = place_service_shown(configured, true, d->shown_path, err);
+    return d->shown < 0 ? d->shown : lease_dir_lock(d, MS_PER_S, err);
 }
 
 int lease_dir_open_settings(struct lease_dir *d, const char *configured, struct error *err)
 {
-    char leases[PLACE_SIZE];
     *d = LEASE_DIR_CLOSED;
     d->settings = true;
-    bool simulated = strcmp(configured, PLACE_OF_SIMULATED) == 0;
-    AUTO_CLOSE int listed = simulated ? -1 : place_leases(configured, true, leases, &d->own, NULL); /* the public list, too */
     int fd = place_settings(configured, true, d->path, err);
     if (fd < 0)
         return fd;
     d->fd = fd;
-    if (simulated)
+    if (strcmp(configured, PLACE_OF_SIMULATED) == 0)
         return 0;
     d->shown = MAX_OF(place_settings_shown(configured, true, d->shown_path, NULL), -1); /* without it only root sees them */
     return 0;
@@ -92,7 +193,7 @@ int lease_dir_open(struct lease_dir *d, const char *configured, struct error *er
 struct wall lease_dir_changed_at(const struct lease_dir *d)
 {
     enum { TICK_MS = 20 };
-    const int all[] = {d->fd, d->beside, d->simulated};
+    const int all[] = {d->fd, d->second, d->beside, d->simulated};
     struct wall last = {0};
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         struct stat info;
@@ -118,7 +219,11 @@ void lease_dir_close(struct lease_dir *d)
         close(d->simulated);
     if (d->shown >= 0)
         close(d->shown);
-    d->fd = d->beside = d->simulated = d->shown = -1;
+    if (d->second >= 0)
+        close(d->second);
+    if (d->link >= 0)
+        close(d->link);
+    *d = LEASE_DIR_CLOSED;
 }
 
 /* ---- the lock ---- */
@@ -127,7 +232,7 @@ void lease_dir_close(struct lease_dir *d)
  * earlier version made, is replaced by anyone who may: chmod would act on whatever file the name refers to. */
 static int open_lock(const struct lease_dir *d)
 {
-    const mode_t mode = d->settings ? 0600 : 0666;
+    const mode_t mode = d->settings || d->journal ? 0600 : 0666;
     struct stat info;
     /* Without O_CREAT first: for another user's file in a world-writable directory, the kernel refuses it (protected_regular). */
     int fd = shared_file_open(d->fd, "lock", O_RDWR, 0, &info);
@@ -190,6 +295,8 @@ static int wait_for_lock(const struct lease_dir *d, int fd, int64_t within_ms, s
 int lease_dir_lock(struct lease_dir *d, int64_t within_ms, struct error *err)
 {
     struct mono begin = clock_mono(&clock_system);
+    if (d->service || d->fd < 0)
+        return 0; /* one process decides, and checks again before it writes; or there is nothing to decide */
     for (;;) {
         int opened = open_lock(d);
         if (opened < 0)
@@ -256,11 +363,22 @@ static void judge_life(struct lease *l, bool held, struct wall now)
         end_lease(l, why);
 }
 
+/* One of the directories. */
+struct lease_place {
+    int fd;
+    bool settings, journal, copies;
+    const char *path; /* for people */
+    struct users *users;
+};
+
 /* Root restores settings, so another user must not be able to tell it what to write. */
-static const char *wrong_owner(const struct lease *l, bool settings, const struct stat *file)
+static const char *wrong_owner(const struct lease *l, const struct lease_place *d, const struct stat *file)
 {
+    bool settings = d->settings;
     if (settings != (l->kind == LEASE_SETTING))
         return settings ? "it changes no setting" : "changed settings are not written down here";
+    if (d->journal || d->copies)
+        return shared_owner_trusted(file->st_uid) ? NULL : "whirr-control has not written it";
     if (l->uid != (int64_t)file->st_uid)
         return "it belongs to another user than it says";
     if (l->kind == LEASE_SETTING && file->st_uid != 0 && file->st_uid != geteuid())
@@ -268,36 +386,18 @@ static const char *wrong_owner(const struct lease *l, bool settings, const struc
     return NULL;
 }
 
-/* One of the two directories. */
-struct lease_place {
-    int fd;
-    bool settings;
-    const char *path; /* for people */
-    struct users *users;
-};
-
 /* The file's owner wrote it: its user name and process are claims, and the kernel knows better. Without the process, it lives as
  * long as its file is held. Root may have started a program as another user; init is no one's program. */
 static void drop_claims(struct lease_place d, struct lease *l, uid_t owner)
 {
     if (l->kind == LEASE_SETTING)
         return; /* root recorded for whom */
+    if (d.journal || d.copies)
+        owner = (uid_t)l->uid;
     if (d.users)
         users_name(d.users, owner, l->user, sizeof l->user);
     if (l->pid == 1 || (owner != 0 && !lease_process_is_of(l->pid, owner)))
         l->pid = 0;
-}
-
-static int64_t ticket_of(const struct stat *file)
-{
-    enum { NS_PER_US = 1000, US_PER_S = 1000000 };
-    return (int64_t)file->st_ctim.tv_sec * US_PER_S + file->st_ctim.tv_nsec / NS_PER_US;
-}
-
-int64_t lease_dir_ticket(int fd)
-{
-    struct stat file;
-    return fstat(fd, &file) == 0 ? ticket_of(&file) : 0;
 }
 
 /* 0, -ENOENT if it vanished meanwhile, or why it doesn't count. */
@@ -319,16 +419,15 @@ static int read_lease(struct lease_place d, const char *name, struct wall now, s
     json_t *json = json_loadb(text, (size_t)len, JSON_REJECT_DUPLICATES, NULL);
     int rc = json ? lease_from_json(json, ret, err) : error_set(err, -EBADMSG, "it is broken, or not whole");
     json_decref(json);
-    const char *wrong = rc == 0 ? wrong_owner(ret, d.settings, &file) : NULL;
+    const char *wrong = rc == 0 ? wrong_owner(ret, &d, &file) : NULL;
     if (rc == 0 && strncmp(name, ret->id, strlen(ret->id)) != 0)
         wrong = "it has another lease's id";
     if (rc < 0 || wrong)
         return rc < 0 ? rc : error_set(err, -EPERM, "%s", wrong);
     ret->file = file.st_ino;
     drop_claims(d, ret, file.st_uid);
-    if (ret->state == LEASE_WAITING)
-        ret->ticket = ticket_of(&file);
-    judge_life(ret, file_is_held(fd), now);
+    /* whirr-control has looked before it made copies: no one else can. */
+    judge_life(ret, d.copies || (d.journal ? file_is_held_at_all(fd) : file_is_held(fd)), now);
     return 0;
 }
 
@@ -423,12 +522,19 @@ int lease_dir_list(const struct lease_dir *d, struct wall now, struct lease_list
     struct env here;
     env_init_system(&here);
     struct users *users = users_new(&here);
-    int rc = add_leases((struct lease_place){d->fd, d->settings, d->path, users}, now, &list, err);
-    if (rc == 0 && d->beside >= 0)
-        rc = add_leases((struct lease_place){d->beside, true, "that of settings", users}, now, &list, err);
-    size_t real = list.count;
-    if (rc == 0 && d->simulated >= 0)
-        rc = add_leases((struct lease_place){d->simulated, true, "that of simulated GPUs", users}, now, &list, err);
+    const struct lease_place places[] = {
+        {d->fd, d->settings, d->journal, d->service, d->path, users},
+        {d->second, false, false, !d->service, "the second place", users},
+        {d->beside, true, false, false, "that of settings", users},
+        {d->simulated, true, false, false, "that of simulated GPUs", users},
+    };
+    int rc = 0;
+    size_t real = 0;
+    for (size_t i = 0; i < ARRAY_LEN(places) && rc == 0; i++) {
+        real = list.count;
+        if (places[i].fd >= 0)
+            rc = add_leases(places[i], now, &list, err);
+    }
     for (size_t i = real; i < list.count; i++) {
         struct lease *l = &list.at[i];
         l->simulated = true;
@@ -462,24 +568,93 @@ static void sweep_halves(const struct lease_dir *d)
 void lease_dir_sweep(const struct lease_dir *d, const struct lease_list *list)
 {
     char name[NAME_SIZE];
+    if (d->service)
+        return;
     for (size_t i = 0; i < list->count; i++) {
         file_name(name, list->at[i].id, false);
-        if (list->at[i].state == LEASE_ENDED && list->at[i].kind != LEASE_SETTING)
+        if (list->at[i].state == LEASE_ENDED && list->at[i].kind != LEASE_SETTING) {
             unlinkat(d->fd, name, 0);
+            lease_dir_unshow(d, list->at[i].id);
+        }
     }
     sweep_halves(d);
 }
 
 /* ---- writing ---- */
 
-int lease_dir_begin(const struct lease_dir *d, const char *id, int *ret_fd, struct error *err)
+/* All its places are taken for a moment, or it is being started again: what was begun before is to be begun anew (-EPIPE). */
+static int ask_service(struct lease_dir *d, const struct request *r, struct lease *ret, int *ret_fd, struct error *err)
+{
+    enum { PAUSE_MS = 20, WITHIN_MS = 30000 };
+    struct mono begin = clock_mono(&clock_system);
+    bool begun = d->link >= 0;
+    for (;;) {
+        if (d->link < 0)
+            d->link = link_service();
+        int rc = d->link < 0 ? error_set(err, d->link, "whirr-control can't be reached: %s", strerror(-d->link))
+                             : helper_ask_fd(d->link, r, ret, ret_fd, err);
+        bool keep = rc == 0 && r->op == REQUEST_BEGIN;
+        if (!keep && d->link >= 0) {
+            close(d->link);
+            d->link = -1;
+        }
+        bool again = rc == -EBUSY || rc == -EPIPE || rc == -ECONNRESET || rc == -ECONNREFUSED || rc == -ENOENT;
+        if (rc == -ENOENT && r->op == REQUEST_END)
+            return rc; /* there is no such lease */
+        if (again && begun)
+            return -EPIPE;
+        if (!again || mono_since_ms(clock_mono(&clock_system), begin) >= WITHIN_MS)
+            return rc;
+        poll(NULL, 0, PAUSE_MS);
+    }
+}
+
+static int request_begin(struct lease_dir *d, const char *id, int *ret_fd, struct error *err)
+{
+    AUTO_FREE struct request *r = calloc(1, sizeof *r);
+    if (!r)
+        return error_set(err, -ENOMEM, "out of memory");
+    if (d->link >= 0)
+        close(d->link);
+    d->link = -1;
+    r->op = REQUEST_BEGIN;
+    str_copy(r->id, sizeof r->id, str_from(id));
+    return ask_service(d, r, NULL, ret_fd, err);
+}
+
+static int request_commit(struct lease_dir *d, struct lease *l, struct error *err)
+{
+    AUTO_FREE struct request *r = calloc(1, sizeof *r);
+    if (!r)
+        return error_set(err, -ENOMEM, "out of memory");
+    r->op = REQUEST_COMMIT;
+    r->lease = *l;
+    int none;
+    return ask_service(d, r, l, &none, err);
+}
+
+static int request_end(struct lease_dir *d, const char *id, struct error *err)
+{
+    AUTO_FREE struct request *r = calloc(1, sizeof *r);
+    if (!r)
+        return error_set(err, -ENOMEM, "out of memory");
+    r->op = REQUEST_END;
+    str_copy(r->id, sizeof r->id, str_from(id));
+    int none;
+    return ask_service(d, r, NULL, &none, err);
+}
+
+int lease_dir_begin(struct lease_dir *d, const char *id, int *ret_fd, struct error *err)
 {
     char name[NAME_SIZE];
+    if (d->service)
+        return request_begin(d, id, ret_fd, err);
     file_name(name, id, true);
     unlinkat(d->fd, name, 0);
     AUTO_CLOSE int fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    /* Hold it before another user can open it. */
-    if (fd < 0 || (errno = -file_hold(fd)) || fchmod(fd, d->settings ? 0600 : 0644) < 0) {
+    /* Hold it before another user can open it; whirr-control passes it on instead. */
+    bool own = d->settings || d->journal;
+    if (fd < 0 || (errno = d->journal ? 0 : -file_hold(fd)) || fchmod(fd, own ? 0600 : 0644) < 0) {
         int code = -errno;
         if (fd >= 0)
             unlinkat(d->fd, name, 0);
@@ -502,8 +677,10 @@ static int write_whole(int fd, struct str text)
     return fsync(fd) < 0 ? -errno : 0;
 }
 
-int lease_dir_commit(const struct lease_dir *d, const struct lease *l, int fd, struct error *err)
+int lease_dir_commit(struct lease_dir *d, struct lease *l, int fd, struct error *err)
 {
+    if (d->service)
+        return request_commit(d, l, err);
     char fresh[NAME_SIZE], name[NAME_SIZE];
     AUTO_BUF struct buf text = BUF(LEASE_BYTES_MAX);
     struct json_writer j = JSON_WRITER(&text);
@@ -519,11 +696,15 @@ int lease_dir_commit(const struct lease_dir *d, const struct lease *l, int fd, s
     return rc == 0 ? 0 : error_set(err, rc, "cannot write a lease in '%s': %s", d->path, strerror(-rc));
 }
 
-void lease_dir_cancel(const struct lease_dir *d, const char *id, int fd)
+void lease_dir_cancel(struct lease_dir *d, const char *id, int fd)
 {
     char name[NAME_SIZE];
     file_name(name, id, true);
-    unlinkat(d->fd, name, 0);
+    if (!d->service)
+        unlinkat(d->fd, name, 0);
+    if (d->link >= 0)
+        close(d->link); /* what has begun on it goes with it */
+    d->link = -1;
     if (fd >= 0)
         close(fd);
 }
@@ -536,9 +717,11 @@ static struct lease_dir shown_of(const struct lease_dir *d)
     return shown;
 }
 
-int lease_dir_put(const struct lease_dir *d, const struct lease *l, struct error *err)
+int lease_dir_put(struct lease_dir *d, struct lease *l, struct error *err)
 {
     int fd = -1;
+    if (d->service)
+        return request_commit(d, l, err);
     int rc = lease_dir_begin(d, l->id, &fd, err);
     if (rc < 0)
         return rc;
@@ -547,15 +730,21 @@ int lease_dir_put(const struct lease_dir *d, const struct lease *l, struct error
         lease_dir_cancel(d, l->id, fd);
     else
         close(fd);
-    const struct lease_dir shown = shown_of(d);
-    if (rc == 0 && d->shown >= 0)
-        (void)lease_dir_put(&shown, l, NULL); /* losing a public copy does no harm */
+    if (rc == 0)
+        lease_dir_show(d, l);
     return rc;
+}
+
+void lease_dir_show(const struct lease_dir *d, struct lease *l)
+{
+    struct lease_dir shown = shown_of(d);
+    if (d->shown >= 0)
+        (void)lease_dir_put(&shown, l, NULL);
 }
 
 void lease_dir_show_all(const struct lease_dir *d, const struct lease_list *list)
 {
-    const struct lease_dir shown = shown_of(d);
+    struct lease_dir shown = shown_of(d);
     AUTO_DIR DIR *dir = d->shown >= 0 ? opendir(d->shown_path) : NULL;
     struct stat there;
     for (struct dirent *entry; dir && (entry = readdir(dir));)
@@ -565,14 +754,25 @@ void lease_dir_show_all(const struct lease_dir *d, const struct lease_list *list
         (void)lease_dir_put(&shown, &list->at[i], NULL);
 }
 
-int lease_dir_remove(const struct lease_dir *d, const char *id, struct error *err)
+void lease_dir_unshow(const struct lease_dir *d, const char *id)
 {
     char name[NAME_SIZE];
     file_name(name, id, false);
     if (d->shown >= 0)
         unlinkat(d->shown, name, 0);
-    if (unlinkat(d->fd, name, 0) == 0)
+}
+
+int lease_dir_remove(struct lease_dir *d, const char *id, struct error *err)
+{
+    char name[NAME_SIZE];
+    int own = d->service ? d->second : d->fd, copies = d->service ? d->fd : d->second;
+    file_name(name, id, false);
+    lease_dir_unshow(d, id);
+    if (own >= 0 && unlinkat(own, name, 0) == 0)
         return 0;
+    errno = own >= 0 ? errno : ENOENT;
+    if (errno == ENOENT && copies >= 0)
+        return request_end(d, id, err);
     return error_set(err, -errno, "cannot end lease %s: %s", id, errno == ENOENT ? "there is none of this id" : strerror(errno));
 }
 
@@ -587,17 +787,17 @@ int lease_dir_await(const struct lease_dir *d, const struct lease *listed)
     if (fd < 0 || fstat(fd, &file) < 0)
         return errno == ENOENT ? 0 : -errno;
     AUTO_CLOSE int watch = lease_file_watch(fd);
-    if (file.st_ino == listed->file &&
+    if (file.st_ino == listed->file && !d->service &&
         !file_is_held(fd)) /* bound by process only, from an earlier version: nothing signals its end */
         return poll(NULL, 0, AWAIT_MS) < 0 ? -errno : 0;
-    while (file.st_ino == listed->file && file.st_nlink && file_is_held(fd)) {
+    while (file.st_ino == listed->file && file.st_nlink && (d->service || file_is_held(fd))) {
         struct pollfd change = {.fd = watch, .events = POLLIN};
         char events[512];
         if (poll(&change, watch >= 0, watch >= 0 ? AWAIT_WATCHED_MS : AWAIT_MS) < 0)
             return -errno;
         if (change.revents)
             (void)!read(watch, events, sizeof events);
-        if (change.revents && file_is_held(fd))
+        if (change.revents && !d->service && file_is_held(fd))
             usleep(LOCK_TRY_MS * 1000); /* the kernel reports the close before it releases the lock */
         if (fstat(fd, &file) < 0)
             return -errno;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The directory that is both journal and list of leases: one file per lease, replaced atomically, and a lock held during decisions;
- * no process has to run. Foreign and partial files are reported and ignored.
+ * The directory that is both journal and list of leases: one file per lease, replaced atomically, and a lock held during decisions.
+ * Foreign and partial files are reported and ignored.
  *
  *   DIR/lock        flock: held while deciding
  *   DIR/ID.json     a lease; counts if its owner is the user it names
  *   DIR/.ID.new     being written
  *
- * Leases of settings are in a separate directory of the same structure that only root can open; another one has public copies. The
- * list includes both.
+ * Where whirr-control is installed as a service, it decides for all users (lease_broker.h): it alone can open its directory, and
+ * others read copies. Else each user has a directory of their own. Leases of settings are in a separate directory of the same
+ * structure that only root can open, with copies, too. The list includes all of them.
  *
  * A lease bound to a program lives as long as any process has its file open: the program inherits it. A lock on the file shows that
  * (base/os/shared.h), so reused PIDs don't matter, and other users can neither end nor prolong it.
@@ -26,14 +27,22 @@ struct lease_dir {
     bool settings; /* the directory of settings */
     int beside;    /* the directory of settings, whose leases the list includes; -1: none */
     int simulated; /* the same for simulated GPUs */
-    int shown;     /* for settings: their public copies; -1: none */
+    int shown;     /* of a journal: its public copies; -1: none */
+    bool journal;  /* whirr-control's own, of the leases of all users */
+    bool service;  /* whirr-control decides and writes: `fd` has its public copies */
+    int second;    /* which the list includes, too: those copies, or with the service the own leases of before; -1: none */
+    int link;      /* connection to the service, on which a lease has begun; -1: none */
     char path[4096], shown_path[4096];
 };
 
-#define LEASE_DIR_CLOSED ((struct lease_dir){.fd = -1, .lock_fd = -1, .beside = -1, .simulated = -1, .shown = -1})
+#define LEASE_DIR_CLOSED \
+    ((struct lease_dir){.fd = -1, .lock_fd = -1, .beside = -1, .simulated = -1, .shown = -1, .second = -1, .link = -1})
 
-/* Opens the directory of `lease.dir` ("auto": the host's, else this user's), creating it if possible. */
+/* Opens where leases of this host are decided: by whirr-control if it runs, else in this user's own directory, which is created if
+ * possible. */
 int lease_dir_open(struct lease_dir *d, const char *configured, struct error *err);
+/* For whirr-control: the journal of all users' leases of GPUs, locked until it is closed. -EBUSY: another process decides. */
+int lease_dir_open_journal(struct lease_dir *d, const char *configured, struct error *err);
 /* Opens the directory of settings, creating it if missing; with PLACE_OF_SIMULATED that of simulated GPUs. */
 int lease_dir_open_settings(struct lease_dir *d, const char *configured, struct error *err);
 /* Only if it exists: -ENOENT. For those who only show leases. */
@@ -71,20 +80,22 @@ struct wall lease_dir_changed_at(const struct lease_dir *d);
  * more than removing a file. */
 void lease_dir_sweep(const struct lease_dir *d, const struct lease_list *list);
 
-/* With the lock: writes a lease to disk. In two steps, so that a program created in between shares the open file: the lease
- * lives as long as either has it open. The descriptor is close-on-exec. */
-int lease_dir_begin(const struct lease_dir *d, const char *id, int *ret_fd, struct error *err);
-int lease_dir_commit(const struct lease_dir *d, const struct lease *l, int fd, struct error *err);
-/* Place in the queue of the committed file of a waiting lease: the kernel says when it came, so no one claims an earlier one. */
-int64_t lease_dir_ticket(int fd);
+/* With the lock: writes a lease to disk, or has whirr-control do so: -EAGAIN, its room is another's meanwhile; -EPIPE, begin again,
+ * it was restarted. In two steps, so that a program created in between shares the open file: the lease lives as long as either has
+ * it open. The descriptor is close-on-exec. */
+int lease_dir_begin(struct lease_dir *d, const char *id, int *ret_fd, struct error *err);
+int lease_dir_commit(struct lease_dir *d, struct lease *l, int fd, struct error *err);
 /* Cancels what was started. */
-void lease_dir_cancel(const struct lease_dir *d, const char *id, int fd);
+void lease_dir_cancel(struct lease_dir *d, const char *id, int fd);
 /* Both steps, for a lease not bound to an open file. */
-int lease_dir_put(const struct lease_dir *d, const struct lease *l, struct error *err);
+int lease_dir_put(struct lease_dir *d, struct lease *l, struct error *err);
 /* For settings, with the lock: updates the public copies to match the list. */
 void lease_dir_show_all(const struct lease_dir *d, const struct lease_list *list);
+/* Writes or removes the public copy of one; losing it does no harm. */
+void lease_dir_show(const struct lease_dir *d, struct lease *l);
+void lease_dir_unshow(const struct lease_dir *d, const char *id);
 /* -ENOENT: none. -EPERM: another user's. */
-int lease_dir_remove(const struct lease_dir *d, const char *id, struct error *err);
+int lease_dir_remove(struct lease_dir *d, const char *id, struct error *err);
 
 /* Sleeps until the listed lease is rewritten or its program is gone; -EINTR after a signal. */
 int lease_dir_await(const struct lease_dir *d, const struct lease *listed);
@@ -92,5 +103,7 @@ int lease_dir_await(const struct lease_dir *d, const struct lease *listed);
 int lease_file_watch(int fd);
 /* An inotify descriptor, readable when a lease is added, removed or changed, or after a decision; -errno. */
 int lease_dir_watch(const struct lease_dir *d);
+/* For whirr-control: readable when a program has closed the descriptor of its lease, which only reads. */
+int lease_journal_watch(const struct lease_dir *d);
 /* Reads its events: true if one was about a lease. */
 bool lease_dir_changed(int watch);

@@ -18,7 +18,28 @@
 
 enum { ANSWER_MS = 30000, ANSWER_MAX = 128 * 1024, GROUPS_MAX = 1024 };
 
-static const char *const ops[] = {"set", "stock", "confirm", "end"};
+static const char *const ops[] = {"set", "stock", "confirm", "end", "ready", "begin", "commit"};
+
+static const struct {
+    int rc;
+    const char *name;
+} codes[] = {{-EPERM, "denied"}, {-EAGAIN, "taken"}, {-EBUSY, "busy"}, {-ENOENT, "none"}, {-EDQUOT, "too_many"}, {-ENOSPC, "full"}};
+
+const char *request_code(int rc)
+{
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+        if (codes[i].rc == rc)
+            return codes[i].name;
+    return codes[0].name;
+}
+
+static int rc_of(const char *code)
+{
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+        if (strcmp(codes[i].name, code) == 0)
+            return codes[i].rc;
+    return -EPERM;
+}
 
 void control_socket(char path[CONTROL_SOCKET_SIZE])
 {
@@ -38,6 +59,10 @@ void request_write(const struct request *r, struct buf *out)
     if (r->until.ms) {
         wall_format(r->until, until);
         jw_key_text(&j, "until", until);
+    }
+    if (r->op == REQUEST_COMMIT) {
+        jw_key(&j, "lease");
+        lease_json(&j, &r->lease);
     }
     jw_key_array(&j, "settings");
     for (size_t i = 0; i < r->count; i++) {
@@ -98,7 +123,11 @@ static int read_fields(const json_t *json, struct request *ret, struct error *er
         if (rc < 0)
             return rc;
     }
-    bool needs_id = ret->op == REQUEST_CONFIRM || ret->op == REQUEST_END;
+    bool needs_id = ret->op == REQUEST_CONFIRM || ret->op == REQUEST_END || ret->op == REQUEST_BEGIN;
+    if (ret->op == REQUEST_READY)
+        return 0;
+    if (ret->op == REQUEST_COMMIT)
+        return lease_from_json(json_object_get(json, "lease"), &ret->lease, err);
     if (needs_id ? !lease_id_valid(ret->id) : ret->count == 0)
         return error_set(err, -EBADMSG, needs_id ? "no lease is named" : "nothing is to be set");
     return 0;
@@ -136,8 +165,10 @@ int helper_connect(void)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     control_socket(to.sun_path);
+    const struct timeval within = {.tv_sec = ANSWER_MS / MS_PER_S}; /* connecting waits, too, while it serves others */
     AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof to) < 0)
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &within, sizeof within) < 0 ||
+        connect(fd, (struct sockaddr *)&to, sizeof to) < 0)
         return -errno;
     int connected = fd;
     fd = -1;
@@ -145,7 +176,7 @@ int helper_connect(void)
 }
 
 /* Reads a line byte by byte, so that nothing after it is consumed. */
-static int read_line(int fd, struct buf *out, int within_ms)
+static int read_line(int fd, struct buf *out, int within_ms, int *passed)
 {
     for (;;) {
         struct pollfd wait = {.fd = fd, .events = POLLIN};
@@ -153,7 +184,7 @@ static int read_line(int fd, struct buf *out, int within_ms)
         int ready = poll(&wait, 1, within_ms);
         if (ready <= 0)
             return ready == 0 ? -ETIMEDOUT : -errno;
-        ssize_t got = read(fd, &byte, 1);
+        ssize_t got = passed ? helper_receive(fd, &byte, passed) : read(fd, &byte, 1);
         if (got <= 0)
             return got == 0 ? -EPIPE : -errno;
         if (byte == '\n')
@@ -168,18 +199,20 @@ static int take_answer(const json_t *json, struct lease *ret, char words[SETTING
 {
     const json_t *lease = json_object_get(json, "lease");
     if (!json_is_true(json_object_get(json, "ok")))
-        return error_set(err, -EPERM, "%s", json_text(json, "error")[0] ? json_text(json, "error") : "the helper does not answer");
+        return error_set(err, rc_of(json_text(json, "code")), "%s",
+                         json_text(json, "error")[0] ? json_text(json, "error") : "the helper does not answer");
     json_copy_text(json, "words", words, SETTINGS_WORDS);
     return json_is_object(lease) && ret ? lease_from_json(lease, ret, err) : 0;
 }
 
-int helper_ask(int fd, const struct request *r, struct lease *ret, char words[SETTINGS_WORDS], struct error *err)
+static int ask(int fd, const struct request *r, struct lease *ret, char words[SETTINGS_WORDS], int *passed, struct error *err)
 {
     AUTO_BUF struct buf line = BUF(REQUEST_MAX), answer = BUF(ANSWER_MAX);
     request_write(r, &line);
-    if (line.failed || send(fd, line.at, line.len, MSG_NOSIGNAL) != (ssize_t)line.len)
+    /* A full one has answered and hung up: what it said is still to be read. */
+    if (line.failed || (send(fd, line.at, line.len, MSG_NOSIGNAL) != (ssize_t)line.len && errno != EPIPE && errno != ECONNRESET))
         return error_set(err, -EPIPE, "the helper whirr-control does not take the request");
-    int rc = read_line(fd, &answer, ANSWER_MS);
+    int rc = read_line(fd, &answer, ANSWER_MS, passed);
     if (rc < 0)
         return error_set(err, rc, "the helper whirr-control does not answer: %s", strerror(-rc));
     json_t *json = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);
@@ -188,10 +221,27 @@ int helper_ask(int fd, const struct request *r, struct lease *ret, char words[SE
     return rc;
 }
 
+int helper_ask(int fd, const struct request *r, struct lease *ret, char words[SETTINGS_WORDS], struct error *err)
+{
+    return ask(fd, r, ret, words, NULL, err);
+}
+
+int helper_ask_fd(int fd, const struct request *r, struct lease *ret, int *ret_fd, struct error *err)
+{
+    char words[SETTINGS_WORDS];
+    *ret_fd = -1;
+    int rc = ask(fd, r, ret, words, ret_fd, err);
+    if (rc < 0 && *ret_fd >= 0) {
+        close(*ret_fd);
+        *ret_fd = -1;
+    }
+    return rc;
+}
+
 int helper_ended(int fd, char why[SETTINGS_WORDS])
 {
     AUTO_BUF struct buf line = BUF(ANSWER_MAX);
-    int rc = read_line(fd, &line, ANSWER_MS);
+    int rc = read_line(fd, &line, ANSWER_MS, NULL);
     if (rc < 0)
         return -EPIPE;
     json_t *json = json_loadb(line.at ? line.at : "", line.len, 0, NULL);

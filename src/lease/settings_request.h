@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A command's requests to the helper that may change settings: one JSON object per line over its Unix socket, and one line back.
+ * A command's requests to whirr-control, which changes settings and decides who gets GPUs: one JSON object per line over its Unix
+ * socket, and one line back.
  *
  *   {"op": "set", "settings": [...], "until": "...", "hold": true}   a lease; with "hold" it lasts as long as the connection
  *   {"op": "stock", "settings": [...]}                               ends leases of these settings, and sets the stock values
  *   {"op": "confirm", "id": "...", "until": "..."}                   sets a new end
- *   {"op": "end", "id": "..."}
+ *   {"op": "end", "id": "..."}                                       also of GPUs
+ *   {"op": "ready"}                                                  nothing: does it decide about GPUs?
+ *   {"op": "begin", "id": "..."}                                     comes back with a descriptor: the lease lives while it is open
+ *   {"op": "commit", "lease": {...}}                                 what is begun here, a place in the queue, a reservation
  *
- * Answers: {"ok": true, "lease": {...}, "words": "..."}, {"ok": false, "error": "..."}; later, for a held one, {"ended": "why"}.
+ * Answers: {"ok": true, "lease": {...}, "words": "..."}, {"ok": false, "error": "...", "code": "..."}; later, for a held one,
+ * {"ended": "why"}.
  */
 #pragma once
 
 #include <jansson.h>
+#include <sys/types.h>
 
 #include "lease/lease_settings.h"
 
 enum { REQUEST_MAX = 16384, REQUEST_SETTINGS_MAX = LEASE_SETTINGS_MAX };
 
-enum request_op { REQUEST_SET, REQUEST_STOCK, REQUEST_CONFIRM, REQUEST_END };
+enum request_op { REQUEST_SET, REQUEST_STOCK, REQUEST_CONFIRM, REQUEST_END, REQUEST_READY, REQUEST_BEGIN, REQUEST_COMMIT };
 
 struct request_setting {
     char gpu[GPU_UUID_SIZE];
@@ -33,11 +39,15 @@ struct request {
     char command[PROCESS_COMMAND_SIZE];
     size_t count;
     struct request_setting settings[REQUEST_SETTINGS_MAX];
+    struct lease lease; /* to be committed */
 };
 
 void request_write(const struct request *r, struct buf *out);
 /* -EBADMSG with what is wrong. */
 int request_read(struct str text, struct request *ret, struct error *err);
+
+/* What a refusal says beside its words, and back: -EPERM for an unknown one. */
+const char *request_code(int rc);
 
 /* Where the helper listens: WHIRR_CONTROL_SOCKET, else /run/whirr-control.sock. */
 enum { CONTROL_SOCKET_SIZE = 108 };
@@ -51,7 +61,11 @@ bool control_may(const struct config *config);
 
 /* A connection, or -errno: -ENOENT or -ECONNREFUSED: no helper. */
 int helper_connect(void);
-/* Sends it and waits for the answer, with its lease if there is one. */
+/* Sends it and waits for the answer, with its lease if there is one. The errors are those of request_code(). */
 int helper_ask(int fd, const struct request *r, struct lease *ret, char words[SETTINGS_WORDS], struct error *err);
+/* The same; *ret_fd gets the descriptor that comes with the answer, or -1. */
+int helper_ask_fd(int fd, const struct request *r, struct lease *ret, int *ret_fd, struct error *err);
+/* One byte, and a descriptor that may come with it. */
+ssize_t helper_receive(int fd, char *byte, int *passed);
 /* The next line of a held lease, which ended: the reason. -EPIPE: the helper is gone. */
 int helper_ended(int fd, char why[SETTINGS_WORDS]);

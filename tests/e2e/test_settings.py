@@ -333,7 +333,8 @@ def test_the_journal_is_where_only_its_owner_writes(host):
     assert host("limit", "330W").returncode == 0
     (name,) = host.files()
     assert not list(host.leases.glob("*.json")) and os.stat(host.journal).st_mode & 0o022 == 0
-    # One in the directory of all users does not count, even if root owns it.
+    # One in the directory of leases of GPUs does not count, even if root owns it.
+    host.leases.mkdir(mode=0o700)
     (host.leases / name).write_text((host.journal / name).read_text())
     (host.journal / name).unlink()
     listed = json.loads(host("lease", "--json").stdout)
@@ -353,7 +354,7 @@ def test_other_users_are_refused_until_they_are_allowed(host):
     for folder in (host.folder, *host.folder.parents):
         if os.stat(folder).st_mode & 0o001 == 0:
             pytest.skip("another user cannot reach the folder of the test")
-    ask = ("import socket; s = socket.socket(socket.AF_UNIX); s.connect('%s'); s.settimeout(30); print(s.makefile().readline())" % (host.folder / "sock"))
+    ask = ("import socket; s = socket.socket(socket.AF_UNIX); s.connect('%s'); s.settimeout(30); f = s.makefile('rw'); f.write('{\"op\": \"end\", \"id\": \"abcdefgh\"}\\n'); f.flush(); print(f.readline())" % (host.folder / "sock"))
     done = subprocess.run(["/usr/bin/python3", "-c", ask], user=nobody, capture_output=True, text=True, timeout=60)
     assert "[control] allow" in done.stdout, done.stderr
 

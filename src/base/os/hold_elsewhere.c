@@ -19,6 +19,16 @@ bool file_is_held(int fd)
     return held;
 }
 
+int file_hold_reading(int fd)
+{
+    return file_hold(fd);
+}
+
+bool file_is_held_at_all(int fd)
+{
+    return file_is_held(fd);
+}
+
 int32_t file_locker(int fd)
 {
     (void)fd;

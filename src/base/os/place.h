@@ -61,6 +61,8 @@ static inline size_t path_root(const char *path)
 #define PLACE_LOCKED_LEASES "/leases"
 #define PLACE_SYSTEM_SETTINGS "/settings"
 #define PLACE_SHOWN_SETTINGS "/settings-shown"
+#define PLACE_SERVICE_LEASES "/service-leases"
+#define PLACE_SERVICE_SHOWN "/service-leases-shown"
 #else
 #define PLACE_SYSTEM_CONFIG "/etc/whirr/whirr.toml"
 #define PLACE_CONFIG_NAME PLACE_SYSTEM_CONFIG
@@ -70,6 +72,8 @@ static inline size_t path_root(const char *path)
 #define PLACE_LOCKED_LEASES "/run/lock/whirr-leases"
 #define PLACE_SYSTEM_SETTINGS "/var/lib/whirr-control"
 #define PLACE_SHOWN_SETTINGS "/run/whirr-control"
+#define PLACE_SERVICE_LEASES "/var/lib/whirr-control/leases"
+#define PLACE_SERVICE_SHOWN "/run/whirr-control/leases"
 #endif
 /* Fills in library names, the path of this program, and device access if the system has it. */
 void place_fill(struct env *env);

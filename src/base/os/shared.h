@@ -36,5 +36,8 @@ int shared_socket_bind(int fd, const char *path, mode_t mode);
 int file_hold(int fd);
 /* Whether a process does. */
 bool file_is_held(int fd);
+/* The same for a descriptor that can only read, to be passed on to others, on a file that no one else can open. */
+int file_hold_reading(int fd);
+bool file_is_held_at_all(int fd);
 /* PID of the process that holds a flock() on the file, from the kernel; 0: unknown. */
 int32_t file_locker(int fd);

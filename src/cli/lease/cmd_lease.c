@@ -5,15 +5,18 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ask/ask_lease.h"
 #include "base/cleanup.h"
+#include "base/os/words.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
 #include "cli/control/change.h"
 #include "config/config.h"
 #include "format/lease.h"
 #include "format/table/table.h"
+#include "lease/settings_request.h"
 
 /* EXIT_FINE, or prints what is wrong. Without a directory there are no leases. */
 static int read_list(struct cli *cli, struct lease_list *list)
@@ -36,8 +39,13 @@ static int list_leases(struct cli *cli)
         struct json_writer j = show_json(cli, &out);
         json_leases(&j, &list, true);
         buf_char(&out, '\n');
-    } else
+    } else {
+        char service[CONTROL_SOCKET_SIZE];
+        control_socket(service);
         table_leases(&out, &cli->page, &list, clock_wall(cli->env.clock));
+        if (WORDS_HAVE_SUDO && !cli->host && !cli->ask.source_count && access(service, F_OK) < 0)
+            buf_text(&out, "Leases of other users are not known here: the service whirr-control does not run.\n");
+    }
     return show_text(&out);
 }
 

@@ -180,8 +180,8 @@ static void set_variables(const struct lease_taker *t)
     setenv("WHIRR_LEASE", t->wish.id, 1);
 }
 
-/* Writes the lease with the program's PID, and releases the lock. */
-static int write_lease(struct lease_taker *t, struct held_program *p, const char *const *argv, struct error *err)
+/* Writes the lease with the program's PID. -EPIPE: whirr-control was started again meanwhile. */
+static int write_once(struct lease_taker *t, struct held_program *p, const char *const *argv, struct error *err)
 {
     int fd = -1, rc = lease_dir_begin(&t->dir, t->wish.id, &fd, err);
     if (rc < 0)
@@ -193,7 +193,6 @@ static int write_lease(struct lease_taker *t, struct held_program *p, const char
     t->wish.start_key = rc == 0 ? lease_process_start(p->pid) : 0;
     if (rc == 0)
         rc = lease_dir_commit(&t->dir, &t->wish, fd, err);
-    lease_dir_unlock(&t->dir);
     if (rc < 0) {
         lease_dir_cancel(&t->dir, t->wish.id, fd);
         return rc;
@@ -201,6 +200,16 @@ static int write_lease(struct lease_taker *t, struct held_program *p, const char
     lease_taker_leave_queue(t);
     t->fd = fd;
     return 0;
+}
+
+static int write_lease(struct lease_taker *t, struct held_program *p, const char *const *argv, struct error *err)
+{
+    int rc;
+    while ((rc = write_once(t, p, argv, err)) == -EPIPE)
+        if (p->pid > 0)
+            held_program_drop(p);
+    lease_dir_unlock(&t->dir);
+    return rc;
 }
 
 static int take_lease(struct lease_taker *t, struct held_program *p, const char *const *argv, struct error *err)

@@ -85,34 +85,6 @@ static void what_is_put_is_listed_until_it_is_removed(void **state)
     close_here(&d);
 }
 
-static void the_place_in_the_queue_is_when_its_file_came(void **state)
-{
-    (void)state;
-    struct lease_dir d;
-    struct error err = {0};
-    int first_fd, fd;
-    open_here(&d);
-    struct lease first = lease_for(LEASE_RUN, 0), late = lease_for(LEASE_RUN, 0);
-    first.state = late.state = LEASE_WAITING;
-    first.ticket = 5;
-    late.ticket = 1; /* a claim */
-    assert_int_equal(lease_dir_begin(&d, first.id, &first_fd, &err), 0);
-    assert_int_equal(lease_dir_commit(&d, &first, first_fd, &err), 0);
-    do {
-        assert_int_equal(lease_dir_begin(&d, late.id, &fd, &err), 0);
-        assert_int_equal(lease_dir_commit(&d, &late, fd, &err), 0);
-        late.ticket = lease_dir_ticket(fd);
-        close(fd);
-    } while (late.ticket == lease_dir_ticket(first_fd)); /* within a tick of the kernel's clock */
-    AUTO_LEASE_LIST struct lease_list list = {0};
-    assert_int_equal(lease_dir_list(&d, now, &list, &err), 0);
-    assert_int_equal(list.count, 2);
-    assert_string_equal(list.at[0].id, first.id);
-    assert_int_equal(list.at[0].ticket, lease_dir_ticket(first_fd));
-    close(first_fd);
-    close_here(&d);
-}
-
 /* A process that shares the open file, and ends when it is told to. */
 static pid_t start_holder(int *end)
 {
@@ -298,7 +270,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_is_put_is_listed_until_it_is_removed),
-        TEST(the_place_in_the_queue_is_when_its_file_came),
         TEST(a_lease_lives_as_long_as_its_file_is_open_somewhere),
         TEST(a_lease_whose_process_closed_the_file_lives_with_the_process),
         TEST(foreign_and_broken_files_are_named_and_passed_over),

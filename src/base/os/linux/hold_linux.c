@@ -24,6 +24,18 @@ bool file_is_held(int fd)
     return fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type == F_WRLCK;
 }
 
+int file_hold_reading(int fd)
+{
+    struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &whole) < 0 ? -errno : 0;
+}
+
+bool file_is_held_at_all(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
 /* "12: FLOCK  ADVISORY  WRITE 4711 00:2d:1234 0 EOF"; waiters follow as "12: -> FLOCK ...". */
 int32_t file_locker(int fd)
 {
