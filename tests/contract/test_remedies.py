@@ -16,6 +16,10 @@ def why(source=HOT):
     return json.loads(run_whirr("--source", source, "why", "--json").stdout)["gpus"][0]
 
 
+def number_of_quiet():
+    return next(r["number"] for r in why()["remedies"] if r["code"] == "quiet")
+
+
 def limit():
     return json.loads(run_whirr("--source", HOT, "status", "--json").stdout)["gpus"][0]["power_limit_watts"]
 
@@ -33,8 +37,8 @@ def test_remedies_are_the_suggestions_with_what_is_known_about_them():
 
 
 def test_two_commands_from_a_hot_gpu_to_a_measured_cooler_one_and_back():
-    assert "Do 1 " in run_whirr("--source", HOT, "why").stdout
-    done = run_whirr("do", "1", "--yes", "--measure", "1s")
+    assert "do it: whirr do" in run_whirr("--source", HOT, "why").stdout
+    done = run_whirr("do", number_of_quiet(), "--yes", "--measure", "1s")
     assert done.returncode == 0 and "Measured: " in done.stdout and "whirr undo takes it back" in done.stdout, done.stdout + done.stderr
     assert limit() < 300
     changes = json.loads(run_whirr("undo", "--json").stdout)["changes"]
@@ -43,25 +47,25 @@ def test_two_commands_from_a_hot_gpu_to_a_measured_cooler_one_and_back():
     assert limit() == 450 and "Nothing to undo" in run_whirr("undo").stdout
     quiet = next(r for r in why()["remedies"] if r["code"] == "quiet")
     assert quiet["expected"]["source"] == "own_history" and -70 < quiet["expected"]["power_watts"] < -30
-    again = run_whirr("do", "1", "--yes", "--measure", "1s")
+    again = run_whirr("do", number_of_quiet(), "--yes", "--measure", "1s")
     assert "as expected" in again.stdout and "not as expected" not in again.stdout, again.stdout
     run_whirr("undo", "all")
 
 
 def test_keep_if_decides_and_try_takes_it_back():
     run_whirr("--source", HOT, "why")
-    done = run_whirr("do", "1", "--yes", "--measure", "1s", "--keep-if", "power < 100")
+    done = run_whirr("do", number_of_quiet(), "--yes", "--measure", "1s", "--keep-if", "power < 100")
     assert done.returncode == 1 and "old values are back" in done.stdout
-    tried = run_whirr("try", "1", "--yes", "--measure", "1s")
+    tried = run_whirr("try", number_of_quiet(), "--yes", "--measure", "1s")
     assert "and back" in tried.stdout and "old values are back" in tried.stdout
     assert limit() == 450
 
 
 def test_nothing_happens_unasked_or_without_rights_or_when_it_is_no_longer_so():
     run_whirr("--source", HOT, "why")
-    assert run_whirr("do", "1").returncode == 2, "nobody can be asked"
-    assert "dry run" in run_whirr("do", "1", "--dry-run").stdout
-    person = run_whirr("do", "2", "--yes")
+    assert run_whirr("do", number_of_quiet()).returncode == 2, "nobody can be asked"
+    assert "dry run" in run_whirr("do", number_of_quiet(), "--dry-run").stdout
+    person = run_whirr("do", next(r["number"] for r in why()["remedies"] if r["kind"] != "setting"), "--yes")
     assert person.returncode == 1 and "for a person" in person.stderr
     assert run_whirr("do", "9", "--yes").returncode == 1
     assert run_whirr("do", "one").returncode == 2
@@ -74,9 +78,10 @@ def test_nothing_happens_unasked_or_without_rights_or_when_it_is_no_longer_so():
 
 
 def test_two_at_once_are_one():
+    number = number_of_quiet()
     run_whirr("--source", HOT, "why")
     assert run_whirr("--source", HOT, "limit", "200W", "--gpu", "0").returncode == 0
-    second = run_whirr("do", "1", "--yes", "--measure", "1s")
+    second = run_whirr("do", number, "--yes", "--measure", "1s")
     assert second.returncode == 1
     assert limit() == 200
 
