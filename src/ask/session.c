@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/keep.h"
 #include "base/log.h"
+#include "check/journal.h"
 #include "config/config.h"
 #include "config/places.h"
 #include "engine/engine.h"
@@ -135,6 +136,7 @@ static void add_leases(void *user, struct snapshot *snapshot)
         lease_programs_find(&programs, known, &cli->env, snapshot) == 0)
         lease_show(known, &programs, snapshot);
     lease_programs_done(&programs);
+    check_show(snapshot);
 }
 
 /* Loads the list of GPUs that this host's daemon has seen: no driver reports missing ones. Leaves out the faults it has

@@ -25,6 +25,7 @@
     COMMAND(setup)        \
     COMMAND(notify)       \
     COMMAND(free)         \
+    COMMAND(check)        \
     COMMAND(guard)        \
     COMMAND(run)          \
     COMMAND(reserve)      \
@@ -55,7 +56,8 @@
     COMMAND(help)         \
     COMMAND(version)      \
     COMMAND(lease_recover) /* hidden */ \
-    COMMAND(cuda_helper) /* hidden */
+    COMMAND(cuda_helper) /* hidden */ \
+    COMMAND(check_helper) /* hidden */
 
 #define COMMAND(name) extern const struct command command_##name;
 COMMANDS(COMMAND)

@@ -75,6 +75,17 @@ static int in_state(char path[PLACE_SIZE], const char *name, struct error *err)
     return result;
 }
 
+int place_checks(bool system, char path[PLACE_SIZE], struct error *err)
+{
+    if (system)
+        return join_system(path, PLACE_SYSTEM_CHECKS) ? 0
+                                                      : error_set(err, -ENAMETOOLONG, "the path of the system's state is too long");
+    int rc = place_state_find(path, err);
+    if (rc == 0)
+        str_copy(path + strlen(path), PLACE_SIZE - strlen(path), str_from("/checks"));
+    return rc;
+}
+
 int place_tokens(char path[PLACE_SIZE], struct error *err)
 {
     return in_state(path, "/tokens", err);

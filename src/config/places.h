@@ -23,6 +23,8 @@ enum { PLACE_SIZE = 4096, STORE_PLACE_SIZE = PLACE_SIZE + 128 };
 /* The directory for databases, tokens and journals; created if missing. */
 int place_state(char path[PLACE_SIZE], struct error *err);
 int place_state_find(char path[PLACE_SIZE], struct error *err); /* the same, but creates nothing */
+/* Results of checks: of the whole host, which root writes and all read, and of this user. */
+int place_checks(bool system, char path[PLACE_SIZE], struct error *err);
 int place_tokens(char path[PLACE_SIZE], struct error *err);
 /* Lock file of the daemon that uses the directory. */
 int place_lock(char path[PLACE_SIZE], struct error *err);

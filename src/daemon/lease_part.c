@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "check/journal.h"
 #include "daemon/poller.h"
 #include "format/lease.h"
 #include "lease/lease_use.h"
@@ -216,6 +217,7 @@ static void annotate(void *part, struct snapshot *s)
     if (is_outdated(p)) /* the next sample must show a new reservation */
         read_now(p, s);
     lease_show(&p->list, &p->programs, s);
+    check_show(s);
 }
 
 /* ---- the history ---- */

@@ -61,6 +61,15 @@ struct gpu_lease {
     struct wall until;           /* ms 0: open-ended */
 };
 
+/* The last check of a GPU (whirr check) that counts: what it found holds until a clean one. */
+enum { CHECK_WORDS = 256 };
+struct gpu_check {
+    struct wall at;     /* ms 0: none */
+    int level, verdict; /* enum check_level, enum check_verdict (insight/check/run.h); at most 15 */
+    int32_t running;    /* PID of a check that is under way; 0: none */
+    char words[CHECK_WORDS];
+};
+
 struct gpu {
     struct gpu_id id;
     int index;
@@ -109,7 +118,8 @@ struct gpu {
 
     struct gpu_lease lease;    /* the one that reserves it */
     struct gpu_lease settings; /* the first that changes its settings, with the changes of all */
-    struct activity activity;  /* judged when the snapshot is built */
+    struct gpu_check check;
+    struct activity activity; /* judged when the snapshot is built */
 };
 
 /* Frees what the GPU owns, but not the struct. */

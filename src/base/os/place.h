@@ -63,6 +63,7 @@ static inline size_t path_root(const char *path)
 #define PLACE_SHOWN_SETTINGS "/settings-shown"
 #define PLACE_SERVICE_LEASES "/service-leases"
 #define PLACE_SERVICE_SHOWN "/service-leases-shown"
+#define PLACE_SYSTEM_CHECKS "/checks"
 #else
 #define PLACE_SYSTEM_CONFIG "/etc/whirr/whirr.toml"
 #define PLACE_CONFIG_NAME PLACE_SYSTEM_CONFIG
@@ -74,6 +75,7 @@ static inline size_t path_root(const char *path)
 #define PLACE_SHOWN_SETTINGS "/run/whirr-control"
 #define PLACE_SERVICE_LEASES "/var/lib/whirr-control/leases"
 #define PLACE_SERVICE_SHOWN "/run/whirr-control/leases"
+#define PLACE_SYSTEM_CHECKS "/var/lib/whirr-checks"
 #endif
 /* Fills in library names, the path of this program, and device access if the system has it. */
 void place_fill(struct env *env);

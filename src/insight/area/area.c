@@ -331,4 +331,4 @@ const char *advice_for(const struct finding *f)
 
 const struct area *const all_areas[] = {&area_errors, &area_work,   &area_idle,    &area_heat,     &area_fan,    &area_limit,
                                         &area_usual,  &area_clocks, &area_link,    &area_siblings, &area_memory, &area_serving,
-                                        &area_trust,  &area_lease,  &area_changed, &area_calm,     NULL};
+                                        &area_trust,  &area_lease,  &area_changed, &area_check,    &area_calm,   NULL};

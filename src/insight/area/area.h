@@ -131,7 +131,7 @@ struct area {
 };
 
 extern const struct area area_errors, area_work, area_idle, area_heat, area_fan, area_limit, area_usual, area_clocks, area_link,
-    area_siblings, area_memory, area_serving, area_trust, area_lease, area_changed, area_calm;
+    area_siblings, area_memory, area_serving, area_trust, area_lease, area_changed, area_check, area_calm;
 /* In the order in which they are asked, NULL at the end. The last one is weighed when all others were: it claims calm. */
 extern const struct area *const all_areas[];
 

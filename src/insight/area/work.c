@@ -455,6 +455,7 @@ bool say_work(struct text *s, const struct facts *f, const struct why_cause *cau
                     cause->text + 1);
         return true;
     case FINDING_MINING: return p && text_append(s, "%s %s mining, judging by %s", who, is(f), words_miner(p));
+    case FINDING_CHECK_RUNNING: return text_append(s, "a check (whirr check) %s running", is(f));
     case FINDING_COMPUTE_LOAD:
     case FINDING_GRAPHICS_LOAD: break;
     default: return false;

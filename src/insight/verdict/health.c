@@ -48,6 +48,8 @@ enum health_check health_check_of(enum finding_code code)
         return HEALTH_CHECK_FAN;
     if (code == FINDING_MEMORY_HOT)
         return HEALTH_CHECK_TEMPERATURE;
+    if (code == FINDING_CHECK_SLOW)
+        return HEALTH_CHECK_CHECK;
     enum health_check check = 0;
     while (check < HEALTH_CHECK_COUNT && checks[check].finding != code)
         check++;
@@ -76,6 +78,7 @@ bool health_can_judge(enum health_check check, const struct gpu *gpu, const stru
     case HEALTH_CHECK_REPAIR:
         return ok && (is_read(gpu->unrepairable_memory) || is_read(gpu->ecc_sram_threshold) ||
                       is_read(gpu->channel_repair_pending) || is_read(gpu->tpc_repair_pending));
+    case HEALTH_CHECK_CHECK: return gpu->check.at.ms != 0;
     case HEALTH_CHECK_SLOWDOWN: return ok && is_read(gpu->throttle_bits);
     case HEALTH_CHECK_TEMPERATURE: return ok && is_read(gpu->temp_mdegc);
     case HEALTH_CHECK_PCIE_LINK: /* links of idle cards rest */

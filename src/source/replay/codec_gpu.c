@@ -243,7 +243,8 @@ enum {
     GPU_ACTIVITY = 128,
     GPU_LEASED = 256,
     GPU_SET = 512,
-    GPU_SECTIONS = 1023
+    GPU_CHECKED = 1024,
+    GPU_SECTIONS = 2047
 };
 
 static bool property_same(const struct property_text *a, const struct property_text *b)
@@ -311,6 +312,22 @@ static bool leases_same(const struct gpu_lease *a, const struct gpu_lease *b)
            a->until.ms == b->until.ms;
 }
 
+enum { CHECK_CODES = 15 }; /* levels and verdicts */
+
+static void code_check(struct coder *c, struct gpu_check *k)
+{
+    k->at.ms = code_i64(c, k->at.ms, 0);
+    k->level = (int)code_small(c, (uint64_t)k->level, CHECK_CODES);
+    k->verdict = (int)code_small(c, (uint64_t)k->verdict, CHECK_CODES);
+    k->running = (int32_t)code_small(c, (uint64_t)k->running, INT32_MAX);
+    CODE_TEXT(c, k->words);
+}
+
+static bool checks_same(const struct gpu_check *a, const struct gpu_check *b)
+{
+    return a->at.ms == b->at.ms && a->running == b->running && a->verdict == b->verdict && strcmp(a->words, b->words) == 0;
+}
+
 static bool gpus_same(const struct gpu *a, const struct gpu *b);
 
 static unsigned gpu_changes(const struct gpu *a, const struct gpu *b)
@@ -338,6 +355,8 @@ static unsigned gpu_changes(const struct gpu *a, const struct gpu *b)
         mask |= GPU_LEASED;
     if (!leases_same(&a->settings, &b->settings))
         mask |= GPU_SET;
+    if (!checks_same(&a->check, &b->check))
+        mask |= GPU_CHECKED;
     if (a->instance_count != b->instance_count)
         mask |= GPU_INSTANCE_LIST;
     for (size_t i = 0; !(mask & GPU_INSTANCE_LIST) && i < a->instance_count; i++)
@@ -434,6 +453,8 @@ void code_gpu(struct coder *c, struct gpu *now, const struct gpu *before, bool i
         code_lease(c, &now->settings);
         CODE_TEXT(c, now->settings.changes);
     }
+    if (mask & GPU_CHECKED)
+        code_check(c, &now->check);
     /* Used as an index into the list: check it. */
     for (size_t i = 0; c->reading && i < now->process_count; i++)
         if (now->processes[i].instance >= (int32_t)now->instance_count)

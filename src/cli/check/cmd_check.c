@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr check: tests GPUs with known answers. Only on request, never beside other work unless told to; the compute driver is
+ * opened in a helper process.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/keep.h"
+#include "base/os/console.h"
+#include "base/units.h"
+#include "base/words.h"
+#include "check/conduct.h"
+#include "check/journal.h"
+#include "check/record.h"
+#include "cli/check/check_show.h"
+#include "cli/cli_show.h"
+#include "config/config.h"
+#include "insight/check/judge.h"
+
+enum { SETTLE_TRIES = 8, SETTLE_MS = 500, REPEAT_AFTER_MS = 2000, REPORT_BYTES = 8 << 20, LONG_FROM_MS = 60000, NOT_JUDGED = 3 };
+#define STARTS_WITHIN_S 2.5 /* driver and kernels; quick answers within 8 s */
+
+static const struct {
+    double seconds;
+    unsigned tests;
+} levels[CHECK_LEVEL_COUNT] = {
+    [CHECK_LEVEL_QUICK] = {5, (1u << CHECK_TEST_COUNT) - 1},
+    [CHECK_LEVEL_STANDARD] = {20, (1u << CHECK_TEST_COUNT) - 1},
+    [CHECK_LEVEL_MEMORY] = {180, 1u << CHECK_MEMORY | 1u << CHECK_STREAM},
+    [CHECK_LEVEL_FULL] = {300, (1u << CHECK_TEST_COUNT) - 1},
+};
+
+struct checking {
+    struct cli *cli;
+    struct session *session;
+    struct check_target *targets;
+    size_t count;
+    enum check_level level;
+    double seconds, deadline_s; /* deadline 0: none */
+    bool force, shows;
+    struct mono began;
+};
+
+static volatile sig_atomic_t stop_wanted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop_wanted = 1;
+}
+
+/* ---- which GPUs, and may they be tested? ---- */
+
+static void note_property(char *to, size_t size, const struct gpu *gpu, enum property which)
+{
+    if (gpu->property[which].state == READING_OK)
+        str_copy(to, size, str_from(gpu->property[which].value));
+}
+
+static void describe(struct checking *k, struct check_target *t, const struct gpu *gpu, const struct snapshot *s)
+{
+    struct check_run *run = &t->run;
+    check_run_init(run, k->level, levels[k->level].tests);
+    t->id = gpu->id;
+    gpu_copy(&t->before, gpu);
+    run->at = s->taken_at;
+    run->gpu_index = gpu->index;
+    str_copy(run->gpu_uuid, sizeof run->gpu_uuid, str_from(gpu->id.uuid));
+    str_copy(run->gpu_pci, sizeof run->gpu_pci, str_from(gpu->id.pci_address));
+    str_copy(run->gpu_name, sizeof run->gpu_name, str_from(gpu->id.name[0] ? gpu->id.name : "GPU"));
+    note_property(run->serial, sizeof run->serial, gpu, PROPERTY_serial);
+    note_property(run->vbios, sizeof run->vbios, gpu, PROPERTY_vbios_version);
+    note_property(run->driver, sizeof run->driver, gpu, PROPERTY_driver_version);
+    if (!run->driver[0])
+        str_copy(run->driver, sizeof run->driver, str_from(s->driver.driver_version));
+    snprintf(run->version, sizeof run->version, "%s", WHIRR_VERSION);
+    env_host_name(run->host, sizeof run->host);
+    run->asked_s = k->seconds;
+    run->forced = k->force;
+    run->seed = (uint32_t)(clock_mono(&clock_system).ns / 1000) + (uint32_t)gpu->index;
+    struct check_order *o = &t->order;
+    *o = (struct check_order){.level = k->level,
+                              .tests = levels[k->level].tests,
+                              .seconds = k->seconds,
+                              .deadline_s = k->seconds * 2 + 10,
+                              .seed = run->seed,
+                              .fold = k->level == CHECK_LEVEL_FULL};
+    str_copy(o->uuid, sizeof o->uuid, str_from(gpu->id.uuid));
+    str_copy(o->pci, sizeof o->pci, str_from(gpu->id.pci_address));
+    o->display = reading_or(gpu->display_active, 0) != 0;
+    o->most_bytes = reading_or(gpu->mem_free_bytes, 0); /* not every API tells what is free */
+    o->host_bytes = reading_or(s->host.mem_available_bytes, 0);
+}
+
+/* A GPU that has just worked still counts as busy: looks again for a while. */
+static int choose(struct checking *k, struct error *err)
+{
+    for (int try = 0;; try++) {
+        int only;
+        AUTO_SNAPSHOT const struct snapshot *s = session_sample(k->session, GROUP_ALL, err);
+        if (!s || session_only(k->session, s, &only, err) < 0)
+            return err->code ? err->code : -EIO;
+        if (s->gpu_count == 0)
+            return error_set(err, -ENODEV, "there is no GPU to check");
+        size_t refused = 0;
+        k->count = 0;
+        for (size_t i = 0; i < s->gpu_count; i++) {
+            char words[CHECK_WORDS];
+            if (only != ALL_GPUS && only != (int)i)
+                continue;
+            struct check_target *t = &k->targets[k->count++];
+            check_target_done(t);
+            *t = (struct check_target){.fd = -1};
+            describe(k, t, &s->gpus[i], s);
+            if (!check_refuses(&s->gpus[i], words))
+                continue;
+            bool never = s->gpus[i].simulated || s->gpus[i].state == GPU_ERROR || s->gpus[i].state == GPU_LOST;
+            bool asleep = s->gpus[i].state == GPU_ASLEEP;
+            if (!never && (asleep ? options_has(k->cli->options, "wake") : k->force)) {
+                t->run.disturbed = !asleep;
+                continue;
+            }
+            t->skipped = true;
+            t->run.end = never || asleep ? CHECK_REFUSED : CHECK_IN_USE;
+            snprintf(t->run.reason, sizeof t->run.reason, "%.180s", words);
+            refused += t->run.end == CHECK_IN_USE;
+        }
+        if (refused == 0 || try == SETTLE_TRIES || stop_wanted)
+            return 0;
+        pause_ms(SETTLE_MS);
+    }
+}
+
+/* ---- while it runs ---- */
+
+static const struct snapshot *look(void *user)
+{
+    struct checking *k = user;
+    struct error ignored = {0};
+    return session_sample(k->session, GROUP_ALL, &ignored);
+}
+
+/* One line, redrawn: what is tested, how much memory, errors, heat. */
+static void progress(void *user, const struct check_target *targets, size_t count)
+{
+    struct checking *k = user;
+    int64_t wrong = 0, hottest = 0, covered = 0;
+    const char *test = "starting";
+    char bytes[WORDS_SIZE], heat[WORDS_SIZE];
+    size_t ended = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct check_run *run = &targets[i].run;
+        for (size_t t = 0; t < CHECK_TEST_COUNT; t++) {
+            wrong += run->test[t].wrong;
+            if (run->test[t].begun && !run->test[t].finished && !targets[i].ended)
+                test = check_test_name(t);
+        }
+        covered += run->covered_bytes;
+        hottest = MAX_OF(hottest, reading_or(run->temp_max_mdegc, 0));
+        ended += targets[i].ended;
+    }
+    if (!k->shows)
+        return;
+    fprintf(stderr, "\r\033[K%3llds  %s", (long long)mono_since_ms(clock_mono(&clock_system), k->began) / MS_PER_S, test);
+    if (count > 1)
+        fprintf(stderr, "  %zu of %zu GPUs done", ended, count);
+    fprintf(stderr, "  %s of memory  %lld error%s", words_bytes(covered, bytes), (long long)wrong, wrong == 1 ? "" : "s");
+    if (hottest)
+        fprintf(stderr, "  %s", words_temperature(hottest, heat));
+    fflush(stderr);
+}
+
+static void conduct(struct checking *k, struct mono deadline)
+{
+    struct check_conduct c = {.env = &k->cli->env,
+                              .targets = k->targets,
+                              .count = k->count,
+                              .deadline = deadline,
+                              .look = look,
+                              .progress = progress,
+                              .stop = &stop_wanted,
+                              .user = k};
+    struct wall until = {clock_wall(&clock_system).ms + (int64_t)((k->seconds * 2 + 60) * MS_PER_S)};
+    for (size_t i = 0; i < k->count; i++)
+        if (!k->targets[i].skipped)
+            check_mark(&k->targets[i].id, (int32_t)getpid(), until);
+    check_conduct(&c);
+    for (size_t i = 0; i < k->count; i++)
+        if (!k->targets[i].skipped)
+            check_mark(&k->targets[i].id, 0, (struct wall){0});
+    if (k->shows)
+        fputs("\r\033[K", stderr);
+}
+
+/* ---- the verdict ---- */
+
+static void judge(struct checking *k)
+{
+    for (size_t i = 0; i < k->count; i++) {
+        const struct check_run *siblings[GPU_MAX];
+        size_t sibling_count = 0, past_count;
+        AUTO_FREE struct check_run *past = NULL;
+        for (size_t j = 0; j < k->count; j++)
+            if (j != i && strcmp(k->targets[j].run.gpu_name, k->targets[i].run.gpu_name) == 0)
+                siblings[sibling_count++] = &k->targets[j].run;
+        past_count = check_history(&k->targets[i].id, &past);
+        check_judge(&k->targets[i].run, past, past_count, siblings, sibling_count);
+    }
+}
+
+/* A low value may have been a disturbance: its test is done once more, and only a second miss counts. */
+static void repeat_suspects(struct checking *k, struct mono deadline)
+{
+    AUTO_FREE struct check_run *first = calloc(k->count, sizeof *first);
+    bool any = false;
+    if (!first)
+        return;
+    for (size_t i = 0; i < k->count; i++) {
+        struct check_target *t = &k->targets[i];
+        unsigned tests = t->run.verdict == CHECK_IS_DEGRADED && t->run.end == CHECK_DONE ? check_suspects(&t->run) : 0;
+        first[i] = t->run;
+        t->skipped = tests == 0;
+        any |= tests != 0;
+        t->order.tests = tests;
+        t->order.seconds = MAX_OF(k->seconds / 4, 2.0);
+        t->order.seed++;
+        t->over = t->described = false;
+        t->stop_at = (struct mono){0};
+    }
+    double left_s = (double)(deadline.ns - clock_mono(&clock_system).ns) / NS_PER_S;
+    if (!any || stop_wanted || (deadline.ns && left_s < STARTS_WITHIN_S * 2 + REPEAT_AFTER_MS / (double)MS_PER_S))
+        return;
+    pause_ms(REPEAT_AFTER_MS);
+    conduct(k, deadline);
+    for (size_t i = 0; i < k->count; i++) {
+        struct check_run *again = &k->targets[i].run;
+        if (!k->targets[i].skipped && again->end == CHECK_DONE)
+            for (size_t v = 0; v < CHECK_VALUE_COUNT; v++)
+                if (first[i].value[v].low && again->value[v].measured > first[i].value[v].measured)
+                    first[i].value[v].measured = again->value[v].measured;
+        *again = first[i];
+    }
+    judge(k);
+}
+
+static enum check_verdict worst_of(const struct checking *k)
+{
+    static const int rank[] = {[CHECK_IS_HEALTHY] = 0, [CHECK_IS_NOT_JUDGED] = 1, [CHECK_IS_DEGRADED] = 2, [CHECK_IS_FAILING] = 3};
+    enum check_verdict worst = CHECK_IS_HEALTHY;
+    for (size_t i = 0; i < k->count; i++)
+        if (rank[k->targets[i].run.verdict] > rank[worst])
+            worst = k->targets[i].run.verdict;
+    return worst;
+}
+
+/* ---- output ---- */
+
+static int write_report(struct checking *k, const char *path, struct error *err)
+{
+    const struct check_run *runs[GPU_MAX];
+    AUTO_BUF struct buf out = BUF(REPORT_BYTES);
+    if (options_has(k->cli->options, "hash"))
+        for (size_t i = 0; i < k->count; i++)
+            passport_hash_ids(&k->targets[i].run);
+    for (size_t i = 0; i < k->count; i++)
+        runs[i] = &k->targets[i].run;
+    if (str_ends(str_from(path), ".json")) {
+        struct json_writer j = JSON_WRITER(&out);
+        passport_json(&j, runs, k->count);
+        buf_char(&out, '\n');
+    } else {
+        passport_html(&out, runs, k->count);
+    }
+    int rc = buf_check(&out, err, "the report is too long");
+    return rc < 0 ? rc : keep_write_as(path, buf_view(&out), 0644, err);
+}
+
+static int read_earlier(const char *path, struct check_run *ret, struct error *err)
+{
+    AUTO_BUF struct buf text = BUF(REPORT_BYTES);
+    int rc = keep_read(path, &text, err);
+    if (rc == 0)
+        rc = passport_read(buf_view(&text), ret, err);
+    return rc < 0 ? error_prefix(err, "cannot compare with %s", path) : 0;
+}
+
+static int print(struct checking *k, const struct check_run *earlier)
+{
+    AUTO_BUF struct buf out = BUF(REPORT_BYTES);
+    if (k->cli->json) {
+        struct json_writer j = show_json(k->cli, &out);
+        jw_object(&j);
+        jw_key_text(&j, "verdict", check_verdict_name(worst_of(k)));
+        jw_key_array(&j, "checks");
+        for (size_t i = 0; i < k->count; i++)
+            answer_write(&j, &check_run_answer, &k->targets[i].run, NULL);
+        jw_end(&j);
+        jw_end(&j);
+        buf_char(&out, '\n');
+    }
+    for (size_t i = 0; !k->cli->json && i < k->count; i++) {
+        check_table(&out, &k->cli->page, &k->targets[i].run);
+        if (earlier)
+            check_compare_table(&out, &k->cli->page, &k->targets[i].run, earlier);
+    }
+    return show_text(&out);
+}
+
+static int show_history(struct checking *k)
+{
+    AUTO_BUF struct buf out = BUF(REPORT_BYTES);
+    struct json_writer j = show_json(k->cli, &out);
+    if (k->cli->json) {
+        jw_object(&j);
+        jw_key_array(&j, "checks");
+    }
+    for (size_t i = 0; i < k->count; i++) {
+        AUTO_FREE struct check_run *runs = NULL;
+        size_t count = check_history(&k->targets[i].id, &runs);
+        for (size_t n = 0; k->cli->json && n < count; n++)
+            answer_write(&j, &check_run_answer, &runs[n], NULL);
+        if (k->cli->json)
+            continue;
+        buf_printf(&out, "GPU %d %s%s\n", k->targets[i].run.gpu_index, k->targets[i].run.gpu_name,
+                   count ? "" : ": never checked here");
+        check_history_table(&out, &k->cli->page, runs, count);
+    }
+    if (k->cli->json) {
+        jw_end(&j);
+        jw_end(&j);
+        buf_char(&out, '\n');
+    }
+    return show_text(&out);
+}
+
+/* ---- the command ---- */
+
+static int read_options(struct checking *k)
+{
+    static const char *const names[] = {"quick", "standard", "memory", "full"};
+    const char *level = options_value(k->cli->options, "level", "standard");
+    int64_t ms;
+    while (k->level < CHECK_LEVEL_COUNT && strcmp(level, names[k->level]) != 0)
+        k->level++;
+    k->seconds = levels[k->level].seconds;
+    const char *within = options_value(k->cli->options, "for", NULL), *deadline = options_value(k->cli->options, "deadline", NULL);
+    if (within && (!duration_parse(str_from(within), &ms) || ms < MS_PER_S || ms > HOUR_MS))
+        return cli_usage(k->cli, "invalid value '%s' for --for; expected 1s to 1h", within), NOT_JUDGED;
+    if (within)
+        k->seconds = (double)ms / MS_PER_S;
+    if (deadline && (!duration_parse(str_from(deadline), &ms) || ms < 4 * MS_PER_S))
+        return cli_usage(k->cli, "invalid value '%s' for --deadline; expected at least 4s", deadline), NOT_JUDGED;
+    if (deadline)
+        k->deadline_s = (double)ms / MS_PER_S;
+    else if (k->level == CHECK_LEVEL_QUICK && !within)
+        k->deadline_s = 8;
+    if (k->deadline_s > 0)
+        k->seconds = MAX_OF(MIN_OF(k->seconds, k->deadline_s - STARTS_WITHIN_S), 1.0);
+    k->force = options_has(k->cli->options, "force");
+    return EXIT_FINE;
+}
+
+static bool is_confirmed(const struct checking *k)
+{
+    char line[16];
+    if (k->seconds * MS_PER_S < LONG_FROM_MS || options_has(k->cli->options, "yes"))
+        return true;
+    if (!k->shows)
+        return false;
+    fprintf(stderr, "This puts %zu GPU%s under full load for %.0f minutes. Go on? [y/N] ", k->count, k->count == 1 ? "" : "s",
+            k->seconds / 60);
+    return console_line(line, sizeof line) && (line[0] == 'y' || line[0] == 'Y');
+}
+
+static int run_checks(struct checking *k)
+{
+    struct error err = {0};
+    const char *report = options_value(k->cli->options, "report", NULL), *compare = options_value(k->cli->options, "compare", NULL);
+    AUTO_FREE struct check_run *earlier = compare ? calloc(1, sizeof *earlier) : NULL;
+    if (compare && (!earlier || read_earlier(compare, earlier, &err) < 0))
+        return cli_fail("%s", earlier ? err.text : "out of memory"), NOT_JUDGED;
+    if (choose(k, &err) < 0)
+        return cli_error(k->cli, &err), NOT_JUDGED;
+    if (options_has(k->cli->options, "history"))
+        return show_history(k);
+    if (!is_confirmed(k))
+        return cli_fail("a check of a minute and more needs --yes, or a person who confirms it"), NOT_JUDGED;
+    const struct sigaction act = {.sa_handler = on_signal};
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGHUP, &act, NULL);
+    k->began = clock_mono(&clock_system);
+    struct mono deadline = {k->deadline_s > 0 ? k->began.ns + (int64_t)(k->deadline_s * NS_PER_S) : 0};
+    conduct(k, deadline);
+    judge(k);
+    repeat_suspects(k, deadline);
+    for (size_t i = 0; i < k->count; i++)
+        if (k->targets[i].run.test[CHECK_LINK].begun || k->targets[i].run.end == CHECK_SILENT)
+            if (check_keep(&k->targets[i].run, &k->targets[i].id, &err) < 0)
+                fprintf(stderr, "whirr: the result isn't kept: %s\n", err.text);
+    int rc = report ? write_report(k, report, &err) : 0;
+    int shown = print(k, earlier);
+    if (rc < 0)
+        return cli_fail("cannot write the report: %s", err.text), NOT_JUDGED;
+    static const int exits[] = {
+        [CHECK_IS_HEALTHY] = 0, [CHECK_IS_DEGRADED] = 1, [CHECK_IS_FAILING] = 2, [CHECK_IS_NOT_JUDGED] = NOT_JUDGED};
+    return shown != EXIT_FINE ? shown : exits[worst_of(k)];
+}
+
+static int check_run_command(struct cli *cli)
+{
+    struct error err = {0};
+    struct checking k = {.cli = cli, .shows = isatty(STDERR_FILENO) && !cli->json};
+    int status = read_options(&k);
+    if (status != EXIT_FINE)
+        return status;
+    k.targets = calloc(GPU_MAX, sizeof *k.targets);
+    k.session = k.targets ? session_open(cli, &err) : NULL;
+    if (!k.session) {
+        free(k.targets);
+        return cli_error(cli, &err), NOT_JUDGED;
+    }
+    session_set_max_age(k.session, 100);
+    status = run_checks(&k);
+    for (size_t i = 0; i < k.count; i++)
+        check_target_done(&k.targets[i]);
+    free(k.targets);
+    session_close(k.session);
+    return status;
+}
+
+static const char *const level_names[] = {"quick", "standard", "memory", "full", NULL};
+static const struct option_spec options[] = {
+    {.name = "level",
+     .argument = "LEVEL",
+     .values = level_names,
+     .help = "quick (5 s), standard (20 s, the default), memory (3 min), or full (5 min)"},
+    {.name = "for", .argument = "TIME", .help = "Test for this long: 4s, 10m"},
+    {.name = "deadline", .argument = "TIME", .help = "Answer within this time, whatever the GPU does (quick: 8s)"},
+    {.name = "force", .help = "Test what is free beside other work; speed is not judged then"},
+    {.name = "wake", .help = "Wake GPUs that are asleep"},
+    {.name = "yes", .letter = 'y', .help = "Don't ask before minutes of full load"},
+    {.name = "report",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .help = "Write a GPU passport: HTML, or JSON for a FILE.json"},
+    {.name = "hash", .help = "Replace serial number and UUID in the passport by hashes"},
+    {.name = "compare",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .help = "Show the values beside those of an earlier passport"},
+    {.name = "history", .help = "List earlier checks instead"},
+};
+
+const struct command command_check = {
+    .exits =
+        "as `whirr health`: 0 healthy; 1 degraded; 2 failing: a wrong bit or answer, a hang, a loss; 3 not judged (in use, too "
+        "little tested, no compute driver, stopped, wrong usage).",
+    .failure_status = 3,
+    .name = "check",
+    .group = HELP_ACT,
+    .summary = "Test GPUs with known answers: memory, arithmetic, link, speed",
+    .details =
+        "Puts the GPU under full load and compares what it returns with answers that are known: nearly all of its free memory, "
+        "arithmetic, whole numbers, tensor cores, data over PCIe; and measures bandwidth, speed, and link under load. Speed is "
+        "compared with what clocks and widths allow, with earlier checks of this GPU, and with its siblings. Refuses while "
+        "other programs compute on the GPU, stops within a second and before the GPU gets too hot. Needs the compute driver "
+        "(CUDA, or OpenCL). What it finds shows in `whirr health`, `whirr why` and alerts until a clean check; run it as root "
+        "for that to hold for the whole host. \"No error\" is about these tests: it doesn't prove that there is none.",
+    OPTIONS(options),
+    .examples = {{"whirr check --gpu 0", "20 seconds, and a verdict"},
+                 {"whirr check --level quick", "all GPUs at once, answered within 8 s: for a scheduler's epilog"},
+                 {"whirr check --level full --yes --report gpu.html", "5 minutes, and a passport for a buyer"}},
+    .lacks = "host",
+    .run = check_run_command,
+};
