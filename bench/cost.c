@@ -84,7 +84,7 @@ static void page(void)
 {
     AUTO_BUF struct buf text = BUF(TEXT_MAX);
     const struct page_data first[] = {{"first-metrics", buf_view(&embedded)}};
-    page_write_dashboard(&text, sample, why, first, ARRAY_LEN(first), true);
+    page_write_dashboard(&text, sample, why, first, ARRAY_LEN(first), true, "0");
 }
 
 enum { HOURS = 365 * 24 };
