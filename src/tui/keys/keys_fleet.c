@@ -83,6 +83,6 @@ bool top_key_of_fleet(struct top *t, int key)
     case TOP_KEY_BACKSPACE: close_fleet_host(t); return true;
     case TOP_KEY_LEFT:
     case TOP_KEY_RIGHT: return true;
-    default: return key < 0x7f && !strchr("q?/TkjG12345678", key); /* the other keys apply to a single host */
+    default: return key < 0x7f && !strchr("q?/TWkjG12345678", key); /* the other keys apply to a single host */
     }
 }
