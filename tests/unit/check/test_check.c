@@ -79,7 +79,7 @@ static void nobody_healthy_is_blamed(void **state)
 {
     (void)state;
     struct check_run run;
-    long count = wanted("WHIRR_CHECK_HEALTHY", 20), blamed = 0;
+    long count = wanted("WHIRR_CHECK_HEALTHY", 4), blamed = 0;
     learn_past();
     for (long i = 0; i < count; i++) {
         run_once("none", (uint32_t)wanted("WHIRR_CHECK_SEED", 7) * 7919u + (uint32_t)i, 4, i % 5 == 4, &run);
@@ -126,7 +126,7 @@ static void faults_are_found_and_named(void **state)
 {
     (void)state;
     struct check_run run;
-    long count = wanted("WHIRR_CHECK_FAULTS", 32), found = 0;
+    long count = wanted("WHIRR_CHECK_FAULTS", 16), found = 0;
     drawn = (uint64_t)wanted("WHIRR_CHECK_SEED", 7);
     learn_past();
     for (long i = 0; i < count; i++) {
