@@ -224,6 +224,7 @@ static void test_keys_of_one_host_do_nothing(void **state)
     assert_shows(&v, "GPUs that are held but idle");
     top_key(&v.top, 'q');
     top_key(&v.top, 'T'); /* another theme, which only W saves */
+    assert_int_equal(top_next_request(&v.top).kind, REQUEST_LOOK);
     top_key(&v.top, 'W');
     assert_int_equal(top_next_request(&v.top).kind, REQUEST_SAVE);
     top_key(&v.top, 'q');
