@@ -29,8 +29,9 @@ def with_role(d, role, *more):
 
 
 # What each role may do, of all that changes something. A body that says nothing is refused after the role was looked at.
-ACTS = {"silence": ["/api/alerts/silence"], "control": ["/api/leases/end", "/api/leases/settings"], "admin": ["/api/source/release"],
-        "guard": [f"/api/guard/{verb}" for verb in ("hold", "release", "evict", "resume", "announce", "unannounce")]}
+ACTS = {"silence": ["/api/alerts/silence", "/api/undo"], "control": ["/api/leases/end", "/api/leases/settings", "/api/remedies/{id}", "/api/undo"],
+        "admin": ["/api/source/release", "/api/gpu/forget"],
+        "guard": ["/api/undo", *(f"/api/guard/{verb}" for verb in ("hold", "release", "evict", "resume", "announce", "unannounce"))]}
 
 
 def test_a_role_may_do_what_it_says_and_no_more(start):

@@ -79,8 +79,9 @@ def test_memory_that_is_out_for_a_while_is_said(tmp_path, command):
 
 
 def test_memory_that_is_out_for_a_while_ends_no_daemon_without_a_word(tmp_path):
-    assert fail_in_turn(tmp_path, ["serve", "--source", "sim:gpus=2", "--interval", "0.1", "--listen", "127.0.0.1:0"], alive_ms=500,
-                        WHIRR_SERVER_SOCKET=None, WHIRR_FAILING_IN_A_ROW="300") > 12
+    """A busy machine makes fewer calls in that time, and needs longer."""
+    assert any(fail_in_turn(tmp_path, ["serve", "--source", "sim:gpus=2", "--interval", "0.1", "--listen", "127.0.0.1:0"], alive_ms=alive_ms,
+                            WHIRR_SERVER_SOCKET=None, WHIRR_FAILING_IN_A_ROW="300") > 12 for alive_ms in (500, 2000, 8000))
 
 
 def test_the_daemon_starts_samples_and_ends(tmp_path):
