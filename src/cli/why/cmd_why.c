@@ -2,8 +2,6 @@
  * whirr why: explains the present, a moment or span of the past, a job or a process.
  */
 #include <errno.h>
-
-#include <errno.h>
 #include <string.h>
 
 #include "ask/cpu_time.h"

@@ -4,6 +4,8 @@
  */
 #include "serve/api/core.h"
 
+#include <errno.h>
+
 #include "base/json_writer.h"
 #include "format/json/json.h"
 #include "format/process_rows.h"
@@ -83,6 +85,7 @@ void get_why_lines(struct exchange *x)
         return;
     }
     l->err = (struct error){0};
+    l->rc = -ECANCELED; /* until the look is over: without a thread there is no result to free */
     l->only = only;
     l->pid = first->pid;
     str_copy(l->asked, sizeof l->asked, str_from(asked));
