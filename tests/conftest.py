@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds for every test: a home of its own, and a watch over the socket of the host's daemon. Tests import from here what is
 in support/."""
+import contextlib
 import os
 import pathlib
 import signal
@@ -37,6 +38,33 @@ def pytest_collection_modifyitems(items):
         if url and url in [value for value in vars(item.module).values() if isinstance(value, str)]:
             item.add_marker(pytest.mark.xdist_group("postgres"))
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+HANGS_AFTER_S = 900  # far beyond the slowest on a busy machine
+
+
+@contextlib.contextmanager
+def ended_when_it_hangs(what):
+    """Raises in what hangs, and again in what waits for it on the way out (`with Popen`), so that one test never keeps all others from being counted."""
+    def hangs(*_):
+        signal.setitimer(signal.ITIMER_REAL, 10)
+        raise TimeoutError(f"{what} hangs")
+    if not hasattr(signal, "setitimer"):  # Windows
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, hangs)
+    signal.setitimer(signal.ITIMER_REAL, HANGS_AFTER_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    with ended_when_it_hangs(item.nodeid):
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

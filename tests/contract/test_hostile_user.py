@@ -306,6 +306,7 @@ class Leases:
         self.other = folder / "other"
         self.other.mkdir(mode=0o700)
         os.chown(self.other, NOBODY, NOBODY)
+        self.program = shutil.copy(WHIRR, folder / "program")  # a checkout may be closed to other users
 
     def env(self, other=False, **env):
         theirs = {"HOME": str(self.other), "XDG_RUNTIME_DIR": str(self.other), "XDG_STATE_HOME": str(self.other)} if other else {}
@@ -321,11 +322,11 @@ class Leases:
 
     def __call__(self, *args, other=False, **env):
         user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if other else {}
-        return subprocess.run([WHIRR, *SIM, *map(str, args)], env=self.env(other, **env), capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd="/", timeout=120, **user)
+        return subprocess.run([self.program, *SIM, *map(str, args)], env=self.env(other, **env), capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd="/", timeout=120, **user)
 
     def start(self, *args, other=False, **env):
         user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if other else {}
-        self.started.append(subprocess.Popen([WHIRR, *SIM, *map(str, args)], env=self.env(other, **env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/", **user))
+        self.started.append(subprocess.Popen([self.program, *SIM, *map(str, args)], env=self.env(other, **env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/", **user))
         return self.started[-1]
 
     def list(self, **how):

@@ -53,7 +53,7 @@ def test_they_come_back_when_the_game_has_ended(chat, tmp_path):
     game.chmod(0o755)
     with subprocess.Popen([game], stdin=subprocess.PIPE) as playing, freeing(chat, "--for", "game.exe") as process:
         wait_for(chat.server.unloaded, "unloaded")
-        assert "game.exe" in process.stderr.readline()
+        assert "until game.exe has ended" in process.stderr.readline()
         playing.stdin.close()
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0 and "It is back." in out and not chat.server.unloaded(), err

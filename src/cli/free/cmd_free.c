@@ -286,14 +286,13 @@ static void until_gone(const struct env *env, const char *game)
 {
     struct program_found found;
     int without = 0;
-    bool seen = false;
-    fprintf(stderr, "Waiting until %s has started and ended; Ctrl+C brings it back now.\n", game);
+    bool seen = programs_called(env, game, &found, 1) > 0;
+    fprintf(stderr, "Waiting until %s has %sended; Ctrl+C brings it back now.\n", game, seen ? "" : "started and ");
     while (!interrupted && without < GONE_LOOKS) {
+        pause_ms(GAME_EVERY_MS);
         bool there = programs_called(env, game, &found, 1) > 0;
         seen |= there;
         without = seen && !there ? without + 1 : 0;
-        if (without < GONE_LOOKS)
-            pause_ms(GAME_EVERY_MS);
     }
 }
 
