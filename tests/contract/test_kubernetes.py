@@ -138,7 +138,10 @@ def test_node_health_has_an_account_of_its_own_and_just_its_rights(render):
     objects = rendered(render, ALL)
     account = one(objects, "ServiceAccount", "whirr-node-health")
     role, binding, daemons = (one(objects, kind, "whirr-node-health") for kind in ("ClusterRole", "ClusterRoleBinding", "DaemonSet"))
-    assert role["rules"] == [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "patch"]}, {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]}]
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "patch"]}, {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]}]
+    lease, bound = (one(objects, kind, "whirr-node-health") for kind in ("Role", "RoleBinding"))
+    assert lease["rules"] == [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "update"]}] and lease["metadata"]["namespace"] == "monitoring"
+    assert bound["roleRef"]["name"] == lease["metadata"]["name"] and bound["subjects"] == binding["subjects"]
     assert binding["roleRef"]["name"] == role["metadata"]["name"] and binding["subjects"] == [{"kind": "ServiceAccount", "name": account["metadata"]["name"], "namespace": "monitoring"}]
     pod = daemons["spec"]["template"]["spec"]
     assert pod["serviceAccountName"] == account["metadata"]["name"] and pod["automountServiceAccountToken"] is True and pod["tolerations"] == [{"operator": "Exists"}]

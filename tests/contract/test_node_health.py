@@ -21,8 +21,11 @@ def api(tmp_path):
         yield server
 
 
-def node_health(source, *args, **env):
-    return run_whirr("node-health", "--source", source, *args, **env)
+SETTLED = ("--settle", "0")  # the program has just been built: whirr drains nothing in a version's first hour
+
+
+def node_health(source, *args, settled=SETTLED, **env):
+    return run_whirr("node-health", "--source", source, *settled, *args, **env)
 
 
 def test_the_exit_status_is_enough_for_a_script():
@@ -40,7 +43,7 @@ def test_what_cannot_be_judged_is_neither_fit_nor_unfit(api, tmp_path):
     (tmp_path / "bare/proc").mkdir(parents=True)
     api.node["metadata"]["annotations"]["whirr/taint"] = "lost:NoSchedule"
     api.node["spec"]["taints"].append({"key": "whirr/gpu-unhealthy", "value": "lost", "effect": "NoSchedule"})
-    done = run_whirr("node-health", "--sysroot", tmp_path / "bare", *api.options, *AT_ONCE)
+    done = run_whirr("node-health", "--sysroot", tmp_path / "bare", *SETTLED, *api.options, *AT_ONCE)
     assert done.returncode == 3 and "can't be judged: no GPU was found" in done.stdout, done
     assert api.condition()["status"] == "Unknown" and api.condition()["reason"] == "NotJudged" and api.taint()
 
@@ -177,7 +180,7 @@ def test_a_daemon_judges_and_the_pod_finds_its_api_by_itself(start, api):
     daemon = start("--interval", "0.2", source="sim:scenario=idle,gpus=2,fault=lost@1:3-6")
     name = api.options[-1]
     with open(daemon.folder / "said", "w+") as said:
-        process = subprocess.Popen([WHIRR, "node-health", "--kubernetes", "--interval", "0.2", "--token-file", api.token_file, "--ca-file", api.ca, *AT_ONCE], stdout=said, stderr=said,
+        process = subprocess.Popen([WHIRR, "node-health", "--kubernetes", *SETTLED, "--interval", "0.2", "--token-file", api.token_file, "--ca-file", api.ca, *AT_ONCE], stdout=said, stderr=said,
                                    env={**daemon.env, "NODE_NAME": name, "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(api.port)})
         try:
             eventually(lambda: api.taint(), explain=lambda: (daemon.folder / "said").read_text())
@@ -210,6 +213,9 @@ SCONTROL = """#!/bin/sh
 echo "$@" >> "{folder}/calls"
 [ -e "{folder}/hang" ] && exec sleep 60
 [ -e "{folder}/fails" ] && {{ echo "slurm_load_node error: Unable to contact slurm controller (connect failure)" >&2; exit 1; }}
+case "$1 $3" in
+"show -o") echo "NodeName=gpu17 Arch=x86_64 Gres=gpu:h100:8(S:0-1) State=$(cat {folder}/state) ThreadsPerCore=1 $(cat {folder}/reason)"; cat {folder}/others; exit ;;
+esac
 case $1 in
 show) echo "NodeName=$3 Arch=x86_64 CoresPerSocket=1 State=$(cat {folder}/state) ThreadsPerCore=1 $(cat {folder}/reason)" ;;
 update) case $3 in State=DRAIN) echo IDLE+DRAIN > {folder}/state; echo "$4 [root@2026-11-17T10:00:00]" > {folder}/reason ;;
@@ -224,6 +230,13 @@ class Slurm:
         self.program.write_text(SCONTROL.format(folder=folder))
         self.program.chmod(0o755)
         self.set("IDLE")
+        self.others(0)
+
+    def others(self, count, drained=0, at="2026-11-17T09:00:00"):
+        """Of the other nodes with GPUs the first are drained by whirr; the login node has none, and an admin drained another."""
+        lines = ["NodeName=login Arch=x86_64 Gres=(null) State=IDLE+DRAIN ThreadsPerCore=1 Reason=whirr: is not what this says [root@2026-11-17T08:00:00]".replace("whirr: is", "kernel, is"),
+                 *(f"NodeName=other{i} Arch=x86_64 Gres=gpu:8 State=IDLE{'+DRAIN' if i < drained else ''} ThreadsPerCore=1 {f'Reason=whirr: lost: GPU 0 is lost [root@{at}]' if i < drained else ''}" for i in range(count))]
+        (self.folder / "others").write_text("\n".join(lines) + "\n")
 
     def set(self, state, reason=""):
         (self.folder / "state").write_text(state)
@@ -286,7 +299,7 @@ def test_a_controller_that_is_silent_or_gone_is_said(slurm):
 def test_the_scripts_of_slurm(slurm, tmp_path, script, source, code, drained):
     """As slurm.conf names them, without arguments."""
     done = subprocess.run([os.path.join(os.path.dirname(__file__), "../../packaging/slurm", script)], capture_output=True, text=True, timeout=PATIENCE,
-                          env=environment(PATH=f"{os.path.dirname(WHIRR)}:{tmp_path}:/usr/bin:/bin", SLURMD_NODENAME="gpu17", WHIRR_NODE_HEALTH=f"--source {source}"))
+                          env=environment(PATH=f"{os.path.dirname(WHIRR)}:{tmp_path}:/usr/bin:/bin", SLURMD_NODENAME="gpu17", WHIRR_NODE_HEALTH=f"--settle 0 --source {source}"))
     assert done.returncode == code and (slurm.state == "IDLE+DRAIN") == drained, done
 
 
@@ -294,3 +307,102 @@ def test_a_prolog_lets_jobs_run_where_nothing_can_be_judged(slurm, tmp_path):
     done = subprocess.run([os.path.join(os.path.dirname(__file__), "../../packaging/slurm/prolog")], capture_output=True, text=True, timeout=PATIENCE,
                           env=environment(PATH=f"{os.path.dirname(WHIRR)}:{tmp_path}:/usr/bin:/bin", SLURMD_NODENAME="gpu17"))
     assert done.returncode == 0 and slurm.updates() == [], done
+
+
+# ---- the brake ----
+
+NO_MORE = "whirr has drained 2 of 20 nodes already, and --max-drained 10% allows 2"
+
+
+def test_a_cluster_keeps_most_of_its_nodes(api):
+    api.add_nodes(18, drained=1)
+    api.others.append({"metadata": {"name": "cpu-only"}, "spec": {}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}})  # never judged by whirr
+    first = node_health(LOST, *api.options)
+    assert first.returncode == 1 and not api.taint() and "no taint: whirr has drained 1 of 18 nodes already, and --max-drained 10% allows 1" in first.stdout, first
+    assert api.condition()["status"] == "True" and api.condition()["message"].endswith("; not drained: whirr has drained 1 of 18 nodes already, and --max-drained 10% allows 1")
+    assert json.loads(node_health(LOST, "--json", *api.options).stdout)["held_back"] == "whirr has drained 1 of 19 nodes already, and --max-drained 10% allows 1"
+    more = node_health(LOST, *api.options, "--max-drained", "20%")
+    assert more.returncode == 1 and api.taint() and "taint whirr/gpu-unhealthy=lost:NoSchedule" in more.stdout, more
+    # One that is drained stays so, whatever became of the others, and may change its reason.
+    api.add_nodes(5, drained=5)
+    assert node_health(LOST, *api.options).returncode == 1 and api.taint()
+    assert api.leases_written.count(None) == api.leases_written.count("node-7") and api.lease["spec"].get("holderIdentity") is None  # left for the next
+
+
+def test_nodes_of_many_pages_are_counted(api):
+    api.add_nodes(120, drained=12)
+    assert "whirr has drained 12 of 120 nodes" in node_health(LOST, *api.options).stdout and not api.taint()
+    api.others[0]["spec"]["taints"] = []  # a person who takes the taint away brings that node back
+    node_health(LOST, *api.options)
+    assert api.taint() and len([r for r in api.requests if r[1].startswith("/api/v1/nodes?limit=")]) == 6
+
+
+def test_only_one_node_decides_at_a_time(api):
+    api.add_nodes(9)
+    now = lambda age: time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(time.time() - age))  # noqa: E731
+    lease = {"kind": "Lease", "metadata": {"name": "whirr-node-health", "resourceVersion": "7"}, "spec": {"holderIdentity": "other-1", "leaseDurationSeconds": 60, "renewTime": now(0)}}
+    api.lease = lease
+    waits = node_health(LOST, *api.options, "--timeout", "1s")
+    assert waits.returncode == 1 and not api.taint() and "no taint: other nodes are being decided about" in waits.stdout and api.condition()["status"] == "True", waits
+    api.lease = {**lease, "spec": {**lease["spec"], "renewTime": now(61)}}  # its holder was killed
+    assert node_health(LOST, *api.options).returncode == 1 and api.taint()
+
+
+@pytest.mark.parametrize("right", ["list nodes", "get leases", "create leases"])
+def test_without_the_rights_of_the_brake_nothing_is_drained(api, right):
+    api.rights.discard(right)
+    done = node_health(LOST, *api.options)
+    assert done.returncode == 1 and not api.taint() and f"may not {right} (403)" in done.stderr and "give it the ClusterRole whirr-node-health" in done.stderr, done
+    assert api.condition()["status"] == "True" and "the nodes that are drained already can't be counted" in api.condition()["message"]
+    assert node_health(LOST, *api.options, "--max-drained", "100%").returncode == 1 and api.taint()  # who wants no brake needs no rights
+
+
+@pytest.fixture
+def new_version(tmp_path):
+    """A program file that has just been installed."""
+    (tmp_path / "installed").write_text("")
+    return {"WHIRR_SELF": str(tmp_path / "installed")}
+
+
+def test_a_new_version_drains_nothing_in_its_first_hour(api, slurm, new_version):
+    done = node_health(LOST, *api.options, settled=(), **new_version)
+    assert done.returncode == 1 and not api.taint() and re.search("no taint: this version is new here, and drains nothing for another (1h|59m|60m)", done.stdout), done
+    assert api.condition()["status"] == "True" and not [r for r in api.requests if "leases" in r[1]]
+    held = slurm(LOST, settled=(), **new_version)
+    assert held.returncode == 1 and "no drain: this version is new here" in held.stdout and slurm.updates() == [], held
+    # One that was drained before the upgrade is brought back as ever.
+    slurm.set("IDLE+DRAIN", "whirr: lost: GPU 1 is lost")
+    assert slurm(WELL, *AT_ONCE, settled=(), **new_version).returncode == 0 and slurm.state == "IDLE"
+
+
+def test_slurm_keeps_most_of_its_nodes(slurm):
+    slurm.others(19, drained=2)
+    held = slurm(LOST)
+    assert held.returncode == 1 and f"no drain: {NO_MORE}" in held.stdout and slurm.updates() == [] and slurm.state == "IDLE", held
+    # A prolog that fails would have Slurm drain the node.
+    assert slurm(LOST, "--drain-only").returncode == 0 and slurm.updates() == []
+    slurm.others(19, drained=1)
+    assert slurm(LOST).returncode == 1 and slurm.state == "IDLE+DRAIN"
+    slurm.others(19, drained=19)
+    assert slurm(LOST).returncode == 1 and slurm.state == "IDLE+DRAIN"  # it was before them
+
+
+def test_of_nodes_that_slurm_drains_at_the_same_time_the_later_ones_step_back(slurm):
+    """Others are drained between the count and the drain."""
+    slurm.others(19, drained=5, at="2026-11-17T09:59:59")
+    (slurm.folder / "later").write_text((slurm.folder / "others").read_text())
+    slurm.others(19)
+    slurm.program.write_text(slurm.program.read_text().replace("update) case", f"update) cp {slurm.folder}/later {slurm.folder}/others; case"))
+    done = slurm(LOST)
+    assert done.returncode == 1 and slurm.state == "IDLE" and [line.split()[2] for line in slurm.updates()] == ["State=DRAIN", "State=RESUME"], done
+    assert "resume: whirr has drained 5 of 20 nodes already" in done.stdout
+    slurm.set("IDLE")
+    slurm.others(19)
+    (slurm.folder / "later").write_text((slurm.folder / "later").read_text().replace("09:59:59", "10:00:01"))  # and those after it do
+    assert slurm(LOST).returncode == 1 and slurm.state == "IDLE+DRAIN"
+
+
+@pytest.mark.parametrize("args", [("--max-drained", "0%"), ("--max-drained", "most"), ("--max-drained", "101"), ("--settle", "soon")])
+def test_a_brake_that_is_none_is_refused(args):
+    done = node_health(WELL, *args, settled=())
+    assert done.returncode == 2 and args[0] in done.stderr, done

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stand-in for the API server of Kubernetes, over TLS, with one Node. It refuses what the real one refuses, as its API conventions have it: a merge
 patch whose resourceVersion is not the newest (409 Conflict), two taints with one key and effect, a condition without a type, a taint whose value is no
-label, a method or an account without the right (403 Forbidden), no or a wrong token (401 Unauthorized); each with a Status object. Conditions are merged by type, taints are one list."""
+label, a method or an account without the right (403 Forbidden), no or a wrong token (401 Unauthorized); each with a Status object. Conditions are merged by type, taints are one list.
+Lists of nodes come in pages; leases are replaced by the one who knows their newest version."""
 import contextlib
 import http.server
 import json
@@ -9,6 +10,7 @@ import re
 import ssl
 import subprocess
 import threading
+import urllib.parse
 
 TOKEN = "the-account's-token.abc"
 MERGE, STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
@@ -38,7 +40,8 @@ class ApiServer:
 
     def __init__(self, folder, node="node-7"):
         self.ca, self.token_file, self.requests, self.answers, self.before_patch = folder / "ca.crt", folder / "token", [], [], None
-        self.rights, self.version = {"get nodes", "patch nodes", "patch nodes/status"}, 100
+        self.rights, self.version = {"get nodes", "list nodes", "patch nodes", "patch nodes/status", "get leases", "create leases", "update leases"}, 100
+        self.others, self.lease, self.leases_written = [], None, []  # more nodes; the lease that says who decides, and all who held it
         self.token_file.write_text(TOKEN + "\n")
         self.node = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": node, "annotations": {"other": "kept"}},
                      "spec": {"taints": [{"key": "others", "value": "x", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]},
@@ -96,8 +99,44 @@ class ApiServer:
     def taint(self):
         return next((t for t in self.node["spec"]["taints"] if t["key"] == "whirr/gpu-unhealthy"), None)
 
+    def add_nodes(self, count, drained=0):
+        """Other nodes with GPUs, the first of them drained by whirr."""
+        for i in range(count):
+            own = {"key": "whirr/gpu-unhealthy", "value": "lost", "effect": "NoSchedule"}
+            self.others.append({"metadata": {"name": f"other-{i}", "annotations": {"whirr/taint": "lost:NoSchedule"} if i < drained else {}}, "spec": {"taints": [own] if i < drained else []},
+                                "status": {"conditions": [{"type": "GpuUnhealthy", "status": "True" if i < drained else "False"}]}})
+
+    def listed(self, query):
+        """A page of all nodes, with what the next one is asked for."""
+        asked = urllib.parse.parse_qs(query)
+        begin, limit = int(asked.get("continue", ["0"])[0].removeprefix("from ")), int(asked["limit"][0])
+        nodes = [self.node, *self.others]
+        more = {"continue": f"from {begin + limit}"} if begin + limit < len(nodes) else {}
+        return 200, json.dumps({"kind": "NodeList", "apiVersion": "v1", "metadata": {"resourceVersion": "1", **more}, "items": nodes[begin:begin + limit]}).encode()
+
+    def leased(self, method, name, body):
+        if method != "GET":
+            new = json.loads(body)
+            version = new["metadata"].pop("resourceVersion", None)
+            if (self.lease is None) != (method == "POST") or (self.lease and version != self.lease["metadata"]["resourceVersion"]):
+                raise Refused(409, "the object has been modified")
+            if new["kind"] != "Lease" or new["spec"].get("leaseDurationSeconds", 1) < 1 or not re.fullmatch(r"[-0-9]+T[:0-9]+\.\d{6}Z", new["spec"]["renewTime"]):
+                raise Refused(422, "Lease: invalid")
+            self.lease = {**new, "metadata": {**new["metadata"], "resourceVersion": f"lease-{len(self.leases_written)}"}}
+            self.leases_written.append(new["spec"].get("holderIdentity"))
+        elif self.lease is None:
+            raise Refused(404, f'leases.coordination.k8s.io "{name}" not found')
+        return (201 if method == "POST" else 200), json.dumps(self.lease).encode()
+
     def judge(self, method, path, headers, body):
         try:
+            path, _, query = path.partition("?")
+            lease = re.fullmatch(r"/apis/coordination.k8s.io/v1/namespaces/([a-z0-9-]+)/leases(?:/(.+))?", path)
+            right = ({"GET": "get", "PUT": "update", "POST": "create"}.get(method, method) + " leases") if lease else "list nodes" if path == "/api/v1/nodes" else None
+            if right and headers.get("Authorization") == f"Bearer {TOKEN}":
+                if right not in self.rights:
+                    raise Refused(403, f'User "system:serviceaccount:monitoring:whirr" cannot {right}')
+                return self.leased(method, lease[2], body) if lease else self.listed(query)
             found = re.fullmatch(r"/api/v1/nodes/([^/]+)(/status)?", path)
             right = f"{method.lower()} nodes{found[2] or ''}" if found else method
             if headers.get("Authorization") != f"Bearer {TOKEN}":

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ask/ask_health.h"
@@ -16,7 +17,15 @@
 #include "config/findings.h"
 #include "insight/verdict/health.h"
 
-enum { EXIT_UNFIT = 1, EXIT_UNTOLD = 3, TIMEOUT_MS = 20000, RECOVER_MS = 5 * 60 * 1000, GPUS_MOST = GPU_MAX };
+enum {
+    EXIT_UNFIT = 1,
+    EXIT_UNTOLD = 3,
+    TIMEOUT_MS = 20000,
+    RECOVER_MS = 5 * 60 * 1000,
+    GPUS_MOST = GPU_MAX,
+    MAX_PERCENT = 10,
+    SETTLE_MS = 60 * 60 * 1000
+};
 #define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount/"
 
 struct node_request {
@@ -26,6 +35,7 @@ struct node_request {
     struct node_telling telling;
     bool kubernetes, slurm;
     int64_t timeout_ms, every_ms; /* every 0: once */
+    int64_t settle_ms;            /* a new version drains nothing for so long */
     char api[300], node[256];
 };
 
@@ -67,6 +77,7 @@ static void write_json(const struct node_request *r, const struct node_verdict *
         jw_int(&j, v->well_for_ms / MS_PER_S);
     jw_key_bool(&j, "simulated", simulated);
     jw_key_bool(&j, "dry_run", r->telling.dry_run);
+    jw_key_text(&j, "held_back", steps->held[0] ? steps->held : NULL);
     jw_key_array(&j, "changes");
     for (size_t i = 0; i < steps->count; i++)
         jw_text(&j, steps->list[i]);
@@ -95,9 +106,21 @@ static int judge_node(struct node_request *r, struct node_verdict *v, bool *simu
     return health ? 0 : err->code ? err->code : -EIO;
 }
 
+/* How long this version still has to wait. Its file got there when it was installed, or its image was pulled: that time can't
+ * be set, other than the one of its last change, which packages bring along. */
+static int64_t settling_ms(const struct node_request *r)
+{
+    struct stat st;
+    if (!r->settle_ms || stat(r->cli->env.self_program, &st) < 0)
+        return 0;
+    int64_t age = clock_wall(&clock_system).ms - (int64_t)st.st_ctime * MS_PER_S;
+    return MIN_OF(MAX_OF(r->settle_ms - age, (int64_t)0), r->settle_ms);
+}
+
 static int tell(struct node_request *r, const struct node_verdict *v, struct node_steps *steps, struct error *err)
 {
     r->telling.deadline.ns = clock_mono(&clock_system).ns + r->timeout_ms * NS_PER_MS;
+    r->telling.settling_ms = settling_ms(r);
     if (r->kubernetes)
         return node_tell_kubernetes(&r->cli->env, &r->telling, v, steps, err);
     return r->slurm ? node_tell_slurm(&r->cli->env, &r->telling, v, steps, err) : 0;
@@ -126,6 +149,9 @@ static int look_once(struct node_request *r, struct buf *out, struct buf *mark, 
         write_json(r, &v, &steps, simulated, err, out);
     else
         write_text(r, &v, &steps, simulated, out);
+    /* A prolog that fails has Slurm drain the node: the brake holds that, too. */
+    if (v.fitness == NODE_UNFIT && steps.held[0] && r->telling.drain_only)
+        return EXIT_FINE;
     return v.fitness == NODE_UNFIT ? EXIT_UNFIT : v.fitness == NODE_UNKNOWN || told < 0 || rc < 0 ? EXIT_UNTOLD : EXIT_FINE;
 }
 
@@ -171,6 +197,19 @@ static int read_span(struct node_request *r, const char *name, int64_t *ret_ms)
     return EXIT_FINE;
 }
 
+static int read_share(struct node_request *r)
+{
+    const char *text = options_value(r->cli->options, "max-drained", NULL);
+    struct str number = str_from(text ? text : "");
+    int64_t percent = MAX_PERCENT;
+    if (number.len && number.at[number.len - 1] == '%')
+        number.len--;
+    if (text && (!str_to_i64(number, &percent) || percent < 1 || percent > 100))
+        return cli_usage(r->cli, "invalid value '%s' for --max-drained; expected 1%% to 100%%", text);
+    r->telling.max_percent = (int)percent;
+    return EXIT_FINE;
+}
+
 static int read_rules(struct node_request *r)
 {
     const struct options *o = r->cli->options;
@@ -186,6 +225,10 @@ static int read_rules(struct node_request *r)
     int status = read_span(r, "timeout", &r->timeout_ms);
     if (status == EXIT_FINE)
         status = read_span(r, "recover-after", &r->telling.recover_ms);
+    if (status == EXIT_FINE)
+        status = read_span(r, "settle", &r->settle_ms);
+    if (status == EXIT_FINE)
+        status = read_share(r);
     if (status == EXIT_FINE && r->timeout_ms <= 0)
         status = cli_usage(r->cli, "--timeout must be longer than 0");
     return status;
@@ -238,6 +281,7 @@ static int node_health_run(struct cli *cli)
                              .kubernetes = options_has(o, "kubernetes"),
                              .slurm = options_has(o, "slurm"),
                              .timeout_ms = TIMEOUT_MS,
+                             .settle_ms = SETTLE_MS,
                              .telling = {.recover_ms = RECOVER_MS,
                                          .dry_run = options_has(o, "dry-run"),
                                          .drain_only = options_has(o, "drain-only"),
@@ -276,6 +320,10 @@ static const struct option_spec options[] = {
     {.name = "at", .argument = "STATE", .values = states, .help = "Unfit from this health on: degraded, failing (default)"},
     {.name = "gpus", .argument = "NUMBER", .help = "Unfit with fewer GPUs than this"},
     {.name = "recover-after", .argument = "DURATION", .help = "Bring it back after it was well so long (5m)"},
+    {.name = "max-drained",
+     .argument = "SHARE",
+     .help = "Drain only while fewer of the nodes are drained by whirr (10%, at least one)"},
+    {.name = "settle", .argument = "DURATION", .help = "A new version drains nothing for so long (1h)"},
     {.name = "interval", .argument = "SECONDS", .help = "Look every SECONDS (default: once)"},
     {.name = "timeout", .argument = "DURATION", .help = "Give up telling it after this time (20s)"},
     {.name = "effect", .argument = "EFFECT", .values = effects, .help = "Of the taint: NoSchedule (default), none, ..."},
@@ -298,7 +346,9 @@ const struct command command_node_health = {
         "A node is unfit while a GPU is failing or lost, or has a finding that forbids to place work on it and has held for its "
         "time. A running daemon judges; without one, a single look counts only what needs no time. Kubernetes gets the condition "
         "GpuUnhealthy and the taint whirr/gpu-unhealthy, Slurm a drain with a reason that begins with \"whirr: \". What others set "
-        "is never changed, and what can't be judged changes neither taint nor drain.",
+        "is never changed, and what can't be judged changes neither taint nor drain. Where many nodes are unfit at once, only a "
+        "share "
+        "of them is drained, by a new version none: people decide, from the condition and the alerts.",
     OPTIONS(options),
     .examples = {{"whirr health --slurm --dry-run", "what would be done to this node"},
                  {"whirr health --kubernetes --dry-run", "what would be set on this node"},

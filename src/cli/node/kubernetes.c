@@ -14,13 +14,25 @@
 #include "cli/node/node.h"
 #include "net/http_client.h"
 
-enum { ANSWER_MAX = 4 << 20, TOKEN_MAX = 16384, CALL_MS = 10000, PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 4000, NODE_NAME_MAX = 253 };
+enum {
+    ANSWER_MAX = 4 << 20,
+    TOKEN_MAX = 16384,
+    CALL_MS = 10000,
+    PAUSE_FIRST_MS = 250,
+    PAUSE_MAX_MS = 4000,
+    NODE_NAME_MAX = 253,
+    LEASE_S = 60, /* longer than a decision takes, so that a killed pod holds others up only briefly */
+    LIST_PAGE = 50
+};
+#define LEASE_NAME "whirr-node-health"
 
 struct api {
     const struct env *env;
     const struct node_telling *t;
-    char token[TOKEN_MAX + 32]; /* as a header; "": none */
-    char url[1024];
+    char token[TOKEN_MAX + 32];   /* as a header; "": none */
+    char base[512];               /* of all paths, without a slash at its end */
+    char node[1024], leases[512]; /* paths */
+    char version[64];             /* of the lease, while we hold it; "": we don't */
 };
 
 int64_t node_time_left(const struct node_telling *t)
@@ -82,12 +94,13 @@ static int explain_status(const struct api *a, const char *what, int status, con
 }
 
 /* 0, or -errno; -EAGAIN: worth a retry. */
-static int call(const struct api *a, const char *method, const char *part, const char *type, const struct buf *body,
+static int call(const struct api *a, const char *method, const char *path, const char *type, const struct buf *body,
                 const char *what, struct buf *answer, struct error *err)
 {
-    char url[sizeof a->url + 16];
+    char url[4096];
     const char *const headers[] = {a->token[0] ? a->token : "Accept: application/json", "Accept: application/json", NULL};
-    snprintf(url, sizeof url, "%s%s", a->url, part);
+    if ((size_t)snprintf(url, sizeof url, "%s%s", a->base, path) >= sizeof url)
+        return error_set(err, -EPROTO, "the API server's path is too long");
     const struct http_request request = {
         .method = method,
         .url = url,
@@ -111,15 +124,17 @@ static int patch(const struct api *a, const char *part, const char *type, const 
                  struct error *err)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
+    char path[sizeof a->node + 16];
     if (body->failed)
         return error_set(err, -ENOMEM, "out of memory");
-    return !body->len || a->t->dry_run ? 0 : call(a, "PATCH", part, type, body, what, &answer, err);
+    snprintf(path, sizeof path, "%s%s", a->node, part);
+    return !body->len || a->t->dry_run ? 0 : call(a, "PATCH", path, type, body, what, &answer, err);
 }
 
 static int read_node(const struct api *a, json_t **ret, struct error *err)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
-    int rc = call(a, "GET", "", NULL, NULL, "get nodes", &answer, err);
+    int rc = call(a, "GET", a->node, NULL, NULL, "get nodes", &answer, err);
     if (rc < 0)
         return rc;
     json_t *node = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);
@@ -131,6 +146,126 @@ static int read_node(const struct api *a, json_t **ret, struct error *err)
     return 0;
 }
 
+/* ---- the brake: one node of the cluster decides at a time, which a Lease makes sure of ---- */
+
+/* Writes the lease for `holder` (NULL: gives it back), as a new one where no version of it is known. */
+static int write_lease(struct api *a, const char *holder, const char *version, struct error *err)
+{
+    AUTO_BUF struct buf body = BUF(8192), answer = BUF(65536);
+    char path[sizeof a->leases + sizeof LEASE_NAME + 1], at[WALL_TEXT_SIZE];
+    struct json_writer j = JSON_WRITER(&body);
+    wall_format(clock_wall(&clock_system), at);
+    char *dot = strchr(at, '.');
+    if (dot) /* Kubernetes' MicroTime has six digits */
+        snprintf(dot, (size_t)(at + sizeof at - dot), ".000000Z");
+    jw_object(&j);
+    jw_key_text(&j, "apiVersion", "coordination.k8s.io/v1");
+    jw_key_text(&j, "kind", "Lease");
+    jw_key_object(&j, "metadata");
+    jw_key_text(&j, "name", LEASE_NAME);
+    if (version)
+        jw_key_text(&j, "resourceVersion", version);
+    jw_end(&j);
+    jw_key_object(&j, "spec");
+    if (holder) {
+        jw_key_text(&j, "holderIdentity", holder);
+        jw_key_text(&j, "acquireTime", at);
+    }
+    jw_key_text(&j, "renewTime", at);
+    jw_key(&j, "leaseDurationSeconds");
+    jw_int(&j, holder ? LEASE_S : 1);
+    jw_end(&j);
+    jw_end(&j);
+    snprintf(path, sizeof path, version ? "%s/" LEASE_NAME : "%s", a->leases);
+    int rc = call(a, version ? "PUT" : "POST", path, NULL, &body, version ? "update leases" : "create leases", &answer, err);
+    json_t *lease = rc == 0 ? json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL) : NULL;
+    json_copy_text(json_object_get(lease, "metadata"), "resourceVersion", a->version, sizeof a->version);
+    json_decref(lease);
+    return rc;
+}
+
+/* 0: we hold the lease; -EAGAIN: another node does, or was faster. */
+static int take_lease(struct api *a, struct error *err)
+{
+    AUTO_BUF struct buf answer = BUF(65536);
+    char path[sizeof a->leases + sizeof LEASE_NAME + 1], version[64], holder[NODE_NAME_MAX + 1];
+    snprintf(path, sizeof path, "%s/" LEASE_NAME, a->leases);
+    int rc = call(a, "GET", path, NULL, NULL, "get leases", &answer, err);
+    if (rc == -ENOENT) {
+        *err = (struct error){0};
+        return write_lease(a, a->t->node, NULL, err);
+    }
+    if (rc < 0)
+        return rc;
+    json_t *lease = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);
+    const json_t *spec = json_object_get(lease, "spec");
+    json_copy_text(json_object_get(lease, "metadata"), "resourceVersion", version, sizeof version);
+    json_copy_text(spec, "holderIdentity", holder, sizeof holder);
+    int64_t age_ms = clock_wall(&clock_system).ms - json_moment(spec, "renewTime").ms;
+    json_decref(lease);
+    if (holder[0] && strcmp(holder, a->t->node) != 0 && age_ms < (int64_t)LEASE_S * MS_PER_S)
+        return -EAGAIN;
+    return write_lease(a, a->t->node, version, err);
+}
+
+static int count_nodes(const struct api *a, struct node_count *count, struct error *err)
+{
+    char next[2048] = "";
+    for (;;) {
+        AUTO_BUF struct buf path = BUF(3072), answer = BUF(ANSWER_MAX);
+        buf_printf(&path, "/api/v1/nodes?limit=%d%s", (int)LIST_PAGE, next[0] ? "&continue=" : "");
+        buf_percent(&path, next);
+        buf_char(&path, '\0');
+        int rc = path.failed ? -EPROTO : call(a, "GET", path.at, NULL, NULL, "list nodes", &answer, err);
+        if (rc < 0)
+            return rc;
+        json_t *list = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);
+        bool is_list = strcmp(json_text(list, "kind"), "NodeList") == 0;
+        json_copy_text(json_object_get(list, "metadata"), "continue", next, sizeof next);
+        node_count_list(list, count);
+        json_decref(list);
+        if (!is_list)
+            return error_set(err, -EPROTO, "the API server's list of nodes can't be read");
+        if (!next[0])
+            return 0;
+    }
+}
+
+/* Whether this node may be drained: steps->held says why not. The lease is kept until the taint is set. */
+static int ask_brake(struct api *a, struct node_steps *steps, struct error *err)
+{
+    struct node_count count = {0};
+    int64_t pause = PAUSE_FIRST_MS;
+    if (!node_settled(a->t, steps) || a->t->max_percent >= 100)
+        return 0;
+    int rc;
+    while (!a->t->dry_run && (rc = take_lease(a, err)) != 0) {
+        if (rc != -EAGAIN)
+            return rc;
+        *err = (struct error){0};
+        if (node_time_left(a->t) < (int64_t)CALL_MS / 2 + pause) { /* the condition needs its time, too */
+            snprintf(steps->held, sizeof steps->held, "other nodes are being decided about");
+            return 0;
+        }
+        pause_ms(pause);
+        pause = MIN_OF(2 * pause, (int64_t)PAUSE_MAX_MS);
+    }
+    rc = count_nodes(a, &count, err);
+    if (rc == 0)
+        node_may_drain(a->t, &count, steps);
+    return rc;
+}
+
+static void leave_lease(struct api *a)
+{
+    struct error unsaid = {0};
+    char version[sizeof a->version];
+    str_copy(version, sizeof version, str_from(a->version));
+    if (version[0])
+        write_lease(a, NULL, version, &unsaid); /* otherwise it expires */
+    a->version[0] = '\0';
+}
+
 static void add_steps(struct node_steps *to, const struct node_steps *from)
 {
     for (size_t i = 0; i < from->count; i++)
@@ -139,7 +274,7 @@ static void add_steps(struct node_steps *to, const struct node_steps *from)
 
 /* Reads, compares, patches. The taint goes first: its patch contains the version that was read, which a patch of the status
  * changes. */
-static int tell_once(const struct api *a, const struct node_verdict *v, struct node_steps *steps, struct error *err)
+static int tell_once(struct api *a, const struct node_verdict *v, struct node_steps *steps, struct error *err)
 {
     AUTO_BUF struct buf taint = BUF(ANSWER_MAX), condition = BUF(65536);
     json_t *node = NULL;
@@ -147,34 +282,58 @@ static int tell_once(const struct api *a, const struct node_verdict *v, struct n
     struct node_steps taint_steps = {0}, condition_steps = {0};
     struct error refused = {0};
     steps->count = 0;
+    steps->held[0] = '\0';
     int rc = read_node(a, &node, err);
     if (rc < 0)
         return rc;
+    if (node_wants_taint(node, a->t, v) && (rc = ask_brake(a, &taint_steps, &refused)) < 0)
+        snprintf(taint_steps.held, sizeof taint_steps.held, "the nodes that are drained already can't be counted");
+    str_copy(steps->held, sizeof steps->held, str_from(taint_steps.held));
+    str_copy(condition_steps.held, sizeof condition_steps.held, str_from(taint_steps.held));
     node_taint_patch(node, a->t, v, now, &taint, &taint_steps);
     node_condition_patch(node, v, now, &condition, &condition_steps);
     json_decref(node);
-    rc = patch(a, "", "application/merge-patch+json", &taint, "patch nodes", &refused);
-    if (rc == -EAGAIN)
+    if (rc == 0)
+        rc = patch(a, "", "application/merge-patch+json", &taint, "patch nodes", &refused);
+    leave_lease(a);
+    if (rc == -EAGAIN && !steps->held[0])
         return error_set(err, rc, "%s", refused.text);
     int second = patch(a, "/status", "application/strategic-merge-patch+json", &condition, "patch nodes/status", err);
-    if (rc == 0) /* report only completed steps */
+    if (rc == 0 || steps->held[0]) /* report only completed steps */
         add_steps(steps, &taint_steps);
     if (second == 0)
         add_steps(steps, &condition_steps);
     return second < 0 ? second : rc < 0 ? error_set(err, rc, "%s", refused.text) : 0;
 }
 
+/* The account's own namespace, which lies beside its token in a pod, has the lease. */
+static void read_namespace(struct api *a)
+{
+    char file[512], space[64] = "";
+    const struct env here = {.sysroot = ""};
+    const char *slash = strrchr(a->t->token_file, '/');
+    snprintf(file, sizeof file, "%.*snamespace", slash ? (int)(slash + 1 - a->t->token_file) : 0, a->t->token_file);
+    bool known = file_read(&here, file, space, sizeof space) > 0;
+    struct str name = str_trim(str_from(space));
+    for (size_t i = 0; i < name.len; i++)
+        known &= (name.at[i] >= 'a' && name.at[i] <= 'z') || (name.at[i] >= '0' && name.at[i] <= '9') || name.at[i] == '-';
+    snprintf(a->leases, sizeof a->leases, "/apis/coordination.k8s.io/v1/namespaces/%.*s/leases", known ? (int)name.len : 7,
+             known ? name.at : "default");
+}
+
 static int api_open(struct api *a, struct error *err)
 {
     AUTO_BUF struct buf name = BUF(1024);
     const char *url = a->t->api;
-    if (strlen(a->t->node) > NODE_NAME_MAX || strlen(url) > sizeof a->url - 4 * (NODE_NAME_MAX + 8))
+    if (strlen(a->t->node) > NODE_NAME_MAX || strlen(url) >= sizeof a->base)
         return error_set(err, -EINVAL, "the name of the node or the address of the API is too long");
     buf_percent(&name, a->t->node);
     size_t len = strlen(url);
     while (len && url[len - 1] == '/')
         len--;
-    snprintf(a->url, sizeof a->url, "%.*s/api/v1/nodes/%.*s", (int)len, url, (int)name.len, name.at);
+    snprintf(a->base, sizeof a->base, "%.*s", (int)len, url);
+    snprintf(a->node, sizeof a->node, "/api/v1/nodes/%.*s", (int)name.len, name.at);
+    read_namespace(a);
     return read_token(a, err);
 }
 

@@ -91,6 +91,27 @@ static json_t *others(const void *node, const char *set, bool *had, bool *strang
     return rest;
 }
 
+bool node_wants_taint(const void *node, const struct node_telling *t, const struct node_verdict *v)
+{
+    bool had = false, strange = false;
+    if (v->fitness != NODE_UNFIT || strcmp(t->effect, "none") == 0)
+        return false;
+    json_decref(others(node, annotation(node), &had, &strange));
+    return !had && !strange;
+}
+
+void node_count_list(const void *list, struct node_count *count)
+{
+    const json_t *items = json_object_get(list, "items");
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const json_t *node = json_array_get(items, i);
+        bool had = false, strange = false;
+        json_decref(others(node, annotation(node), &had, &strange));
+        count->nodes += had || find_condition(node);
+        count->drained += had;
+    }
+}
+
 /* Whether our taint may go: only after the node was healthy for long enough. */
 static bool may_go(const void *node, const struct node_telling *t, const struct node_verdict *v, struct wall now,
                    struct node_steps *steps)
@@ -113,7 +134,7 @@ void node_taint_patch(const void *node, const struct node_telling *t, const stru
     char wanted[NODE_CODE_SIZE * 2] = "";
     bool had = false, strange = false, none = strcmp(t->effect, "none") == 0;
     json_t *rest = others(node, set, &had, &strange);
-    if (v->fitness == NODE_UNFIT && !none)
+    if (v->fitness == NODE_UNFIT && !none && !steps->held[0])
         taint_words(v->code, t->effect, wanted);
     if (strange && (wanted[0] || v->fitness == NODE_FIT))
         node_step(steps, "taint " NODE_TAINT " was not set by whirr and is left as it is");
@@ -121,6 +142,8 @@ void node_taint_patch(const void *node, const struct node_telling *t, const stru
         json_array_append_new(rest, json_pack("{s:s, s:s, s:s}", "key", NODE_TAINT, "value", v->code, "effect", t->effect));
         write_patch(node, wanted, rest, patch);
         node_step(steps, "taint " NODE_TAINT "=%s", wanted);
+    } else if (steps->held[0]) {
+        node_step(steps, "no taint: %s", steps->held);
     } else if (had && !wanted[0] && (none || may_go(node, t, v, now, steps))) {
         write_patch(node, "", rest, patch);
         node_step(steps, "taint " NODE_TAINT " removed");
@@ -159,7 +182,8 @@ void node_condition_patch(const void *node, const struct node_verdict *v, struct
 {
     static const char *const statuses[] = {[NODE_UNKNOWN] = "Unknown", [NODE_FIT] = "False", [NODE_UNFIT] = "True"};
     const json_t *before = find_condition(node);
-    char reason[NODE_CODE_SIZE];
+    char reason[NODE_CODE_SIZE], message[NODE_MESSAGE_SIZE + NODE_STEP_SIZE + 16];
+    snprintf(message, sizeof message, "%s%s%s", v->message, steps->held[0] ? "; not drained: " : "", steps->held);
     reason_words(v->fitness == NODE_UNFIT ? v->code : v->fitness == NODE_FIT ? "healthy" : "not_judged", reason);
     bool same_status = strcmp(json_text(before, "status"), statuses[v->fitness]) == 0;
     bool same = same_status && strcmp(json_text(before, "reason"), reason) == 0;
@@ -174,7 +198,7 @@ void node_condition_patch(const void *node, const struct node_verdict *v, struct
     jw_key_text(&j, "type", NODE_CONDITION);
     jw_key_text(&j, "status", statuses[v->fitness]);
     jw_key_text(&j, "reason", reason);
-    jw_key_text(&j, "message", v->message);
+    jw_key_text(&j, "message", message);
     key_time(&j, "lastHeartbeatTime", now);
     key_time(&j, "lastTransitionTime", same_status && turned.ms ? turned : now);
     jw_end(&j);

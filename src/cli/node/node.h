@@ -35,6 +35,7 @@ void node_judge(const struct health *health, const struct snapshot *s, const str
 struct node_steps {
     size_t count;
     char list[NODE_STEPS_MAX][NODE_STEP_SIZE];
+    char held[NODE_STEP_SIZE]; /* why the brake kept the node from being drained; "": it did not */
 };
 void node_step(struct node_steps *steps, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 
@@ -44,6 +45,8 @@ struct node_telling {
     int64_t recover_ms; /* how long it must be healthy before it gets work again */
     bool dry_run;
     bool drain_only;      /* Slurm: never resume */
+    int max_percent;      /* of the nodes, and at least one, may be drained by whirr at a time; 100: all */
+    int64_t settling_ms;  /* a new version drains nothing for so long yet; 0: it may */
     struct mono deadline; /* for the whole operation */
     /* Kubernetes */
     const char *api, *token_file, *ca_file;
@@ -60,6 +63,15 @@ int node_tell_slurm(const struct env *env, const struct node_telling *t, const s
 /* ms until the deadline, at least 1. */
 int64_t node_time_left(const struct node_telling *t);
 
+/* The brake. A fault of whirr, a driver or a rollout makes many nodes unfit at once: then people decide, not we. */
+struct node_count {
+    size_t nodes, drained; /* nodes with GPUs; those that whirr drained */
+};
+/* Whether one more of them may be drained; otherwise steps->held says why not. Pure. */
+bool node_may_drain(const struct node_telling *t, const struct node_count *count, struct node_steps *steps);
+/* The same, as far as the version alone decides. Pure. */
+bool node_settled(const struct node_telling *t, struct node_steps *steps);
+
 /* ---- Changes to a Node object of Kubernetes. Pure. ---- */
 
 #define NODE_CONDITION "GpuUnhealthy"
@@ -69,6 +81,10 @@ int64_t node_time_left(const struct node_telling *t);
 /* The body of a merge patch for the node; "": no change. */
 void node_taint_patch(const void *node_json, const struct node_telling *t, const struct node_verdict *v, struct wall now,
                       struct buf *patch, struct node_steps *steps);
+/* Whether the brake has to be asked first: the node is unfit, and has no taint of ours yet. */
+bool node_wants_taint(const void *node_json, const struct node_telling *t, const struct node_verdict *v);
+/* Adds the nodes of a NodeList that are judged by us, and those that have our taint. */
+void node_count_list(const void *list_json, struct node_count *count);
 /* The same for its status, as a strategic merge patch. */
 void node_condition_patch(const void *node_json, const struct node_verdict *v, struct wall now, struct buf *patch,
                           struct node_steps *steps);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "cli/node/node.h"
 #include "insight/verdict/health.h"
 #include "model/finding.h"
@@ -133,4 +134,24 @@ void node_step(struct node_steps *steps, const char *format, ...)
     va_start(args, format);
     vsnprintf(steps->list[steps->count++], NODE_STEP_SIZE, format, args);
     va_end(args);
+}
+
+bool node_settled(const struct node_telling *t, struct node_steps *steps)
+{
+    char left[WORDS_SIZE];
+    if (t->settling_ms <= 0)
+        return true;
+    snprintf(steps->held, sizeof steps->held, "this version is new here, and drains nothing for another %s",
+             words_duration(t->settling_ms, left));
+    return false;
+}
+
+bool node_may_drain(const struct node_telling *t, const struct node_count *count, struct node_steps *steps)
+{
+    size_t most = MAX_OF(count->nodes * (size_t)t->max_percent / 100, (size_t)1);
+    if (t->max_percent >= 100 || count->drained < most)
+        return true;
+    snprintf(steps->held, sizeof steps->held, "whirr has drained %zu of %zu nodes already, and --max-drained %d%% allows %zu",
+             count->drained, count->nodes, t->max_percent, most);
+    return false;
 }

@@ -9,7 +9,7 @@
 #include "base/words.h"
 #include "cli/node/node.h"
 
-enum { SAID_MAX = 1 << 20, REASON_SIZE = 256 };
+enum { SAID_MAX = 16 << 20, REASON_SIZE = 256 };
 #define OUR_REASON "whirr: "
 
 static int run(const struct env *env, const struct node_telling *t, const char *const *argv, struct buf *out, struct error *err)
@@ -71,6 +71,74 @@ static int update(const struct env *env, const struct node_telling *t, const cha
     return t->dry_run ? 0 : run(env, t, argv, NULL, err);
 }
 
+/* ---- the brake: the controller puts drains in an order, in which each node finds those before its own ---- */
+
+/* When a node was drained, as "... [root@2026-11-17T10:00:00]" ends its reason; times sort as text. */
+static struct str drained_at(struct str reason)
+{
+    size_t end = 0, begin = 0;
+    while (end < reason.len && reason.at[end] != ']' && reason.at[end] != '\n')
+        if (reason.at[end++] == '@')
+            begin = end;
+    return (struct str){reason.at + begin, begin ? end - begin : 0};
+}
+
+static bool is_later(struct str time, struct str than)
+{
+    int order = than.len ? memcmp(time.at, than.at, MIN_OF(time.len, than.len)) : 0;
+    return order > 0;
+}
+
+/* Counts nodes with GPUs, or all where Slurm knows no GPU of this one, and the others that we drained: not later than this one,
+ * if it is drained. */
+static int count_nodes(const struct env *env, const struct node_telling *t, struct node_count *ret, struct error *err)
+{
+    AUTO_BUF struct buf out = BUF(SAID_MAX);
+    const char *const argv[] = {t->scontrol, "show", "node", "-o", NULL};
+    struct str own_time = {"", 0};
+    size_t all = 0;
+    bool own_gpus = false;
+    int rc = run(env, t, argv, &out, err);
+    *ret = (struct node_count){0};
+    for (int pass = 0; rc == 0 && pass < 2; pass++) { /* the first finds this node's time */
+        struct str rest = buf_view(&out), line, name, state;
+        while (str_cut(&rest, '\n', &line)) {
+            struct str named = behind(line, "NodeName="), states = behind(line, "State="), reason = behind(line, "Reason="),
+                       gres = behind(line, "Gres="), gres_word;
+            if (!str_word(&named, &name))
+                continue;
+            bool own = str_equal(name, str_from(t->node)), gpus = str_word(&gres, &gres_word) && str_contains(gres_word, "gpu");
+            bool ours = str_word(&states, &state) && str_contains(state, "DRAIN") && str_starts(reason, OUR_REASON);
+            if (pass == 0) {
+                own_gpus |= own && gpus;
+                if (own && ours)
+                    own_time = drained_at(reason);
+                continue;
+            }
+            all++;
+            ret->nodes += gpus;
+            ret->drained += ours && !own && !is_later(drained_at(reason), own_time);
+        }
+    }
+    if (!own_gpus)
+        ret->nodes = all;
+    return rc;
+}
+
+/* steps->held says why the node may not be drained, or not stay so. */
+static int ask_brake(const struct env *env, const struct node_telling *t, struct node_steps *steps, struct error *err)
+{
+    struct node_count count;
+    if (!node_settled(t, steps) || t->max_percent >= 100)
+        return 0;
+    int rc = count_nodes(env, t, &count, err);
+    if (rc < 0)
+        snprintf(steps->held, sizeof steps->held, "the nodes that are drained already can't be counted");
+    else
+        node_may_drain(t, &count, steps);
+    return rc;
+}
+
 static int drain(const struct env *env, const struct node_telling *t, const struct node_verdict *v, const struct slurm_node *now,
                  struct node_steps *steps, struct error *err)
 {
@@ -82,9 +150,23 @@ static int drain(const struct env *env, const struct node_telling *t, const stru
     if (now->drains && now->same)
         return 0;
     snprintf(reason, sizeof reason, "Reason=" OUR_REASON "%s: %.180s", v->code, v->message);
-    int rc = update(env, t, "DRAIN", reason, err);
+    int rc = now->drains ? 0 : ask_brake(env, t, steps, err);
+    if (rc == 0 && !steps->held[0])
+        rc = update(env, t, "DRAIN", reason, err);
+    if (steps->held[0]) {
+        node_step(steps, "no drain: %s", steps->held);
+        return rc;
+    }
     if (rc == 0)
         node_step(steps, "drain (%s)", reason + strlen("Reason="));
+    if (rc < 0 || now->drains || t->dry_run)
+        return rc;
+    /* Others may have been drained meanwhile: a node that finds too many before itself steps back. */
+    rc = ask_brake(env, t, steps, err);
+    if (rc < 0)
+        steps->held[0] = '\0'; /* what was counted before it holds */
+    else if (steps->held[0] && (rc = update(env, t, "RESUME", NULL, err)) == 0)
+        node_step(steps, "resume: %s", steps->held);
     return rc;
 }
 
@@ -114,6 +196,7 @@ int node_tell_slurm(const struct env *env, const struct node_telling *t, const s
 {
     struct slurm_node now;
     steps->count = 0;
+    steps->held[0] = '\0';
     if (v->fitness == NODE_UNKNOWN || (v->fitness == NODE_FIT && t->drain_only))
         return 0;
     int rc = look(env, t, v, &now, err);
