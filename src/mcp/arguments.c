@@ -59,13 +59,23 @@ static char kind_of(const struct answer_field *f)
     }
 }
 
+static bool has_word(const struct buf *words, const char *key)
+{
+    const char *rest = words->len ? words->at : "";
+    struct mcp_field f;
+    bool found = false;
+    while (!found && mcp_next_field(&rest, &f))
+        found = strcmp(f.name, key) == 0;
+    return found;
+}
+
 /* `rows`: the list whose elements are added later; NULL: none. */
 static void add_words(struct buf *words, const struct answer *a, const char *rows)
 {
     for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
         if (f->kind == ANSWER_KEYS)
             add_words(words, f->of, rows);
-        else if (f->counts && !(rows && strcmp(f->key, rows) == 0))
+        else if (f->counts && !(rows && strcmp(f->key, rows) == 0) && !has_word(words, f->key))
             buf_printf(words, "%s:%c ", f->key, kind_of(f));
     }
 }
@@ -78,13 +88,24 @@ const char *mcp_head(const struct mcp_shape *shape, struct buf *words)
     return buf_view(words).at;
 }
 
+static void add_list(struct buf *words, const struct answer *a, const char *name)
+{
+    const struct answer_field *list = answer_field(a, name);
+    if (list && list->of)
+        add_words(words, list->of, NULL);
+}
+
 const char *mcp_fields(const struct mcp_shape *shape, struct buf *words)
 {
     if (shape->fields)
         return shape->fields;
-    const struct answer_field *list = answer_field(shape->answer, shape->rows);
-    if (list && list->of)
-        add_words(words, list->of, NULL);
+    if (shape->rows)
+        add_list(words, shape->answer, shape->rows);
+    for (size_t i = 0; shape->rows_by && shape->rows_by->choices[i]; i++) {
+        char name[48];
+        snprintf(name, sizeof name, "%ss", shape->rows_by->choices[i]);
+        add_list(words, shape->answer, name);
+    }
     return buf_view(words).at;
 }
 

@@ -170,7 +170,7 @@ static json_t *rows_of(const struct shaped *a, const json_t *object)
     char name[48], text[32];
     if (a->shape->rows)
         return json_object_get(object, a->shape->rows);
-    snprintf(name, sizeof name, "%ss", mcp_argument(a->arguments, a->shape->rows_by, text));
+    snprintf(name, sizeof name, "%ss", mcp_argument(a->arguments, a->shape->rows_by->name, text));
     return json_object_get(object, name);
 }
 

@@ -28,17 +28,17 @@ struct mcp_input {
 /* A query and its answer. Fields are words "name:kind": s text, t text that programs and users can influence, i integer, n
  * number, b boolean, x true or left out, a list, u list of such texts, f findings, o object. */
 struct mcp_shape {
-    const char *when;            /* the argument that selects it; NULL: any call */
-    const char *command;         /* its words */
-    const char *path;            /* NULL: not in the API */
-    const char *inside;          /* path of keys to the object, "fleet.status"; NULL: the body itself */
-    const struct answer *answer; /* whose table marks the fields that count; NULL: they are in `head` and `fields` */
-    const char *head;            /* fields of the object */
-    const char *rows;            /* key of its list; NULL: see `rows_by` */
-    const char *rows_by;         /* the argument that names the list, without the plural s */
-    const char *list;            /* the list's name in the answer; NULL: as in the body */
-    const char *fields;          /* of the list's objects; with `answer`: where fewer count than the table marks */
-    const char *only;            /* keep only rows where this field equals the argument `when`; NULL: all rows */
+    const char *when;                /* the argument that selects it; NULL: any call */
+    const char *command;             /* its words */
+    const char *path;                /* NULL: not in the API */
+    const char *inside;              /* path of keys to the object, "fleet.status"; NULL: the body itself */
+    const struct answer *answer;     /* whose table marks the fields that count; NULL: they are in `head` and `fields` */
+    const char *head;                /* fields of the object */
+    const char *rows;                /* key of its list; NULL: see `rows_by` */
+    const struct mcp_input *rows_by; /* the argument whose choices name the list, without the plural s */
+    const char *list;                /* the list's name in the answer; NULL: as in the body */
+    const char *fields;              /* of the list's objects; with `answer`: where fewer count than the table marks */
+    const char *only;                /* keep only rows where this field equals the argument `when`; NULL: all rows */
     void (*sum_up)(json_t *object, const json_t *arguments, size_t bytes); /* condenses the list; NULL: unchanged */
     void (*line)(struct buf *out, const json_t *row);                      /* formats a row as text; NULL: its fields with commas */
 };

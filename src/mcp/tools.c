@@ -7,6 +7,7 @@
 #include "format/health.h"
 #include "format/json/json.h"
 #include "mcp/tool.h"
+#include "past/past_json.h"
 
 /* ---- arguments ---- */
 
@@ -101,14 +102,7 @@ const struct mcp_tool mcp_tools[] = {
      "until: what happened, most important first), of one program (process: what limits it) or of a job.",
      INPUTS(&gpu, &at, &span, &span_end, &process, &job),
      SHAPES({.when = "process", .command = "why", .path = "/api/why", .answer = &limits_answer, .rows = "processes"},
-            {.when = "since",
-             .command = "why",
-             .path = "/api/why",
-             .head = "since:s until:s host:s answer:t note:s simulated:x missing_seconds:n changes:a",
-             .rows = "episodes",
-             .fields =
-                 "gpu_index:i since:s until:s duration_seconds:n times:i pid:i process:t user:t answer:t severity:s ended_by:t "
-                 "causes:u"},
+            {.when = "since", .command = "why", .path = "/api/why", .answer = &span_answer, .rows = "episodes"},
             {.command = "why",
              .path = "/api/why",
              .head = "timestamp:s at:s host:s answer:t severity:s note:s simulated:x",
@@ -133,22 +127,8 @@ const struct mcp_tool mcp_tools[] = {
     {"report", "Hours, energy and cost",
      "Who used the GPUs, for how long, and what it cost: by GPU, user, container, pod, job, command, model or limit.",
      INPUTS(&since, &until, &by, &gpu),
-     SHAPES({.when = "by",
-             .command = "report",
-             .path = "/api/report",
-             .head = "since:s until:s answer:t simulated:x currency:s totals:o missing_seconds:n",
-             .rows_by = "by",
-             .list = "rows",
-             .fields =
-                 "kind:s name:t words:s hours:n busy_hours:n memory_gib_hours:n idle_gib_hours:n processes:i energy_kwh:n cost:n "
-                 "share_percent:n generated_tokens:i prompt_tokens:i tokens_per_joule:n cost_per_million_tokens:n"},
-            {.command = "report",
-             .path = "/api/report",
-             .head = "since:s until:s answer:t simulated:x currency:s totals:o missing_seconds:n",
-             .rows = "gpus",
-             .list = "rows",
-             .fields = "gpu_index:i gpu_name:s hours:n busy_hours:n utilization_percent:n temperature_max_celsius:n energy_kwh:n "
-                       "cost:n"})},
+     SHAPES({.when = "by", .command = "report", .path = "/api/report", .answer = &report_answer, .rows_by = &by, .list = "rows"},
+            {.command = "report", .path = "/api/report", .answer = &report_answer, .rows = "gpus", .list = "rows"})},
     {"fit", "Where a model fits",
      "Whether a model or an amount of memory fits, on which GPUs, and what would have to be evicted; without either, what is free.",
      INPUTS(&size, &model, &gpus, &copies, &gpu),

@@ -7,57 +7,135 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
+#include "format/json/told.h"
 #include "past/past_json.h"
 
-static const char *detail_name(enum level level)
+static const char *level_name(enum level level)
 {
     static const char *const names[LEVEL_COUNT] = {"samples", "minutes", "hours"};
     return names[level];
 }
+ANSWER_SHARED_NAMES(history_levels, enum level, level_name, 0, LEVEL_COUNT - 1);
 
-void json_gap(struct json_writer *j, const struct history_gap *g)
+static void gap_fields(struct answer_rows *to)
 {
-    jw_object(j);
-    json_time(j, "since", g->since);
-    json_time(j, "until", g->until);
-    jw_key_bool(j, "not_running", g->not_running);
-    jw_key_text(j, "text", g->text);
-    jw_end(j);
+    ROWS(struct history_gap) = {
+        FIELD(MOMENT, "since", since, "The last sample before; null: none", OR_NULL),
+        FIELD(MOMENT, "until", until, "The first sample after; null: none", OR_NULL),
+        FIELD(BOOL, "not_running", not_running, "The daemon was started at the end of it"),
+        FIELD(TEXT, "text", text, NULL),
+    };
+    KEEP_ROWS(to);
 }
+const struct answer gap_answer =
+    ANSWER(struct history_gap, gap_fields, .name = "HistoryGap", .about = "A time in which nothing was stored");
 
-/* The processes on the GPUs, as they were known then. */
-static void processes(struct json_writer *j, const struct snapshot *s, int only)
+static void span_question_fields(struct answer_rows *to)
 {
-    char words[PROCESS_WORDS];
-    jw_key_array(j, "processes");
-    for (size_t g = 0; s && g < s->gpu_count; g++) {
-        const struct gpu *gpu = &s->gpus[g];
-        for (size_t i = 0; (only == ALL_GPUS || only == (int)g) && i < gpu->process_count; i++) {
-            const struct process *p = &gpu->processes[i];
-            jw_object(j);
-            jw_key_int(j, "gpu_index", gpu->index);
-            jw_key_int(j, "pid", p->pid);
-            json_words(j, "name", p->name);
-            json_words(j, "short_name", process_words(p, SHORT_NAME, words));
-            json_words(j, "user", p->user);
-            json_words(j, "container", p->container);
-            json_words(j, "command", p->command);
-            json_scaled(j, "memory_mb", p->mem_bytes, 1.0 / 1048576);
-            json_scaled(j, "utilization_percent", p->util_permille, 0.1);
-            jw_end(j);
+    ROWS(struct past_question) = {
+        FIELD(MOMENT, "since", since, "null: from the beginning of a history that has none", OR_NULL, COUNTS),
+        FIELD(MOMENT, "until", until, NULL, COUNTS),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer past_span_answer = ANSWER(struct past_question, span_question_fields);
+
+static void process_then_fields(struct answer_rows *to)
+{
+    ROWS(struct process) = {
+        FIELD(INT, "pid", pid, NULL),
+        FIELD(TEXT, "name", name, NULL, OR_NULL),
+        MADE(TEXT, "short_name", make_short_name, "As in Process", OR_NULL),
+        FIELD(TEXT, "user", user, NULL, OR_NULL),
+        FIELD(TEXT, "container", container, NULL, OR_NULL),
+        FIELD(TEXT, "command", command, "Masked", OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer process_then_answer = ANSWER(struct process, process_then_fields);
+
+/* ---- a moment ---- */
+
+struct told_then {
+    int gpu_index;
+    const struct process *process;
+};
+
+static void usage_fields(struct answer_rows *to)
+{
+    ROWS(struct process) = {
+        FIELD(OPTION, "memory_mb", mem_bytes, NULL, SCALE(1.0 / 1048576)),
+        FIELD(OPTION, "utilization_percent", util_permille, NULL, SCALE(0.1)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer usage_answer = ANSWER(struct process, usage_fields);
+
+static void then_fields(struct answer_rows *to)
+{
+    ROWS(struct told_then) = {
+        FIELD(INT, "gpu_index", gpu_index, NULL),
+        VIA(KEYS, NULL, process, process_then_answer, NULL),
+        VIA(KEYS, NULL, process, usage_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer then_answer = ANSWER(struct told_then, then_fields, .name = "ProcessThen",
+                                                .about = "A process on a GPU at a moment of the past; means of its minute");
+
+struct told_moment {
+    struct wall at;
+    const char *host, *note;
+    bool known; /* something was stored */
+    enum level level;
+    const struct snapshot *s; /* NULL: nothing was */
+    int only;
+    const struct history_gap *gap;
+    struct told_then then; /* the one being written */
+};
+
+static const void *next_process(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_moment *m = at->context;
+    size_t i = step->at++;
+    for (size_t g = 0; m->s && g < m->s->gpu_count; g++) {
+        const struct gpu *gpu = &m->s->gpus[g];
+        if (m->only != ALL_GPUS && m->only != (int)g)
+            continue;
+        if (i < gpu->process_count) {
+            m->then = (struct told_then){gpu->index, &gpu->processes[i]};
+            return &m->then;
         }
+        i -= gpu->process_count;
     }
-    jw_end(j);
+    return NULL;
 }
 
-static void moment_head(struct json_writer *j, const struct past_question *q, const char *host, const char *detail,
-                        const char *note)
+static void moment_fields(struct answer_rows *to)
+{
+    ROWS(struct told_moment) = {
+        FIELD(MOMENT, "at", at, NULL, COUNTS),
+        FIELD(WORD, "host", host, "Whose", OR_NULL, COUNTS),
+        FIELD(NAME, "detail", level, "What is left of that time", NAMES(history_levels), PRESENT(known)),
+        FIELD(WORD, "note", note, "What the answer lacks", OR_NULL, COUNTS),
+        EACH(OBJECT, "processes", next_process, "Who was on the GPUs", FIELDS(then_answer)),
+        VIA(OBJECT, "gap", gap, gap_answer, "Why nothing is known; null: something is", OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer moment_answer = ANSWER(struct told_moment, moment_fields, .name = "WhyThen",
+                                           .about = "What an explanation of a moment of the past has beside that of now");
+
+/* why: what is known of it; NULL: nothing, and `nothing` says so. */
+static void moment_body(struct json_writer *j, struct told_moment *m, const struct why *why, const char *nothing)
 {
     jw_object(j);
-    json_time(j, "at", q->at);
-    json_words(j, "host", host);
-    jw_key_text(j, "detail", detail);
-    json_words(j, "note", note);
+    answer_write_keys(j, &moment_answer, m, m);
+    if (m->s)
+        json_why_keys(j, m->s, why, m->only);
+    else
+        json_why_nothing(j, nothing);
+    jw_end(j);
 }
 
 static int answer_moment(struct store *s, const struct past_question *q, const char *host, struct json_writer *j, struct error *err)
@@ -72,98 +150,117 @@ static int answer_moment(struct store *s, const struct past_question *q, const c
             rc = error_set(err, -ENODEV, "there was no GPU '%s' then", q->gpu);
     }
     if (rc == 0) {
-        moment_head(j, q, host, m.snapshot ? detail_name(m.level) : NULL, m.note);
-        if (m.snapshot) {
-            json_why_keys(j, m.snapshot, m.why, only);
-        } else {
-            char answer[320];
-            snprintf(answer, sizeof answer, "Nothing is known about that moment. %s", m.gap.text);
-            json_why_nothing(j, answer);
-        }
-        processes(j, m.snapshot, only);
-        jw_key(j, "gap");
-        if (m.snapshot)
-            jw_null(j);
-        else
-            json_gap(j, &m.gap);
-        jw_end(j);
+        char nothing[320];
+        struct told_moment told = {.at = q->at,
+                                   .host = host,
+                                   .note = m.note,
+                                   .known = m.snapshot != NULL,
+                                   .level = m.level,
+                                   .s = m.snapshot,
+                                   .only = only,
+                                   .gap = m.snapshot ? NULL : &m.gap};
+        snprintf(nothing, sizeof nothing, "Nothing is known about that moment. %s", m.gap.text);
+        moment_body(j, &told, m.why, nothing);
     }
     explained_moment_done(&m);
     return rc;
 }
 
-static void episode(struct json_writer *j, const struct explained_episode *e)
+/* ---- a span ---- */
+
+static void episode_fields(struct answer_rows *to)
 {
-    jw_object(j);
-    jw_key_int(j, "gpu_index", e->gpu_index);
-    json_words(j, "gpu_name", e->gpu_name);
-    json_time(j, "since", e->since);
-    json_time(j, "until", e->until);
-    jw_key_number(j, "duration_seconds", (double)e->total_ms / MS_PER_S);
-    jw_key_int(j, "times", (int64_t)e->times);
-    json_time(j, "explained_at", e->at);
-    jw_key(j, "pid");
-    if (e->pid)
-        jw_int(j, e->pid);
-    else
-        jw_null(j);
-    json_words(j, "process", e->process);
-    json_words(j, "user", e->user);
-    json_words(j, "container", e->container);
-    json_scaled(j, "utilization_percent", e->util_permille, 0.1);
-    json_scaled(j, "temperature_max_celsius", e->temp_max_mdegc, 1e-3);
-    json_scaled(j, "power_watts", e->power_mw, 1e-3);
-    json_words(j, "ended_by", e->ended);
-    jw_key_number(j, "weight", e->weight);
-    answer_write_keys(j, &why_part_answer, &e->part, NULL);
-    jw_end(j);
+    ROWS(struct explained_episode) = {
+        FIELD(INT, "gpu_index", gpu_index, NULL, COUNTS),
+        FIELD(TEXT, "gpu_name", gpu_name, NULL, OR_NULL),
+        FIELD(MOMENT, "since", since, NULL, COUNTS),
+        FIELD(MOMENT, "until", until, NULL, COUNTS),
+        FIELD(AMOUNT, "duration_seconds", total_ms, "All times together", SCALE(1e-3), COUNTS),
+        FIELD(INT, "times", times, "How often it came; over days, the same work repeated is one episode", COUNTS),
+        FIELD(MOMENT, "explained_at", at, NULL),
+        FIELD(INT, "pid", pid, NULL, OR_NULL, COUNTS),
+        FIELD(TEXT, "process", process, NULL, OR_NULL, COUNTS, FOREIGN),
+        FIELD(TEXT, "user", user, NULL, OR_NULL, COUNTS, FOREIGN),
+        FIELD(TEXT, "container", container, NULL, OR_NULL),
+        FIELD(OPTION, "utilization_percent", util_permille, "Mean", SCALE(0.1)),
+        FIELD(OPTION, "temperature_max_celsius", temp_max_mdegc, NULL, SCALE(1e-3)),
+        FIELD(OPTION, "power_watts", power_mw, "Mean", SCALE(1e-3)),
+        FIELD(TEXT, "ended_by", ended, "A sentence: what ended it; null where that is not known", OR_NULL, COUNTS, FOREIGN),
+        FIELD(NUMBER, "weight", weight, "How much it matters; larger is more"),
+        FIELD(KEYS, NULL, part, NULL, FIELDS(why_part_answer)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer episode_answer = ANSWER(struct explained_episode, episode_fields, .name = "Episode");
+
+ANSWER_NAMES(changes, enum change_code, change_name, 0, CHANGE_COUNT - 1);
+
+static bool make_change_words(const struct answer_at *at, union answer_value *ret)
+{
+    _Static_assert(sizeof ret->text >= CHANGE_WORDS, "room");
+    change_words(at->record, ret->text);
+    return true;
 }
 
-static void span_changes(struct json_writer *j, const struct changes *changes)
+static void change_fields(struct answer_rows *to)
 {
-    char words[CHANGE_WORDS];
-    jw_key_array(j, "changes");
-    for (size_t i = 0; i < changes->count; i++) {
-        const struct gpu_change *c = &changes->list[i];
-        jw_object(j);
-        jw_key_int(j, "gpu_index", c->gpu_index);
-        json_words(j, "gpu_name", c->id.name);
-        json_time(j, "since", c->since);
-        jw_key_text(j, "what", change_name(c->code));
-        jw_key_text(j, "before", c->before);
-        jw_key_text(j, "after", c->after);
-        jw_key_text(j, "text", change_words(c, words));
-        jw_end(j);
-    }
-    jw_end(j);
+    ROWS(struct gpu_change) = {
+        FIELD(INT, "gpu_index", gpu_index, NULL),
+        FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL),
+        FIELD(MOMENT, "since", since, NULL),
+        FIELD(NAME, "what", code, NULL, NAMES(changes)),
+        FIELD(TEXT, "before", before, NULL),
+        FIELD(TEXT, "after", after, NULL),
+        MADE(TEXT, "text", make_change_words, "In words"),
+    };
+    KEEP_ROWS(to);
 }
+static const struct answer change_answer = ANSWER(struct gpu_change, change_fields, .name = "PastChange");
+
+static void explained_fields(struct answer_rows *to)
+{
+    ROWS(struct explained_span) = {
+        FIELD(TEXT, "answer", answer, NULL, COUNTS, FOREIGN),
+        FIELD(TEXT, "note", note, NULL, OR_NULL, COUNTS),
+        FIELD(INT, "gpu_count", gpu_count, NULL),
+        FIELD(AMOUNT, "step_seconds", step_ms, "How finely it was looked at", SCALE(1e-3)),
+        OBJECTS("episodes", episodes, episode_count, episode_answer, "What is worth explaining, the most important first"),
+        FIELD(INT, "episodes_left_out", left_out, NULL),
+        FIELD(AMOUNT, "missing_seconds", missing_ms, NULL, SCALE(1e-3), COUNTS),
+        OBJECTS("gaps", gaps, gap_count, gap_answer, NULL),
+        OBJECTS("changes", changes.list, changes.count, change_answer, "What was changed on GPUs in that time, oldest first",
+                COUNTS),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer explained_answer = ANSWER(struct explained_span, explained_fields);
+
+struct told_span {
+    const struct past_question *q;
+    const struct explained_span *explained;
+    const char *host;
+    bool simulated;
+};
+
+static void span_fields(struct answer_rows *to)
+{
+    ROWS(struct told_span) = {
+        VIA(KEYS, NULL, q, past_span_answer, NULL),
+        FIELD(WORD, "host", host, NULL, OR_NULL, COUNTS),
+        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
+        VIA(KEYS, NULL, explained, explained_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer span_answer =
+    ANSWER(struct told_span, span_fields, .name = "WhySpan", .about = "What happened in a time, by episodes");
 
 static void span_body(struct json_writer *j, const struct past_question *q, const struct explained_span *t, const char *host)
 {
-    bool simulated = false;
+    struct told_span told = {.q = q, .explained = t, .host = host};
     for (size_t i = 0; i < t->episode_count; i++)
-        simulated |= t->episodes[i].simulated;
-    jw_object(j);
-    json_time(j, "since", q->since);
-    json_time(j, "until", q->until);
-    json_words(j, "host", host);
-    jw_key_text(j, "answer", t->answer);
-    json_words(j, "note", t->note);
-    jw_key_bool(j, "simulated", simulated);
-    jw_key_int(j, "gpu_count", (int64_t)t->gpu_count);
-    jw_key_number(j, "step_seconds", (double)t->step_ms / MS_PER_S);
-    jw_key_array(j, "episodes");
-    for (size_t i = 0; i < t->episode_count; i++)
-        episode(j, &t->episodes[i]);
-    jw_end(j);
-    jw_key_int(j, "episodes_left_out", (int64_t)t->left_out);
-    jw_key_number(j, "missing_seconds", (double)t->missing_ms / MS_PER_S);
-    jw_key_array(j, "gaps");
-    for (size_t i = 0; i < t->gap_count; i++)
-        json_gap(j, &t->gaps[i]);
-    jw_end(j);
-    span_changes(j, &t->changes);
-    jw_end(j);
+        told.simulated |= t->episodes[i].simulated;
+    answer_write(j, &span_answer, &told, &told);
 }
 
 static int answer_span(struct store *s, const struct past_question *q, const char *host, struct json_writer *j, struct error *err)
@@ -220,12 +317,7 @@ void past_answer_nothing(const struct past_question *q, const char *why, struct 
 {
     struct json_writer j = JSON_WRITER(out);
     if (q->kind == PAST_MOMENT) {
-        moment_head(&j, q, "", NULL, "");
-        json_why_nothing(&j, why);
-        processes(&j, NULL, ALL_GPUS);
-        jw_key(&j, "gap");
-        jw_null(&j);
-        jw_end(&j);
+        moment_body(&j, &(struct told_moment){.at = q->at}, NULL, why);
     } else if (q->kind == PAST_REPORT) {
         answer_no_report(q, why, &j);
     } else {

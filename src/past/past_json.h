@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/json_writer.h"
+#include "answer/answer.h"
 #include "base/moment.h"
 #include "format/table/page_table.h"
 #include "past/explain.h"
@@ -43,8 +43,11 @@ int past_answer(struct store *s, const struct past_question *q, struct buf *out,
 /* The body if there is no history; why: a message. */
 void past_answer_nothing(const struct past_question *q, const char *why, struct buf *out);
 
-/* A period without data. */
-void json_gap(struct json_writer *j, const struct history_gap *g);
+/* What they look like: of a struct history_gap, of `since` and `until` of a question, of the identity of a process; and the whole
+ * bodies, that of a moment without what it shares with the present. */
+extern const struct answer_names history_levels; /* enum level */
+extern const struct answer gap_answer, past_span_answer, process_then_answer, moment_answer, span_answer, report_answer;
+
 /* Parts of the above. */
 int answer_report(struct store *s, const struct past_question *q, const char *host, struct json_writer *j, struct error *err);
 void answer_no_report(const struct past_question *q, const char *why, struct json_writer *j);

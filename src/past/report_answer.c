@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The report as JSON.
+ * The report as an answer.
  */
 #include <errno.h>
 #include <math.h>
@@ -8,257 +8,433 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "format/json/json.h"
+#include "format/json/told.h"
 #include "past/past_json.h"
 #include "past/report.h"
 
 #define MJ_PER_KWH 3.6e9
+#define HOURS .parts = 10000 /* less than a second */
+#define MONEY .parts = 10000, NONE(-1)
 
-struct totals {
-    double hours, busy_hours;
+/* ---- energy, and what it cost ---- */
+
+struct told_energy {
+    double hours, busy_hours, cost; /* cost -1: no price is known */
     int64_t energy_mj, counter_mj, integrated_mj, attributed_mj;
-    bool simulated;
 };
 
-static struct totals report_answer_add_up(const struct report *r)
+static double cost_of(const struct past_question *q, int64_t energy_mj)
 {
-    struct totals t = {0};
-    for (size_t i = 0; i < r->gpu_count; i++) {
-        const struct report_gpu *g = &r->gpus[i];
-        t.hours += g->hours;
-        t.busy_hours += g->busy_hours;
-        t.energy_mj += g->energy_mj;
-        t.counter_mj += g->counter_mj;
-        t.integrated_mj += g->integrated_mj;
-        t.attributed_mj += g->attributed_mj;
-        t.simulated |= g->simulated;
+    return q->price_per_kwh > 0 ? (double)energy_mj / MJ_PER_KWH * q->price_per_kwh : -1;
+}
+
+/* Of the record that has joules: a member is described once. */
+#define MAKE_KWH(name, type)                                                    \
+    static bool name(const struct answer_at *at, union answer_value *ret)       \
+    {                                                                           \
+        ret->real = (double)((const type *)at->record)->energy_mj / MJ_PER_KWH; \
+        return true;                                                            \
     }
-    return t;
+MAKE_KWH(make_kwh, struct told_energy)
+
+static bool make_rest(const struct answer_at *at, union answer_value *ret)
+{
+    const struct told_energy *e = at->record;
+    ret->number = llround((double)(e->energy_mj - e->attributed_mj) / 1000);
+    return true;
 }
 
-/* To 1/10000 hour, less than a second. */
-static void hours(struct json_writer *j, const char *key, double value)
+static bool make_origin(const struct answer_at *at, union answer_value *ret)
 {
-    jw_key_number(j, key, round(value * 10000) / 10000);
+    const struct told_energy *e = at->record;
+    ret->word = e->integrated_mj == 0 ? "counter" : e->counter_mj == 0 ? "power" : "counter and power";
+    return e->energy_mj != 0;
 }
 
-static void cost(struct json_writer *j, const struct past_question *q, int64_t energy_mj)
+static void energy_fields(struct answer_rows *to)
 {
-    jw_key(j, "cost");
-    if (q->price_per_kwh > 0)
-        jw_number(j, round((double)energy_mj / MJ_PER_KWH * q->price_per_kwh * 1e4) / 1e4);
-    else
-        jw_null(j);
+    ROWS(struct told_energy) = {
+        FIELD(NUMBER, "hours", hours, "That are stored", HOURS, COUNTS),
+        FIELD(NUMBER, "busy_hours", busy_hours, "With more than idle load", HOURS, COUNTS),
+        FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3), WHOLE),
+        MADE(NUMBER, "energy_kwh", make_kwh, NULL, COUNTS),
+        FIELD(NUMBER, "cost", cost, NULL, MONEY, COUNTS),
+        FIELD(AMOUNT, "counter_joules", counter_mj, "From the GPU's own counter", SCALE(1e-3), WHOLE),
+        FIELD(AMOUNT, "integrated_joules", integrated_mj, "From power readings over time", SCALE(1e-3), WHOLE),
+        FIELD(AMOUNT, "attributed_joules", attributed_mj, "Given to processes", SCALE(1e-3), WHOLE),
+        MADE(INT, "not_attributed_joules", make_rest, "Not explained by any visible process"),
+        MADE(INT, "unattributed_joules", make_rest, "Old name of not_attributed_joules", .schema = "{\"deprecated\": true}"),
+        MADE(WORD, "energy_from", make_origin, NULL, OR_NULL,
+             .schema = "{\"enum\": [\"counter\", \"power\", \"counter and power\", null]}"),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer energy_answer =
+    ANSWER(struct told_energy, energy_fields, .name = "ReportEnergy", .about = "Energy and where it comes from");
+
+struct told_card {
+    const struct report_gpu *gpu;
+    struct told_energy energy;
+};
+
+static void gpu_fields(struct answer_rows *to)
+{
+    ROWS(struct report_gpu) = {
+        FIELD(INT, "gpu_index", index, NULL, COUNTS),
+        FIELD(TEXT, "gpu_name", identity.name, NULL, OR_NULL, COUNTS),
+        FIELD(TEXT, "gpu_uuid", identity.uuid, NULL, OR_NULL),
+        FIELD(OPTION, "utilization_percent", util_permille, "Mean", SCALE(0.1), COUNTS),
+        FIELD(OPTION, "temperature_max_celsius", temp_max_mdegc, NULL, SCALE(1e-3), COUNTS),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer gpu_answer = ANSWER(struct report_gpu, gpu_fields);
+
+static void card_fields(struct answer_rows *to)
+{
+    ROWS(struct told_card) = {
+        VIA(KEYS, NULL, gpu, gpu_answer, NULL),
+        FIELD(KEYS, NULL, energy, NULL, FIELDS(energy_answer)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer card_answer = ANSWER(struct told_card, card_fields, .name = "ReportGpu");
+
+/* ---- who used it ---- */
+
+struct told_group {
+    const char *kind, *name;
+    bool used; /* by someone who is known; otherwise only the energy is */
+    double hours, busy_hours, gib_hours, idle_gib_hours;
+    int64_t memory_peak_bytes, processes, energy_mj;
+    double cost, share;
+    enum limit limit;
+    struct reading generated, prompts;
+    double per_joule, prompts_per_joule, cost_per_million; /* NAN: unknown; cost -1 */
+};
+
+MAKE_KWH(make_group_kwh, struct told_group)
+
+static void row_fields(struct answer_rows *to)
+{
+    ROWS(struct told_group) = {
+        FIELD(WORD, "kind", kind, NULL, COUNTS, .schema = "{\"enum\": [\"used\", \"others\", \"unattributed\"]}"),
+        FIELD(WORD, "name", name, "User, container or command; null: none, or not known", OR_NULL, COUNTS, FOREIGN),
+        FIELD(NUMBER, "hours", hours, "On GPUs; several processes on one GPU at once count once", HOURS, PRESENT(used), COUNTS),
+        FIELD(NUMBER, "busy_hours", busy_hours, NULL, HOURS, PRESENT(used), COUNTS),
+        FIELD(NUMBER, "memory_gib_hours", gib_hours, NULL, HOURS, PRESENT(used), COUNTS),
+        FIELD(NUMBER, "idle_gib_hours", idle_gib_hours, "Held without computing", HOURS, PRESENT(used), COUNTS),
+        FIELD(AMOUNT, "memory_peak_mb", memory_peak_bytes, "Of one process", SCALE(1.0 / (1 << 20)), WHOLE, PRESENT(used)),
+        FIELD(INT, "processes", processes, NULL, PRESENT(used), COUNTS),
+        FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3), WHOLE),
+        MADE(NUMBER, "energy_kwh", make_group_kwh, NULL, COUNTS),
+        FIELD(NUMBER, "cost", cost, NULL, MONEY, COUNTS),
+        FIELD(NUMBER, "share_percent", share, "Of the GPUs' energy", SCALE(100), TENTHS, COUNTS),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer row_answer =
+    ANSWER(struct told_group, row_fields, .name = "ReportRow", .about = "What a user, container or command used");
+
+static void model_fields(struct answer_rows *to)
+{
+    ROWS(struct told_group) = {
+        {.kind = ANSWER_KEYS, FIELDS(row_answer)},
+        FIELD(OPTION, "generated_tokens", generated, "What its servers generated, by their own counters; null: they did not say",
+              WHOLE, COUNTS),
+        FIELD(OPTION, "prompt_tokens", prompts, "Tokens of prompts that its servers read", WHOLE, COUNTS),
+        FIELD(NUMBER, "tokens_per_joule", per_joule, "Generated tokens over the energy of its processes while these were counted",
+              .parts = 1e6, NONE(-1), COUNTS),
+        FIELD(NUMBER, "prompt_tokens_per_joule", prompts_per_joule, "Tokens of prompts over the same energy, which is that of both",
+              .parts = 1e6, NONE(-1)),
+        FIELD(NUMBER, "cost_per_million_tokens", cost_per_million, "Energy for a million generated tokens at the price per kWh",
+              MONEY, COUNTS),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer model_answer = ANSWER(struct told_group, model_fields, .name = "ReportModel");
+
+static bool make_limit_words(const struct answer_at *at, union answer_value *ret)
+{
+    const struct told_group *g = at->record;
+    ret->word = limit_words(g->limit);
+    return ret->word[0];
 }
 
-static void energy(struct json_writer *j, const struct past_question *q, int64_t energy_mj)
+static bool make_limit_side(const struct answer_at *at, union answer_value *ret)
 {
-    jw_key_number(j, "energy_joules", round((double)energy_mj / 1000));
-    jw_key_number(j, "energy_kwh", (double)energy_mj / MJ_PER_KWH);
-    cost(j, q, energy_mj);
+    const struct told_group *g = at->record;
+    ret->word = limit_side_name(limit_side(g->limit));
+    return g->limit != LIMIT_UNJUDGED;
 }
 
-/* The origin of the joules, and who used them. */
-static void origin(struct json_writer *j, int64_t counter_mj, int64_t integrated_mj, int64_t attributed_mj, int64_t energy_mj)
+static void limit_fields(struct answer_rows *to)
 {
-    jw_key_number(j, "counter_joules", round((double)counter_mj / 1000));
-    jw_key_number(j, "integrated_joules", round((double)integrated_mj / 1000));
-    jw_key_number(j, "attributed_joules", round((double)attributed_mj / 1000));
-    jw_key_number(j, "not_attributed_joules", round((double)(energy_mj - attributed_mj) / 1000));
-    jw_key_number(j, "unattributed_joules", round((double)(energy_mj - attributed_mj) / 1000)); /* key of versions up to 0.3 */
-    jw_key_text(j, "energy_from",
-                energy_mj == 0       ? NULL
-                : integrated_mj == 0 ? "counter"
-                : counter_mj == 0    ? "power"
-                                     : "counter and power");
+    ROWS(struct told_group) = {
+        {.kind = ANSWER_KEYS, FIELDS(row_answer)},
+        MADE(WORD, "words", make_limit_words, "In plain words, behind \"limited by\"", OR_NULL, COUNTS),
+        MADE(WORD, "side", make_limit_side, "Where the limit lies", OR_NULL,
+             .schema = "{\"enum\": [\"gpu\", \"link\", \"host\", \"others\", \"none\", null]}"),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer limit_row_answer = ANSWER(struct told_group, limit_fields, .name = "ReportLimit");
+
+/* ---- what was worth a word ---- */
+
+struct told_report {
+    const struct past_question *q;
+    const struct report *r;
+    const char *host, *answer, *currency;
+    double price;
+    bool simulated;
+    struct told_energy totals;
+    struct told_card card;   /* the one being written */
+    struct told_group group; /* likewise */
+};
+
+static bool make_held_kwh(const struct answer_at *at, union answer_value *ret)
+{
+    const struct report_held *h = at->record;
+    ret->real = (double)h->energy_mj / MJ_PER_KWH;
+    return h->energy_known;
 }
 
-static void gpus(struct json_writer *j, const struct past_question *q, const struct report *r)
+static bool make_held_cost(const struct answer_at *at, union answer_value *ret)
 {
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < r->gpu_count; i++) {
-        const struct report_gpu *g = &r->gpus[i];
-        jw_object(j);
-        jw_key_int(j, "gpu_index", g->index);
-        json_words(j, "gpu_name", g->identity.name);
-        json_words(j, "gpu_uuid", g->identity.uuid);
-        hours(j, "hours", g->hours);
-        hours(j, "busy_hours", g->busy_hours);
-        json_scaled(j, "utilization_percent", g->util_permille, 0.1);
-        json_scaled(j, "temperature_max_celsius", g->temp_max_mdegc, 1e-3);
-        energy(j, q, g->energy_mj);
-        origin(j, g->counter_mj, g->integrated_mj, g->attributed_mj, g->energy_mj);
-        jw_end(j);
-    }
-    jw_end(j);
+    const struct report_held *h = at->record;
+    ret->real = cost_of(((const struct told_report *)at->context)->q, h->energy_mj);
+    return h->energy_known && ret->real >= 0;
 }
 
-/* In plain words, and on which side it lies; null: not judged. */
-static void limit(struct json_writer *j, enum limit limit)
+static void held_fields(struct answer_rows *to)
 {
-    json_words(j, "words", limit_words(limit));
-    jw_key_text(j, "side", limit == LIMIT_UNJUDGED ? NULL : limit_side_name(limit_side(limit)));
+    ROWS(struct report_held) = {
+        FIELD(INT, "gpu_index", gpu_index, NULL),
+        FIELD(KEYS, NULL, process, NULL, FIELDS(process_then_answer)),
+        FIELD(NUMBER, "hours", hours, NULL, HOURS),
+        FIELD(NUMBER, "gib_hours", gib_hours, NULL, HOURS),
+        MADE(NUMBER, "energy_kwh", make_held_kwh,
+             "What the GPU drew meanwhile, while no process computed on it: its idle power for so long, shared by memory with "
+             "others who held some; null: power is not known",
+             OR_NULL),
+        MADE(NUMBER, "cost", make_held_cost, NULL, OR_NULL, .parts = 10000),
+        FIELD(MOMENT, "since", since, NULL),
+        FIELD(MOMENT, "until", until, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer held_answer = ANSWER(struct report_held, held_fields);
+
+static bool make_hot_seconds(const struct answer_at *at, union answer_value *ret)
+{
+    const struct report_hot *h = at->record;
+    ret->real = (double)(h->until.ms - h->since.ms) / 1000;
+    return true;
 }
 
-static void per(struct json_writer *j, const char *key, struct reading tokens, double of, double digits)
+static void hot_fields(struct answer_rows *to)
 {
-    double value = tokens.state == READING_OK && of > 0 ? (double)tokens.value / of : NAN;
-    jw_key_number(j, key, round(value * digits) / digits);
+    ROWS(struct report_hot) = {
+        FIELD(INT, "gpu_index", gpu_index, NULL),
+        FIELD(MOMENT, "since", since, NULL),
+        FIELD(MOMENT, "until", until, NULL),
+        MADE(NUMBER, "duration_seconds", make_hot_seconds, NULL),
+        FIELD(AMOUNT, "resolution_seconds", resolution_ms,
+              "60, or 3600 where only hours are kept: then it was hot at some time within the span, which is the most it can have "
+              "lasted",
+              SCALE(1e-3)),
+        FIELD(AMOUNT, "temperature_max_celsius", temp_max_mdegc, NULL, SCALE(1e-3)),
+        FIELD(NUMBER, "slowed_percent", slowed, "Part of it in which the GPU was throttling, by heat or by power", SCALE(100),
+              TENTHS),
+        FIELD(TEXT, "process", process, "That was given most of the energy", OR_NULL),
+        FIELD(TEXT, "user", user, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static void hot_question_fields(struct answer_rows *to)
+{
+    ROWS(struct past_question) = {FIELD(NUMBER, "hot_celsius", hot_celsius, NULL)};
+    KEEP_ROWS(to);
+}
+static const struct answer hot_question_answer = ANSWER(struct past_question, hot_question_fields);
+
+static const struct answer hot_answer = ANSWER(struct report_hot, hot_fields);
+
+static void finding_fields(struct answer_rows *to)
+{
+    ROWS(struct report_finding) = {
+        FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN),
+        FIELD(INT, "gpu_index", gpu_index, "null: about the host", NONE(-1)),
+        FIELD(NAME, "severity", severity, "At its worst", NAMES(severities)),
+        FIELD(TEXT, "headline", headline, "At its worst"),
+        FIELD(INT, "times", times, NULL),
+        FIELD(AMOUNT, "duration_seconds", total_ms, "Of all of them together", SCALE(1e-3)),
+        FIELD(MOMENT, "since", since, NULL),
+        FIELD(MOMENT, "until", until, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer finding_answer = ANSWER(struct report_finding, finding_fields);
+
+static void lease_fields(struct answer_rows *to)
+{
+    ROWS(struct report_lease) = {
+        FIELD(TEXT, "user", user, NULL),
+        FIELD(INT, "leases", leases, NULL),
+        FIELD(INT, "open", open, "Of them not ended yet"),
+        FIELD(NUMBER, "hours", hours, NULL, HOURS),
+        FIELD(NUMBER, "used_hours", used_hours, NULL, HOURS),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer lease_answer = ANSWER(struct report_lease, lease_fields);
+
+static void list_fields(struct answer_rows *to)
+{
+    ROWS(struct report) = {
+        OBJECTS("idle_memory", held, held_count, held_answer, "Who held memory without computing, most first"),
+        OBJECTS("hot_spells", hot, hot_count, hot_answer, "The longest first"),
+        OBJECTS("findings", findings, finding_count, finding_answer,
+                "What was found in the time, from notice on: once for each kind on each GPU, the worst first"),
+        OBJECTS("leases", leases, lease_count, lease_answer,
+                "GPUs that users held by leases, most hours first. Hours are those of GPUs; `used_hours`: programs ran under them, "
+                "of those that have ended"),
+        FIELD(MOMENT, "processes_from", processes_from, "What processes used before that is not kept any more", OR_NULL),
+        FIELD(AMOUNT, "missing_seconds", missing_ms, NULL, SCALE(1e-3), COUNTS),
+        OBJECTS("gaps", gaps, gap_count, gap_answer, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer lists_answer = ANSWER(struct report, list_fields);
+
+/* ---- the whole ---- */
+
+static const void *next_gpu(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_report *t = at->context;
+    const struct report_gpu *g = &t->r->gpus[step->at];
+    if (step->at++ >= t->r->gpu_count)
+        return NULL;
+    t->card = (struct told_card){g, {.hours = g->hours, .busy_hours = g->busy_hours}};
+    t->card.energy.cost = cost_of(t->q, g->energy_mj);
+    t->card.energy.energy_mj = g->energy_mj;
+    t->card.energy.counter_mj = g->counter_mj;
+    t->card.energy.integrated_mj = g->integrated_mj;
+    t->card.energy.attributed_mj = g->attributed_mj;
+    return &t->card;
 }
 
 /* Tokens of answers and prompts, relative to the energy of both. */
-static void tokens(struct json_writer *j, const struct past_question *q, const struct report_group *g)
+static void add_tokens(struct told_group *to, const struct past_question *q, const struct report_group *g)
 {
-    const struct reading none = {0}, made = g ? g->generated_tokens : none, read = g ? g->prompt_tokens : none;
-    double joules = g ? (double)g->told_mj / 1000 : 0, money = joules * 1000 / MJ_PER_KWH * q->price_per_kwh;
-    json_scaled(j, "generated_tokens", made, 1);
-    json_scaled(j, "prompt_tokens", read, 1);
-    per(j, "tokens_per_joule", made, joules, 1e6);
-    per(j, "prompt_tokens_per_joule", read, joules, 1e6);
-    jw_key_number(j, "cost_per_million_tokens",
-                  q->price_per_kwh > 0 && reading_or(made, 0) > 0 ? round(money * 1e6 / (double)made.value * 1e4) / 1e4 : NAN);
+    double joules = (double)g->told_mj / 1000, made = (double)reading_or(g->generated_tokens, 0);
+    to->generated = g->generated_tokens;
+    to->prompts = g->prompt_tokens;
+    if (joules > 0 && to->generated.state == READING_OK)
+        to->per_joule = made / joules;
+    if (joules > 0 && to->prompts.state == READING_OK)
+        to->prompts_per_joule = (double)to->prompts.value / joules;
+    if (q->price_per_kwh > 0 && made > 0)
+        to->cost_per_million = cost_of(q, g->told_mj) * 1e6 / made;
 }
 
-/* Energy without a process: the GPU idled, or its user is unknown. The last row, so that the rows add up to the GPUs. */
-static void unattributed(struct json_writer *j, const struct past_question *q, enum report_by by, int64_t energy_mj,
-                         int64_t total_mj)
+/* The groups, and last the energy without a process: the GPU idled, or its user is unknown. The rows add up to the GPUs. */
+static const void *next_group(const struct answer_at *at, struct answer_step *step, enum report_by by)
 {
-    jw_object(j);
-    jw_key_text(j, "kind", "unattributed");
-    jw_key(j, "name");
-    jw_null(j);
-    if (by == REPORT_BY_LIMIT)
-        limit(j, LIMIT_UNJUDGED);
-    static const char *const none[] = {"hours", "busy_hours", "memory_gib_hours", "idle_gib_hours", "memory_peak_mb", "processes"};
-    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
-        jw_key(j, none[i]);
-        jw_null(j);
+    struct told_report *t = at->context;
+    size_t i = step->at++, count = t->r->group_count[by];
+    int64_t total_mj = t->totals.energy_mj, rest_mj = total_mj;
+    if (i > count || !t->r->gpu_count)
+        return NULL;
+    t->group = (struct told_group){
+        .kind = "unattributed", .limit = LIMIT_UNJUDGED, .per_joule = -1, .prompts_per_joule = -1, .cost_per_million = -1};
+    for (size_t k = 0; k < count && i == count; k++)
+        rest_mj -= t->r->groups[by][k].energy_mj;
+    t->group.energy_mj = MAX_OF(rest_mj, (int64_t)0);
+    if (i < count) {
+        const struct report_group *g = &t->r->groups[by][i];
+        t->group.kind = g->others ? "others" : "used";
+        t->group.name = g->name;
+        t->group.used = true;
+        t->group.hours = g->hours;
+        t->group.busy_hours = g->busy_hours;
+        t->group.gib_hours = g->gib_hours;
+        t->group.idle_gib_hours = g->idle_gib_hours;
+        t->group.memory_peak_bytes = g->memory_peak_bytes;
+        t->group.processes = (int64_t)g->processes;
+        t->group.energy_mj = g->energy_mj;
+        t->group.limit = g->limit;
+        add_tokens(&t->group, t->q, g);
     }
-    energy(j, q, energy_mj);
-    jw_key_number(j, "share_percent", total_mj ? round(1000.0 * (double)energy_mj / (double)total_mj) / 10 : 0);
-    if (by == REPORT_BY_MODEL)
-        tokens(j, q, NULL);
-    jw_end(j);
+    t->group.cost = cost_of(t->q, t->group.energy_mj);
+    t->group.share = total_mj ? (double)t->group.energy_mj / (double)total_mj : 0;
+    return &t->group;
 }
 
-static void groups(struct json_writer *j, const struct past_question *q, const struct report *r, enum report_by by, const char *key,
-                   int64_t total_mj)
-{
-    int64_t given_mj = 0;
-    jw_key_array(j, key);
-    for (size_t i = 0; i < r->group_count[by]; i++) {
-        const struct report_group *g = &r->groups[by][i];
-        given_mj += g->energy_mj;
-        jw_object(j);
-        jw_key_text(j, "kind", g->others ? "others" : "used");
-        json_words(j, "name", g->name);
-        if (by == REPORT_BY_LIMIT)
-            limit(j, g->limit);
-        hours(j, "hours", g->hours);
-        hours(j, "busy_hours", g->busy_hours);
-        hours(j, "memory_gib_hours", g->gib_hours);
-        hours(j, "idle_gib_hours", g->idle_gib_hours);
-        jw_key_number(j, "memory_peak_mb", round((double)g->memory_peak_bytes / 1048576));
-        jw_key_int(j, "processes", (int64_t)g->processes);
-        energy(j, q, g->energy_mj);
-        jw_key_number(j, "share_percent", total_mj ? round(1000.0 * (double)g->energy_mj / (double)total_mj) / 10 : 0);
-        if (by == REPORT_BY_MODEL)
-            tokens(j, q, g);
-        jw_end(j);
+#define NEXT(list, by)                                                                \
+    static const void *next_##list(const struct answer_at *at, struct answer_step *s) \
+    {                                                                                 \
+        return next_group(at, s, by);                                                 \
     }
-    if (r->gpu_count)
-        unattributed(j, q, by, MAX_OF(total_mj - given_mj, (int64_t)0), total_mj);
-    jw_end(j);
-}
+NEXT(user, REPORT_BY_USER)
+NEXT(container, REPORT_BY_CONTAINER)
+NEXT(pod, REPORT_BY_POD)
+NEXT(job, REPORT_BY_JOB)
+NEXT(command, REPORT_BY_COMMAND)
+NEXT(model, REPORT_BY_MODEL)
+NEXT(limit, REPORT_BY_LIMIT)
 
-static void held(struct json_writer *j, const struct past_question *q, const struct report *r)
+static void report_fields(struct answer_rows *to)
 {
-    char words[PROCESS_WORDS];
-    jw_key_array(j, "idle_memory");
-    for (size_t i = 0; i < r->held_count; i++) {
-        const struct report_held *h = &r->held[i];
-        jw_object(j);
-        jw_key_int(j, "gpu_index", h->gpu_index);
-        jw_key_int(j, "pid", h->process.pid);
-        json_words(j, "name", h->process.name);
-        json_words(j, "short_name", process_words(&h->process, SHORT_NAME, words));
-        json_words(j, "user", h->process.user);
-        json_words(j, "container", h->process.container);
-        json_words(j, "command", h->process.command);
-        hours(j, "hours", h->hours);
-        hours(j, "gib_hours", h->gib_hours);
-        jw_key_number(j, "energy_kwh", h->energy_known ? (double)h->energy_mj / MJ_PER_KWH : NAN);
-        jw_key_number(j, "cost",
-                      h->energy_known && q->price_per_kwh > 0
-                          ? round((double)h->energy_mj / MJ_PER_KWH * q->price_per_kwh * 1e4) / 1e4
-                          : NAN);
-        json_time(j, "since", h->since);
-        json_time(j, "until", h->until);
-        jw_end(j);
-    }
-    jw_end(j);
+    ROWS(struct told_report) = {
+        VIA(KEYS, NULL, q, past_span_answer, NULL),
+        FIELD(WORD, "host", host, NULL, OR_NULL),
+        FIELD(WORD, "answer", answer, NULL, COUNTS, FOREIGN),
+        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
+        FIELD(NUMBER, "price_per_kwh", price, NULL, NONE(0)),
+        VIA(KEYS, NULL, q, hot_question_answer, NULL),
+        FIELD(WORD, "currency", currency, NULL, OR_NULL, COUNTS),
+        FIELD(OBJECT, "totals", totals, NULL, FIELDS(energy_answer), COUNTS),
+        EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(card_answer)),
+        EACH(OBJECT, "users", next_user, NULL, FIELDS(row_answer)),
+        EACH(OBJECT, "containers", next_container, NULL, FIELDS(row_answer)),
+        EACH(OBJECT, "pods", next_pod, "By pod of Kubernetes, NAMESPACE/POD; a name of null: none", FIELDS(row_answer)),
+        EACH(OBJECT, "jobs", next_job, "By Slurm job; a name of null: none", FIELDS(row_answer)),
+        EACH(OBJECT, "commands", next_command, NULL, FIELDS(row_answer)),
+        EACH(OBJECT, "models", next_model, "By the model that a process's command line names; a name of null: none",
+             FIELDS(model_answer)),
+        EACH(OBJECT, "limits", next_limit,
+             "By what limited the processes: each minute of a process counts for the limit that held the longest in it; a name of "
+             "null: not judged",
+             FIELDS(limit_row_answer)),
+        VIA(KEYS, NULL, r, lists_answer, NULL),
+    };
+    KEEP_ROWS(to);
 }
+const struct answer report_answer = ANSWER(struct told_report, report_fields, .name = "Report",
+                                           .about = "Who used the GPUs, for how long, with how much energy, and what it cost");
 
-static void hot(struct json_writer *j, const struct report *r)
+static struct told_report told_report(const struct past_question *q, const struct report *r, const char *host)
 {
-    jw_key_array(j, "hot_spells");
-    for (size_t i = 0; i < r->hot_count; i++) {
-        const struct report_hot *h = &r->hot[i];
-        jw_object(j);
-        jw_key_int(j, "gpu_index", h->gpu_index);
-        json_time(j, "since", h->since);
-        json_time(j, "until", h->until);
-        jw_key_number(j, "duration_seconds", (double)(h->until.ms - h->since.ms) / 1000);
-        jw_key_number(j, "resolution_seconds", (double)h->resolution_ms / 1000);
-        jw_key_number(j, "temperature_max_celsius", (double)h->temp_max_mdegc / 1000);
-        jw_key_number(j, "slowed_percent", round(1000 * h->slowed) / 10);
-        json_words(j, "process", h->process);
-        json_words(j, "user", h->user);
-        jw_end(j);
+    struct told_report t = {
+        .q = q, .r = r, .host = host, .price = MAX_OF(q->price_per_kwh, 0.0), .currency = q->price_per_kwh > 0 ? q->currency : ""};
+    for (size_t i = 0; i < r->gpu_count; i++) {
+        const struct report_gpu *g = &r->gpus[i];
+        t.totals.hours += g->hours;
+        t.totals.busy_hours += g->busy_hours;
+        t.totals.energy_mj += g->energy_mj;
+        t.totals.counter_mj += g->counter_mj;
+        t.totals.integrated_mj += g->integrated_mj;
+        t.totals.attributed_mj += g->attributed_mj;
+        t.simulated |= g->simulated;
     }
-    jw_end(j);
+    t.totals.cost = cost_of(q, t.totals.energy_mj);
+    return t;
 }
 
-static void findings(struct json_writer *j, const struct report *r)
-{
-    jw_key_array(j, "findings");
-    for (size_t i = 0; i < r->finding_count; i++) {
-        const struct report_finding *f = &r->findings[i];
-        jw_object(j);
-        jw_key_text(j, "code", finding_code_name(f->code));
-        jw_key(j, "gpu_index");
-        if (f->gpu_index >= 0)
-            jw_int(j, f->gpu_index);
-        else
-            jw_null(j);
-        jw_key_text(j, "severity", severity_text(f->severity));
-        jw_key_text(j, "headline", f->headline);
-        jw_key_int(j, "times", (int64_t)f->times);
-        jw_key_number(j, "duration_seconds", (double)f->total_ms / 1000);
-        json_time(j, "since", f->since);
-        json_time(j, "until", f->until);
-        jw_end(j);
-    }
-    jw_end(j);
-}
-
-static void leases(struct json_writer *j, const struct report *r)
-{
-    jw_key_array(j, "leases");
-    for (size_t i = 0; i < r->lease_count; i++) {
-        const struct report_lease *l = &r->leases[i];
-        jw_object(j);
-        jw_key_text(j, "user", l->user);
-        jw_key_int(j, "leases", (int64_t)l->leases);
-        jw_key_int(j, "open", (int64_t)l->open);
-        hours(j, "hours", l->hours);
-        hours(j, "used_hours", l->used_hours);
-        jw_end(j);
-    }
-    jw_end(j);
-}
-
-static void report_sentence(const struct past_question *q, const struct report *r, const struct totals *t, char *text, size_t size)
+static void report_sentence(const struct past_question *q, const struct report *r, const struct told_energy *t, char *text,
+                            size_t size)
 {
     const struct report_group *first = r->group_count[REPORT_BY_USER] ? &r->groups[REPORT_BY_USER][0] : NULL;
     double kwh = (double)t->energy_mj / MJ_PER_KWH;
@@ -283,49 +459,6 @@ static void report_sentence(const struct past_question *q, const struct report *
                  used, money, most);
 }
 
-static void body(struct json_writer *j, const struct past_question *q, const struct report *r, const char *host, const char *answer)
-{
-    struct totals t = report_answer_add_up(r);
-    jw_object(j);
-    json_time(j, "since", q->since);
-    json_time(j, "until", q->until);
-    json_words(j, "host", host);
-    jw_key_text(j, "answer", answer);
-    jw_key_bool(j, "simulated", t.simulated);
-    jw_key(j, "price_per_kwh");
-    if (q->price_per_kwh > 0)
-        jw_number(j, q->price_per_kwh);
-    else
-        jw_null(j);
-    json_words(j, "currency", q->price_per_kwh > 0 ? q->currency : "");
-    jw_key_number(j, "hot_celsius", q->hot_celsius);
-    jw_key_object(j, "totals");
-    hours(j, "hours", t.hours);
-    hours(j, "busy_hours", t.busy_hours);
-    energy(j, q, t.energy_mj);
-    origin(j, t.counter_mj, t.integrated_mj, t.attributed_mj, t.energy_mj);
-    jw_end(j);
-    gpus(j, q, r);
-    groups(j, q, r, REPORT_BY_USER, "users", t.energy_mj);
-    groups(j, q, r, REPORT_BY_CONTAINER, "containers", t.energy_mj);
-    groups(j, q, r, REPORT_BY_POD, "pods", t.energy_mj);
-    groups(j, q, r, REPORT_BY_JOB, "jobs", t.energy_mj);
-    groups(j, q, r, REPORT_BY_COMMAND, "commands", t.energy_mj);
-    groups(j, q, r, REPORT_BY_MODEL, "models", t.energy_mj);
-    groups(j, q, r, REPORT_BY_LIMIT, "limits", t.energy_mj);
-    held(j, q, r);
-    hot(j, r);
-    findings(j, r);
-    leases(j, r);
-    json_time(j, "processes_from", r->processes_from);
-    jw_key_number(j, "missing_seconds", (double)r->missing_ms / 1000);
-    jw_key_array(j, "gaps");
-    for (size_t i = 0; i < r->gap_count; i++)
-        json_gap(j, &r->gaps[i]);
-    jw_end(j);
-    jw_end(j);
-}
-
 int answer_report(struct store *s, const struct past_question *q, const char *host, struct json_writer *j, struct error *err)
 {
     struct store_gpu gpu = {0};
@@ -338,17 +471,20 @@ int answer_report(struct store *s, const struct past_question *q, const char *ho
         rc = report_make(s, host, gpu.id, q->since, q->until, (int64_t)(q->hot_celsius * 1000), r, err);
     if (rc < 0)
         return rc;
-    struct totals t = report_answer_add_up(r);
-    report_sentence(q, r, &t, answer, sizeof answer);
-    body(j, q, r, host, answer);
+    struct told_report t = told_report(q, r, host);
+    report_sentence(q, r, &t.totals, answer, sizeof answer);
+    t.answer = answer;
+    answer_write(j, &report_answer, &t, &t);
     report_done(r);
     return 0;
 }
 
 void answer_no_report(const struct past_question *q, const char *why, struct json_writer *j)
 {
-    struct report *r = calloc(1, sizeof *r);
-    if (r)
-        body(j, q, r, "", why);
-    free(r);
+    AUTO_FREE struct report *r = calloc(1, sizeof *r);
+    if (!r)
+        return;
+    struct told_report t = told_report(q, r, "");
+    t.answer = why;
+    answer_write(j, &report_answer, &t, &t);
 }

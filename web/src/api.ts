@@ -1944,6 +1944,47 @@ export interface Processes {
   absent: Record<string, string>;
 }
 
+/** A process on a GPU at a moment of the past; means of its minute */
+export interface ProcessThen {
+  gpu_index: number;
+  pid: number;
+  name: string | null;
+  /** As in Process */
+  short_name: string | null;
+  user: string | null;
+  container: string | null;
+  /** Masked */
+  command: string | null;
+  memory_mb: number | null;
+  utilization_percent: number | null;
+}
+
+/** A time in which nothing was stored */
+export interface HistoryGap {
+  /** The last sample before; null: none */
+  since: string | null;
+  /** The first sample after; null: none */
+  until: string | null;
+  /** The daemon was started at the end of it */
+  not_running: boolean;
+  text: string;
+}
+
+/** What an explanation of a moment of the past has beside that of now */
+export interface WhyThen {
+  at: string;
+  /** Whose */
+  host: string | null;
+  /** What is left of that time */
+  detail: "samples" | "minutes" | "hours" | null;
+  /** What the answer lacks */
+  note: string | null;
+  /** Who was on the GPUs */
+  processes: ProcessThen[];
+  /** Why nothing is known; null: something is */
+  gap: HistoryGap | null;
+}
+
 export interface RemedyExpected {
   /** By how much it changes */
   fan_percent: number | null;
@@ -1978,6 +2019,317 @@ export interface Remedy {
   cost: string | null;
   /** How it is taken back */
   undo: string | null;
+}
+
+/** Energy and where it comes from */
+export interface ReportEnergy {
+  /** That are stored */
+  hours: number;
+  /** With more than idle load */
+  busy_hours: number;
+  energy_joules: number;
+  energy_kwh: number;
+  cost: number | null;
+  /** From the GPU's own counter */
+  counter_joules: number;
+  /** From power readings over time */
+  integrated_joules: number;
+  /** Given to processes */
+  attributed_joules: number;
+  /** Not explained by any visible process */
+  not_attributed_joules: number;
+  /** Old name of not_attributed_joules */
+  unattributed_joules: number;
+  energy_from: string | null;
+}
+
+export interface ReportGpu {
+  gpu_index: number;
+  gpu_name: string | null;
+  gpu_uuid: string | null;
+  /** Mean */
+  utilization_percent: number | null;
+  temperature_max_celsius: number | null;
+  /** That are stored */
+  hours: number;
+  /** With more than idle load */
+  busy_hours: number;
+  energy_joules: number;
+  energy_kwh: number;
+  cost: number | null;
+  /** From the GPU's own counter */
+  counter_joules: number;
+  /** From power readings over time */
+  integrated_joules: number;
+  /** Given to processes */
+  attributed_joules: number;
+  /** Not explained by any visible process */
+  not_attributed_joules: number;
+  /** Old name of not_attributed_joules */
+  unattributed_joules: number;
+  energy_from: string | null;
+}
+
+/** What a user, container or command used */
+export interface ReportRow {
+  kind: string;
+  /** User, container or command; null: none, or not known */
+  name: string | null;
+  /** On GPUs; several processes on one GPU at once count once */
+  hours: number | null;
+  busy_hours: number | null;
+  memory_gib_hours: number | null;
+  /** Held without computing */
+  idle_gib_hours: number | null;
+  /** Of one process */
+  memory_peak_mb: number | null;
+  processes: number | null;
+  energy_joules: number;
+  energy_kwh: number;
+  cost: number | null;
+  /** Of the GPUs' energy */
+  share_percent: number;
+}
+
+export interface ReportModel {
+  kind: string;
+  /** User, container or command; null: none, or not known */
+  name: string | null;
+  /** On GPUs; several processes on one GPU at once count once */
+  hours: number | null;
+  busy_hours: number | null;
+  memory_gib_hours: number | null;
+  /** Held without computing */
+  idle_gib_hours: number | null;
+  /** Of one process */
+  memory_peak_mb: number | null;
+  processes: number | null;
+  energy_joules: number;
+  energy_kwh: number;
+  cost: number | null;
+  /** Of the GPUs' energy */
+  share_percent: number;
+  /** What its servers generated, by their own counters; null: they did not say */
+  generated_tokens: number | null;
+  /** Tokens of prompts that its servers read */
+  prompt_tokens: number | null;
+  /** Generated tokens over the energy of its processes while these were counted */
+  tokens_per_joule: number | null;
+  /** Tokens of prompts over the same energy, which is that of both */
+  prompt_tokens_per_joule: number | null;
+  /** Energy for a million generated tokens at the price per kWh */
+  cost_per_million_tokens: number | null;
+}
+
+export interface ReportLimit {
+  kind: string;
+  /** User, container or command; null: none, or not known */
+  name: string | null;
+  /** On GPUs; several processes on one GPU at once count once */
+  hours: number | null;
+  busy_hours: number | null;
+  memory_gib_hours: number | null;
+  /** Held without computing */
+  idle_gib_hours: number | null;
+  /** Of one process */
+  memory_peak_mb: number | null;
+  processes: number | null;
+  energy_joules: number;
+  energy_kwh: number;
+  cost: number | null;
+  /** Of the GPUs' energy */
+  share_percent: number;
+  /** In plain words, behind "limited by" */
+  words: string | null;
+  /** Where the limit lies */
+  side: string | null;
+}
+
+/** Who used the GPUs, for how long, with how much energy, and what it cost */
+export interface Report {
+  /** null: from the beginning of a history that has none */
+  since: string | null;
+  until: string;
+  host: string | null;
+  answer: string;
+  simulated: boolean;
+  price_per_kwh: number | null;
+  hot_celsius: number;
+  currency: string | null;
+  totals: ReportEnergy;
+  gpus: ReportGpu[];
+  users: ReportRow[];
+  containers: ReportRow[];
+  /** By pod of Kubernetes, NAMESPACE/POD; a name of null: none */
+  pods: ReportRow[];
+  /** By Slurm job; a name of null: none */
+  jobs: ReportRow[];
+  commands: ReportRow[];
+  /** By the model that a process's command line names; a name of null: none */
+  models: ReportModel[];
+  /** By what limited the processes: each minute of a process counts for the limit that held the longest in it; a name of null: not judged */
+  limits: ReportLimit[];
+  /** Who held memory without computing, most first */
+  idle_memory: {
+    gpu_index: number;
+    pid: number;
+    name: string | null;
+    /** As in Process */
+    short_name: string | null;
+    user: string | null;
+    container: string | null;
+    /** Masked */
+    command: string | null;
+    hours: number;
+    gib_hours: number;
+    /** What the GPU drew meanwhile, while no process computed on it: its idle power for so long, shared by memory with others who held some; null: power is not known */
+    energy_kwh: number | null;
+    cost: number | null;
+    since: string;
+    until: string;
+  }[];
+  /** The longest first */
+  hot_spells: {
+    gpu_index: number;
+    since: string;
+    until: string;
+    duration_seconds: number;
+    /** 60, or 3600 where only hours are kept: then it was hot at some time within the span, which is the most it can have lasted */
+    resolution_seconds: number;
+    temperature_max_celsius: number;
+    /** Part of it in which the GPU was throttling, by heat or by power */
+    slowed_percent: number;
+    /** That was given most of the energy */
+    process: string | null;
+    user: string | null;
+  }[];
+  /** What was found in the time, from notice on: once for each kind on each GPU, the worst first */
+  findings: {
+    code: string;
+    /** null: about the host */
+    gpu_index: number | null;
+    /** At its worst */
+    severity: "info" | "notice" | "warning" | "critical";
+    /** At its worst */
+    headline: string;
+    times: number;
+    /** Of all of them together */
+    duration_seconds: number;
+    since: string;
+    until: string;
+  }[];
+  /** GPUs that users held by leases, most hours first. Hours are those of GPUs; `used_hours`: programs ran under them, of those that have ended */
+  leases: {
+    user: string;
+    leases: number;
+    /** Of them not ended yet */
+    open: number;
+    hours: number;
+    used_hours: number;
+  }[];
+  /** What processes used before that is not kept any more */
+  processes_from: string | null;
+  missing_seconds: number;
+  gaps: HistoryGap[];
+}
+
+export interface Cause {
+  code: string;
+  text: string;
+  confidence: number;
+  /** The same in words */
+  likelihood: string;
+  evidence: string[];
+  pid: number | null;
+  process: string | null;
+}
+
+export interface WhyPart {
+  answer: string;
+  severity: "info" | "notice" | "warning" | "critical";
+  /** Most likely first */
+  causes: Cause[];
+  /** What can be done about the roots, the most useful first */
+  remedies: Remedy[];
+  /** The sentences of the remedies, in their order */
+  suggestions: string[];
+}
+
+export interface Episode {
+  gpu_index: number;
+  gpu_name: string | null;
+  since: string;
+  until: string;
+  /** All times together */
+  duration_seconds: number;
+  /** How often it came; over days, the same work repeated is one episode */
+  times: number;
+  explained_at: string;
+  pid: number | null;
+  process: string | null;
+  user: string | null;
+  container: string | null;
+  /** Mean */
+  utilization_percent: number | null;
+  temperature_max_celsius: number | null;
+  /** Mean */
+  power_watts: number | null;
+  /** A sentence: what ended it; null where that is not known */
+  ended_by: string | null;
+  /** How much it matters; larger is more */
+  weight: number;
+  answer: string;
+  severity: "info" | "notice" | "warning" | "critical";
+  /** Most likely first */
+  causes: Cause[];
+  /** What can be done about the roots, the most useful first */
+  remedies: Remedy[];
+  /** The sentences of the remedies, in their order */
+  suggestions: string[];
+}
+
+export interface PastChange {
+  gpu_index: number;
+  gpu_name: string | null;
+  since: string;
+  what:
+    | "driver"
+    | "firmware"
+    | "kernel"
+    | "bios"
+    | "slot"
+    | "lanes"
+    | "generation"
+    | "display"
+    | "power_limit"
+    | "persistence"
+    | "clock"
+    | "memory_clock";
+  before: string;
+  after: string;
+  /** In words */
+  text: string;
+}
+
+/** What happened in a time, by episodes */
+export interface WhySpan {
+  /** null: from the beginning of a history that has none */
+  since: string | null;
+  until: string;
+  host: string | null;
+  simulated: boolean;
+  answer: string;
+  note: string | null;
+  gpu_count: number;
+  /** How finely it was looked at */
+  step_seconds: number;
+  /** What is worth explaining, the most important first */
+  episodes: Episode[];
+  episodes_left_out: number;
+  missing_seconds: number;
+  gaps: HistoryGap[];
+  /** What was changed on GPUs in that time, oldest first */
+  changes: PastChange[];
 }
 
 /** The row that is served, broadcast and stored */
@@ -2099,28 +2451,6 @@ export interface Brief {
   state: string | null;
   numbers: string | null;
   doing: string | null;
-}
-
-export interface Cause {
-  code: string;
-  text: string;
-  confidence: number;
-  /** The same in words */
-  likelihood: string;
-  evidence: string[];
-  pid: number | null;
-  process: string | null;
-}
-
-export interface WhyPart {
-  answer: string;
-  severity: "info" | "notice" | "warning" | "critical";
-  /** Most likely first */
-  causes: Cause[];
-  /** What can be done about the roots, the most useful first */
-  remedies: Remedy[];
-  /** The sentences of the remedies, in their order */
-  suggestions: string[];
 }
 
 export interface IdleFinding {

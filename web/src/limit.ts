@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What limits a GPU or a process, in words. Does not touch the document.
 import type { Level } from "./level";
-import type { Gpu, Limit, Process } from "./types";
+import type { Gpu, Limit, Seen } from "./types";
 
 /** Throttling in words; the finding has the severity. */
 export function throttling(reasons: string[] | null | undefined): string | null {
@@ -45,7 +45,7 @@ export function limitOf(gpu: Gpu): string | null {
 }
 
 const busiest = (gpu: Gpu) =>
-  gpu.processes.reduce<Process | undefined>(
+  gpu.processes.reduce<Seen | undefined>(
     (most, p) => ((p.utilization_percent ?? 0) > (most?.utilization_percent ?? -1) ? p : most),
     undefined,
   );

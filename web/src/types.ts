@@ -8,25 +8,31 @@ import type {
   Metrics as AllMetrics,
   Gpu as AnyGpu,
   Process,
+  ProcessThen,
   WhyNow,
-  WhyPart,
+  WhyThen,
 } from "./api";
 
 export type {
   Activity,
   Brief,
   Cause,
+  Episode,
   Finding,
   GpuLease,
   GpuSummary,
+  HistoryGap as Gap,
   Limit,
   Process,
   RemedyDoing,
   RemedyValues,
+  Report,
+  ReportRow,
   Summary,
   Undo as Held,
   WhyGpu,
   WhyPart,
+  WhySpan,
 } from "./api";
 
 /** How a GPU is, now or in the past: what a change of it tells. */
@@ -38,8 +44,11 @@ export type Num = number | null | undefined;
 export interface Gpu extends Omit<AnyGpu, "activity" | "processes"> {
   activity?: Activity; // undefined: of a moment that was not judged
   finding?: Finding | null; // undefined: not judged
-  processes: Process[];
+  processes: Seen[];
 }
+
+/** A process, now or in the past, of which less is known. */
+export type Seen = Pick<Process, keyof ProcessThen & keyof Process> & Partial<Process>;
 
 export interface Metrics extends Omit<AllMetrics, "gpus"> {
   gpus: Gpu[];
@@ -52,40 +61,8 @@ export interface SourceStatus {
 }
 
 export type Severity = "critical" | "warning" | "notice" | "info";
-export interface Gap {
-  since: string | null;
-  until: string | null;
-  text: string;
-}
-
-/** With what is said of the past only. */
-export interface Why extends WhyNow {
-  at?: string;
-  detail?: string;
-  note?: string | null;
-  gap?: Gap | null;
-  processes?: (Process & { gpu_index: number })[];
-}
-
-export interface Episode extends WhyPart {
-  gpu_index: number;
-  gpu_name: string;
-  since: string;
-  until: string;
-  duration_seconds: number;
-  times: number;
-  process: string | null;
-  user: string | null;
-}
-
-export interface WhySpan {
-  since: string;
-  until: string;
-  answer: string;
-  note: string | null;
-  episodes: Episode[];
-  gaps: Gap[];
-}
+/** Of now; of a moment of the past with more, and without the findings of its processes. */
+export type Why = WhyNow & Partial<WhyThen>;
 
 export interface Series {
   gpu_index: number;
@@ -111,17 +88,6 @@ export interface PastEvent {
   severity: string;
   text: string | null;
   data?: Record<string, unknown> | null;
-}
-
-export interface ReportRow {
-  kind?: string;
-  name: string | null; // null: idle, or not attributed
-  hours: Num;
-  busy_hours: Num;
-  energy_joules: number;
-  energy_kwh: number;
-  cost: Num;
-  share_percent: Num;
 }
 
 export interface Life {
@@ -151,17 +117,6 @@ export interface LimitStretch {
   words: string; // follows "limited by"
   doing: string;
   side: string;
-}
-
-export interface Report {
-  answer: string;
-  currency: string | null;
-  price_per_kwh: Num;
-  totals: { energy_joules: number; energy_kwh: number; cost: Num; busy_hours: number; hours: number };
-  users: ReportRow[];
-  containers: ReportRow[];
-  models: ReportRow[];
-  commands: ReportRow[];
 }
 
 export interface Session {

@@ -65,10 +65,6 @@ void json_time(struct json_writer *j, const char *key, struct wall at);         
 void json_scaled(struct json_writer *j, const char *key, struct reading r, double scale); /* null if absent */
 void json_words(struct json_writer *j, const char *key, const char *text);                /* null if empty */
 
-/* Every answer with a table (answer/answer.h): schemas and types are made of them. */
-extern const struct answer *const json_answers[];
-extern const size_t json_answer_count;
-
 /* ---- Guarded workers, as in the API and `whirr guard status --json`. ---- */
 
 extern const struct answer guard_answer, guard_event_answer, guard_health_answer;

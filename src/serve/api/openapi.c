@@ -126,7 +126,7 @@ void openapi_write(struct buf *out)
     json_t *schemas = json_object_get(json_object_get(doc, "components"), "schemas");
     const char *name;
     json_t *schema;
-    answer_each_named(json_answers, json_answer_count, add_answer, schemas);
+    answer_each_named(all_answers, all_answer_count, add_answer, schemas);
     json_object_foreach(schemas, name, schema)
     {
         json_t *examples = json_object_get(schema, "examples");

@@ -20,7 +20,8 @@
 #include "format/notifiers.h"
 #include "format/process_rows.h"
 #include "insight/view/idle_audit.h"
-#include "sample.h"
+#include "serve/api/assets.h"
+#include "../format/sample.h"
 
 static const struct wall now = {1800000000000};
 
@@ -918,7 +919,7 @@ static void what_is_written_can_be_read(void **state)
 {
     (void)state;
     size_t tried = 0;
-    answer_each_named(json_answers, json_answer_count, there_and_back, &tried);
+    answer_each_named(all_answers, all_answer_count, there_and_back, &tried);
     assert_true(tried >= 10 * 50);
 }
 
@@ -1017,7 +1018,7 @@ static void types_of_the_dashboard_follow(void **state)
     AUTO_BUF struct buf made = BUF(1 << 20), kept = BUF(1 << 20);
     env_init_system(&env);
     source_path(path, "web/src/api.ts");
-    answer_typescript(&made, json_answers, json_answer_count);
+    answer_typescript(&made, all_answers, all_answer_count);
     if (getenv("WHIRR_WRITE_TYPES")) {
         AUTO_FCLOSE FILE *f = fopen(path, "w");
         assert_non_null(f);
