@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "base/words.h"
 
 static struct tm to_calendar(struct wall at, enum moment_zone zone)
@@ -86,10 +87,10 @@ static bool time_parse(struct str s, struct tm *tm)
     return true;
 }
 
-/* "today", "yesterday 22:00", "last night 3am" */
-static bool day_parse(struct str s, struct wall now, enum moment_zone zone, struct wall *ret)
+/* "today", "yesterday 22:00", "last night 3am". Before dawn, who looks back says "tonight" of the night that is still on. */
+static bool day_parse(struct str s, struct wall now, enum moment_zone zone, bool later, struct wall *ret)
 {
-    enum { NIGHT_BEGINS = 20, NOON = 12 };
+    enum { NIGHT_BEGINS = 20, NOON = 12, DAWN = 5 };
     static const struct {
         const char *word;
         int days;
@@ -102,11 +103,12 @@ static bool day_parse(struct str s, struct wall now, enum moment_zone zone, stru
     if (i == ARRAY_LEN(words))
         return false;
     struct tm tm = to_calendar(now, zone);
+    int since_dusk = words[i].night && !words[i].days && !later && tm.tm_hour < DAWN;
     tm.tm_hour = words[i].night ? NIGHT_BEGINS : 0;
     tm.tm_min = tm.tm_sec = 0;
     if (s.len && !time_parse(s, &tm))
         return false;
-    tm.tm_mday += words[i].days + (words[i].night && tm.tm_hour < NOON);
+    tm.tm_mday += words[i].days + (words[i].night && tm.tm_hour < NOON) - since_dusk;
     *ret = from_calendar(tm, zone);
     return true;
 }
@@ -127,6 +129,27 @@ static bool period_parse(struct str s, struct wall now, enum moment_zone zone, s
     } else
         return false;
     *ret = from_calendar(tm, zone);
+    return true;
+}
+
+/* "monday", "last friday 14:00": the last one, or with `later` the next. */
+static bool weekday_parse(struct str s, struct wall now, enum moment_zone zone, bool later, struct wall *ret)
+{
+    static const char *const days[] = {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
+    struct tm tm = to_calendar(now, zone);
+    int day = 0;
+    (void)take_word(&s, later ? "next" : "last");
+    while (day < 7 && !take_word(&s, days[day]))
+        day++;
+    tm.tm_mday += (day - tm.tm_wday + 7) % 7;
+    tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+    if (day == 7 || (s.len && !time_parse(s, &tm)))
+        return false;
+    *ret = from_calendar(tm, zone);
+    if ((ret->ms > now.ms) != later) {
+        tm.tm_mday += later ? 7 : -7;
+        *ret = from_calendar(tm, zone);
+    }
     return true;
 }
 
@@ -169,6 +192,28 @@ static bool clock_parse(struct str s, struct wall from, enum moment_zone zone, b
     return found;
 }
 
+/* "an hour", "2 days" */
+static bool spoken_parse(struct str s, int64_t *ret)
+{
+    static const struct {
+        const char *word;
+        int64_t ms;
+    } units[] = {{"second", MS_PER_S}, {"minute", 60 * MS_PER_S}, {"hour", HOUR_MS}, {"day", DAY_MS}, {"week", 7 * DAY_MS}};
+    int64_t count = 1;
+    struct str number;
+    if (!take_word(&s, "a") && !take_word(&s, "an") && (!str_cut(&s, ' ', &number) || !str_to_i64(number, &count)))
+        return false;
+    s = str_trim(s);
+    if (s.len && count != 1 && (s.at[s.len - 1] | 0x20) == 's')
+        s.len--;
+    for (size_t i = 0; i < ARRAY_LEN(units); i++)
+        if (str_is_any_case(s, units[i].word) && count > 0 && count < INT64_MAX / units[i].ms) {
+            *ret = count * units[i].ms;
+            return true;
+        }
+    return false;
+}
+
 /* "2h ago", "-2h", and bare "2h": all callers ask about the past. */
 static bool ago_parse(struct str s, struct wall now, struct wall *ret)
 {
@@ -180,7 +225,7 @@ static bool ago_parse(struct str s, struct wall now, struct wall *ret)
         s = (struct str){s.at, len - 4};
     else if (str_is(s, "0")) /* duration_parse accepts a bare 0; as a moment it is a mistake */
         return false;
-    if (!duration_parse(s, &ago))
+    if (!duration_parse(s, &ago) && !spoken_parse(s, &ago))
         return false;
     *ret = (struct wall){MAX_OF(now.ms - ago, (int64_t)1)};
     return true;
@@ -195,14 +240,14 @@ static bool names_zone(struct str s)
     return false;
 }
 
-bool moment_parse(struct str text, struct wall now, enum moment_zone zone, struct wall *ret)
+static bool parse(struct str text, struct wall now, enum moment_zone zone, bool later, struct wall *ret)
 {
     struct str s = str_trim(text);
     struct wall at;
     if (s.len == 3 && strncasecmp(s.at, "now", 3) == 0)
         at = now;
-    else if (ago_parse(s, now, &at) || clock_parse(s, now, zone, false, &at) || day_parse(s, now, zone, &at) ||
-             period_parse(s, now, zone, &at))
+    else if (ago_parse(s, now, &at) || clock_parse(s, now, zone, false, &at) || day_parse(s, now, zone, later, &at) ||
+             weekday_parse(s, now, zone, later, &at) || period_parse(s, now, zone, &at))
         ;
     else if (!wall_parse(s, &at))
         return false;
@@ -212,6 +257,11 @@ bool moment_parse(struct str text, struct wall now, enum moment_zone zone, struc
         return false;
     *ret = at;
     return true;
+}
+
+bool moment_parse(struct str text, struct wall now, enum moment_zone zone, struct wall *ret)
+{
+    return parse(text, now, zone, false, ret);
 }
 
 bool moment_parse_end(struct str text, struct wall since, struct wall now, enum moment_zone zone, struct wall *ret)
@@ -232,7 +282,7 @@ bool moment_parse_ahead(struct str text, struct wall start, struct wall now, enu
     int64_t ms;
     if (duration_parse(s, &ms))
         at.ms = start.ms + ms;
-    else if (!clock_parse(s, start, zone, true, &at) && !moment_parse(s, now, zone, &at))
+    else if (!clock_parse(s, start, zone, true, &at) && !parse(s, now, zone, true, &at))
         return false;
     if (at.ms <= start.ms)
         return false;

@@ -13,10 +13,10 @@
 /* Default zone of a text without one: local time for people at this host, UTC for API clients. */
 enum moment_zone { MOMENT_LOCAL, MOMENT_UTC };
 
-/* "now"; "2h", "-2h", "2h ago": that long before now; "03:10", "03:10:30", "3am", "3:10 pm", "noon", "midnight": the most recent
- * one; "today", "yesterday", "tomorrow", "tonight", "last night", each with or without a time (default midnight; nights 20:00);
- * "this week", "last week", "this month", "last month": its first midnight; a date or a date and time, with or without "Z" or an
- * offset. */
+/* "now"; "2h", "-2h", "2h ago", "an hour ago": that long before now; "03:10", "03:10:30", "3am", "3:10 pm", "noon", "midnight": the
+ * most recent one; "today", "yesterday", "tomorrow", "tonight", "last night", each with or without a time (default midnight; nights
+ * 20:00); "monday", "last friday 14:00": the most recent one; "this week", "last week", "this month", "last month": its first
+ * midnight; a date or a date and time, with or without "Z" or an offset. */
 bool moment_parse(struct str text, struct wall now, enum moment_zone zone, struct wall *ret);
 
 /* The end of a span that began at `since`: like moment_parse, but a time of day before `since` means the first one after it, or

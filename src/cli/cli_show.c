@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -44,6 +45,25 @@ struct json_writer show_json(const struct cli *cli, struct buf *out)
     struct json_writer j = JSON_WRITER_PRETTY(out);
     j.pretty = !options_has(cli->options, "watch");
     return j;
+}
+
+int show_would(const struct cli *cli, const char *format, ...)
+{
+    AUTO_BUF struct buf out = BUF(256 << 10), what = BUF(128 << 10);
+    struct json_writer j = show_json(cli, &out);
+    va_list arguments;
+    va_start(arguments, format);
+    buf_vprintf(&what, format, arguments);
+    va_end(arguments);
+    if (cli->json) {
+        jw_object(&j);
+        jw_key_bool(&j, "dry_run", true);
+        jw_key_text(&j, "would", what.at);
+        jw_end(&j);
+    } else
+        buf_printf(&out, "Would %s.\nNothing was changed (dry run).", what.at);
+    buf_char(&out, '\n');
+    return show_text(&out);
 }
 
 static void measure_terminal(struct cli *cli, int *rows)

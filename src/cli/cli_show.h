@@ -23,3 +23,6 @@ int show_without_session(struct cli *cli, render_fn *render);
 /* Whether `status` prints one line: --line, or --format, which implies it. */
 bool show_is_line(const struct cli *cli);
 struct json_writer show_json(const struct cli *cli, struct buf *out);
+
+/* For --dry-run: prints what would be done ("end lease k3f9qa2x"). */
+int show_would(const struct cli *cli, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));

@@ -3,6 +3,8 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "ask/answers.h"
 #include "ask/client.h"
@@ -73,6 +75,35 @@ static void take_new_sample(const struct cli *cli)
     client_close(client);
 }
 
+static bool is_called(const json_t *gpu, const char *name)
+{
+    char index[16];
+    snprintf(index, sizeof index, "%lld", (long long)json_integer_value(json_object_get(gpu, "gpu_index")));
+    return strcasecmp(json_text(gpu, "gpu_uuid"), name) == 0 || strcasecmp(json_text(gpu, "pci_address"), name) == 0 ||
+           strcmp(index, name) == 0;
+}
+
+static int forget_dry(struct cli *cli, const char *name, bool undo)
+{
+    struct error err = {0};
+    json_t *answer = alert_ask(cli, "GET", "/api/gpu/inventory", NULL, &err), *gpu;
+    size_t i;
+    if (!answer)
+        return cli_error(cli, &err);
+    AUTO_BUF struct buf line = BUF(4096);
+    json_array_foreach(json_object_get(answer, "gpus"), i, gpu)
+    {
+        bool gone = strcmp(json_text(gpu, "state"), "present") != 0, forgotten = json_is_object(json_object_get(gpu, "forgotten"));
+        if (!line.len && gone && forgotten == undo && is_called(gpu, name))
+            buf_printf(&line, "%s (%s)", json_text(gpu, json_text(gpu, "gpu_uuid")[0] ? "gpu_uuid" : "pci_address"),
+                       json_text(gpu, "gpu_name"));
+    }
+    json_decref(answer);
+    if (!line.len)
+        return cli_fail("no %s GPU is called '%s'; `whirr forget` lists them", undo ? "forgotten" : "missing", name);
+    return undo ? show_would(cli, "expect %s again", line.at) : show_would(cli, "forget %s", line.at);
+}
+
 static int forget_run(struct cli *cli)
 {
     bool undo = options_has(cli->options, "undo");
@@ -80,6 +111,8 @@ static int forget_run(struct cli *cli)
     struct error err = {0};
     if (cli->options->argument_count == 0)
         return undo ? cli_usage(cli, "--undo needs a GPU; `whirr forget` lists them") : forget_list(cli);
+    if (options_has(cli->options, "dry-run"))
+        return forget_dry(cli, cli->options->arguments[0], undo);
     AUTO_BUF struct buf body = BUF(4096);
     struct json_writer j = JSON_WRITER(&body);
     jw_object(&j);
@@ -107,6 +140,7 @@ static int forget_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "undo", .help = "It has to be there again"},
+    OPTION_DRY_RUN,
 };
 
 const struct command command_forget = {

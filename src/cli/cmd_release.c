@@ -53,6 +53,10 @@ static int release_ask(const struct cli *cli, struct client *client, int64_t for
     char body[64], message[512], duration[WORDS_SIZE];
     const char *place = client_place(client);
     AUTO_BUF struct buf answer = BUF(65536);
+    words_duration(for_ms, duration);
+    if (options_has(cli->options, "dry-run"))
+        return for_ms ? show_would(cli, "make the daemon at %s release the GPU driver for %s", place, duration)
+                      : show_would(cli, "make the daemon at %s read the GPUs again", place);
     snprintf(body, sizeof body, "{\"for_seconds\": %.3f}", (double)for_ms / 1000);
     int result = client_request(client, "POST", "/api/source/release", body, &answer, CLIENT_WITHIN_MS, &err);
     if (result < 0)
@@ -63,7 +67,6 @@ static int release_ask(const struct cli *cli, struct client *client, int64_t for
     }
     if (cli->json)
         return print_json(&answer, place);
-    words_duration(for_ms, duration);
     if (for_ms == 0)
         printf("The daemon at %s is reading the GPUs again.\n", place);
     else if (result == 202)
@@ -110,6 +113,7 @@ static int release_run(struct cli *cli)
 static const struct option_spec options[] = {
     {.name = "for", .argument = "DURATION", .help = "How long, like 90s or 10m (default: 5m)"},
     {.name = "end", .help = "Take the driver back now"},
+    OPTION_DRY_RUN,
 };
 
 const struct command command_release = {

@@ -53,6 +53,8 @@ static int new_token(struct cli *cli, struct token_file *f, const char *path, co
     int status = read_grant(cli, &grant);
     if (status != EXIT_FINE)
         return status;
+    if (options_has(cli->options, "dry-run"))
+        return show_would(cli, "add token %s (%s) to %s", name, rights_roles(grant.rights, roles), path);
     if (token_file_add(f, name, &grant, text, &err))
         return cli_error(cli, &err);
     if (cli->json) {
@@ -133,6 +135,11 @@ static int token_run(struct cli *cli)
         return cli_unknown(cli, "subcommand", verb, names, ARRAY_LEN(names));
     if (!name)
         return cli_usage(cli, "'remove' needs the name of a token; `whirr token list` shows them");
+    bool there = false;
+    for (size_t i = 0; i < f->count; i++)
+        there |= strcmp(f->tokens[i].name, name) == 0;
+    if (there && options_has(cli->options, "dry-run"))
+        return show_would(cli, "remove token %s from %s", name, path);
     struct nearest near;
     char hint[NEAREST_SIZE + 32];
     nearest_init(&near, name);
@@ -152,6 +159,7 @@ static const struct option_spec options[] = {
      .help = "With new: what it may do: read, commands (read with command lines), silence, guard, control, admin (everything); "
              "several with commas (default: read)"},
     {.name = "for", .argument = "SPAN", .help = "With new: it expires after this time, like 90d"},
+    OPTION_DRY_RUN,
 };
 
 const struct command command_token = {

@@ -74,6 +74,11 @@ extern const struct option_table host_option;
         .name = "output", .letter = 'o', .argument = "FILE", .complete = COMPLETE_FILE, .help = (text) \
     }
 
+#define OPTION_DRY_RUN                                                       \
+    {                                                                        \
+        .name = "dry-run", .help = "Show what would be done; change nothing" \
+    }
+
 /* Options of the commands that read the history. */
 #define OPTION_STORE                                                                                \
     {                                                                                               \

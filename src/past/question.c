@@ -199,6 +199,8 @@ int question_read_moment(const char *key, history_parameter_fn *parameter, void 
 static int not_before(const struct question_span *span, struct wall now, enum moment_zone zone, struct error *err)
 {
     char from[MOMENT_TEXT_SIZE], to[MOMENT_TEXT_SIZE];
+    if (span->since.ms > now.ms)
+        return error_set(err, -EINVAL, "since is in the future");
     if (zone == MOMENT_UTC || span->since.ms <= 0)
         return error_set(err, -EINVAL, "since must be before until");
     moment_format_span(span->since, span->until, now, from, to);

@@ -420,6 +420,20 @@ test("acting asks for a token; a wrong one is refused, the right one acts", { sk
   await page.waitForFunction((n) => document.querySelectorAll("#findings .silences button").length === n - 1, silences);
 });
 
+test("who controls the daemon can ask in which line a program is", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=1,scenario=training");
+  const token = /\S{20,}/.exec(d.run("token", "new", "ops", "--role", "control"))[0];
+  const opened = async (options) => {
+    const page = await visit(t, d.url, options);
+    await page.locator("#processes tbody button.link").first().click();
+    return page.locator("#processes tr.why");
+  };
+  await (await opened()).getByText(/^On the host:\s+whirr why \d+/).waitFor();
+  const mine = await opened({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } });
+  await mine.getByRole("button", { name: "Which line is it in?" }).click();
+  await mine.getByText("A simulated program has no lines").waitFor();
+});
+
 test("the login form refuses a wrong token and takes the right one", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=1,scenario=idle");
   const token = /\S{20,}/.exec(d.run("token", "new", "laptop", "--role", "admin"))[0];

@@ -70,6 +70,10 @@ def test_a_person_holds_and_releases(machine):
     worker = m.process(8000)
     attach(m, worker)
     m.until("running")
+    for word in ("hold", "evict"):
+        done = m.whirr("guard", word, "--dry-run")
+        assert done.returncode == 0 and f"Would {word} w (running).\nNothing was changed (dry run)." in done.stdout, done
+    assert m.status()["state"] == "running" and m.state(worker.pid) == 0 and not m.status()["held"]
     assert m.whirr("guard", "hold", "w").returncode == 0
     assert m.status()["state"] == "paused" and m.status()["held"] is True
     throughout(1, lambda: m.status()["state"] == "paused", m.log)

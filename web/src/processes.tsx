@@ -5,6 +5,7 @@ import { Remedies } from "./act";
 import { Because } from "./answer";
 import { courseOf, type Courses, useCourses } from "./courses";
 import { DASH, duration, memory, percent, plainly, tied, watts } from "./format";
+import { get } from "./live";
 import { EndedProcesses } from "./lives";
 import { memo } from "./memo";
 import { levelOf } from "./level";
@@ -12,9 +13,12 @@ import { limitWords } from "./limit";
 import { sparkline } from "./model";
 import { spanName } from "./place";
 import { byWeight, filtered, grouped, type GroupKey, type Row, rows, serving, sorted, type SortKey } from "./rows";
+import { words } from "./refused";
 import { Bar, Choice, Mark, Scroll, Search, Section, SortHead, useNarrow, value } from "./parts";
 import { useSlice } from "./slice";
 import { look, type State } from "./store";
+import { mayAct, mayTry } from "./token";
+import type { WhyProcesses } from "./api";
 import type { Finding, Gpu, Life, Why } from "./types";
 
 const COLUMNS: { key: SortKey; name: string; number?: boolean; wide?: boolean }[] = [
@@ -133,6 +137,43 @@ interface LineProps {
   s: State;
 }
 
+/** In which lines it spends its time. The daemon looks at it for two seconds, and only when asked. */
+function Where({ r, s }: { r: Row; s: State }) {
+  const [told, setTold] = useState<string[]>([]),
+    [looking, setLooking] = useState(false);
+  if (!mayTry(s.session, "control")) return null;
+  const ask = async () => {
+    setLooking(true);
+    try {
+      const { processes } = await get<WhyProcesses>(`/api/why/lines?process=${r.pid}&gpu=${r.gpu}`),
+        p = processes[0];
+      setTold(p?.lines.length ? p.lines.map((l) => l.text) : [`Not known: ${p?.lines_missing ?? "no line was seen"}.`]);
+    } catch (e) {
+      setTold([words(e)]);
+    }
+    setLooking(false);
+  };
+  return (
+    <div class="cause">
+      <dt>Where</dt>
+      <dd aria-live="polite">
+        {told.map((line) => (
+          <div key={line}>{line}</div>
+        ))}
+        {mayAct(s.session, "control") ? (
+          <button type="button" disabled={looking} onClick={() => void ask()}>
+            {looking ? "Looking for two seconds…" : told.length ? "Look again" : "Which line is it in?"}
+          </button>
+        ) : (
+          <>
+            On the host: <code>whirr why {r.pid}</code>
+          </>
+        )}
+      </dd>
+    </div>
+  );
+}
+
 function Why1({
   r,
   why,
@@ -192,6 +233,7 @@ function Why1({
                 {r.rank != null ? `, rank ${r.rank}${r.world_size ? ` of ${r.world_size}` : ""}` : ""}
               </dd>
             </div>
+            {!then && <Where r={r} s={s} />}
             {!then && part && (causes.length > 0 || finding) && <Remedies part={part} gpu={r.gpu} s={s} />}
           </dl>
         </div>

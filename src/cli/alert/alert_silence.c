@@ -133,6 +133,14 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
     status = sampling_option(cli) ? EXIT_FINE : check_names(cli, matchers, count); /* sampling options are rejected below */
     if (status != EXIT_FINE)
         return status;
+    if (options_has(cli->options, "dry-run")) {
+        AUTO_BUF struct buf all = BUF(16 << 10);
+        const char *length = options_value(cli->options, "for", NULL);
+        for (size_t i = 0; i < count; i++)
+            buf_printf(&all, "%s%s", i ? " with " : "", matchers[i]);
+        return show_would(cli, "silence %s %s %s", all.at, length ? "for" : "until",
+                          length ? length : options_value(cli->options, "until", ""));
+    }
     json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
     if (!answer)
         return cli_error(cli, &err);
@@ -159,6 +167,18 @@ static int remove_silence(struct cli *cli, const char *id)
     jw_object(&j);
     jw_key_text(&j, "remove", id);
     jw_end(&j);
+    if (options_has(cli->options, "dry-run")) {
+        json_t *answer = alert_ask(cli, "GET", "/api/alerts", NULL, &err);
+        const json_t *silence;
+        size_t i;
+        bool there = false;
+        json_array_foreach(json_object_get(answer, "silences"), i, silence) there |= strcmp(json_text(silence, "id"), id) == 0;
+        json_decref(answer);
+        if (!answer)
+            return cli_error(cli, &err);
+        return there ? show_would(cli, "remove silence %s", id)
+                     : cli_fail("there is no silence '%s'; `whirr alert silence` lists them", id);
+    }
     json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
     if (!answer)
         return cli_error(cli, &err);

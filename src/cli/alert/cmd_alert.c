@@ -209,6 +209,7 @@ static const struct option_spec options[] = {
     {.name = "since", .argument = "TIME", .help = "test: use the history from this time on"},
     OPTION_STORE,
     {.name = "duration", .argument = "DURATION", .help = "test with --source sim: how long to simulate (default: 10m)"},
+    {.name = "dry-run", .help = "silence: show what would be done; change nothing"},
     {.name = "interval", .argument = "SECONDS", .help = "test with --source sim: time between samples (default: 5)"},
 };
 

@@ -161,7 +161,7 @@ static void show_plan(struct buf *out, const struct change_list *l)
     }
 }
 
-static int show_dry_run(struct cli *cli, const struct change_list *l)
+static int show_dry_run(struct cli *cli, const struct change_list *l, struct wall until)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
     if (cli->json) {
@@ -170,6 +170,10 @@ static int show_dry_run(struct cli *cli, const struct change_list *l)
         buf_char(&out, '\n');
     } else {
         show_plan(&out, l);
+        char end[MOMENT_TEXT_SIZE];
+        moment_format(until, clock_wall(cli->env.clock), end);
+        if (until.ms)
+            buf_printf(&out, "Until %s, then back.\n", end);
         buf_text(&out, l->at[0].denied ? "Nothing was changed (dry run); changing it needs root or whirr-control.\n"
                                        : "Nothing was changed (dry run).\n");
     }
@@ -365,7 +369,7 @@ int change_make(struct cli *cli, struct change_list *l, const char *const *comma
     if (status != EXIT_FINE)
         return status;
     if (options_has(cli->options, "dry-run"))
-        return show_dry_run(cli, l);
+        return show_dry_run(cli, l, t.until);
     bool denied = false;
     for (size_t i = 0; i < l->count; i++)
         denied |= l->at[i].denied;

@@ -197,6 +197,15 @@ static int guard_tell(struct cli *cli, const char *what, const char *name)
         json_decref(before);
         return nothing;
     }
+    if (asked && options_has(cli->options, "dry-run")) {
+        AUTO_BUF struct buf names = BUF(64 << 10);
+        json_t *mine = only(before, name), *worker;
+        size_t i;
+        json_array_foreach(mine, i, worker)
+            buf_printf(&names, "%s%s (%s)", i ? ", " : "", json_text(worker, "name"), json_text(worker, "state"));
+        json_decref(mine);
+        return show_would(cli, "%s %s", what, names.at ? names.at : "nothing");
+    }
     AUTO_BUF struct buf body = BUF(1024);
     struct json_writer j = JSON_WRITER(&body);
     jw_object(&j);
@@ -271,7 +280,7 @@ static const struct option_spec options[] = {
      .help = "Listen here in front of the worker, and hold new requests while it is paused"},
     {.name = "wait", .argument = "SECONDS", .help = "How long evict, hold and resume wait (default: 120)"},
     {.name = "no-wait", .help = "Don't wait"},
-    {.name = "dry-run", .help = "Only show what would be done"},
+    OPTION_DRY_RUN,
 };
 
 const struct command command_guard = {

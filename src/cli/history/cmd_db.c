@@ -81,6 +81,9 @@ static int migrate(struct db_job *job)
         return cli_fail("nothing is stored there yet; `whirr serve` creates the tables automatically");
     if (version == known)
         return print_migrated(job, version, known);
+    if (options_has(job->cli->options, "dry-run"))
+        return show_would(job->cli, "migrate %s from schema version %lld to %lld", job->place, (long long)version,
+                          (long long)known);
     /* Opening for writing migrates. */
     const struct store_options options = {
         .env = &job->cli->env, .url = job->url, .host = job->config->store.host, .limits = store_default_limits};
@@ -96,6 +99,11 @@ static int vacuum(struct db_job *job)
 {
     struct error err = {0};
     int64_t before, after;
+    if (options_has(job->cli->options, "dry-run")) {
+        int64_t version;
+        int rc = store_peek_version(&job->cli->env, job->url, &version, &err);
+        return rc < 0 ? failed(job, rc, &err) : show_would(job->cli, "rewrite %s without its free space", job->place);
+    }
     int rc = store_vacuum(&job->cli->env, job->url, options_has(job->cli->options, "full"), &before, &after, &err);
     if (rc == -ENOSPC)
         return cli_fail("%s; rewriting the file temporarily needs as much space again", err.text);
@@ -270,6 +278,7 @@ static const struct option_spec options[] = {
     {.name = "until", .argument = "TIME", .help = "export: end (default: now)"},
     {.name = "host", .argument = "NAME", .help = "export: only this host (default: all)"},
     {.name = "full", .help = "vacuum, PostgreSQL: return space to the disk; locks each table meanwhile"},
+    {.name = "dry-run", .help = "migrate, vacuum: show what would be done; change nothing"},
 };
 
 const struct command command_db = {

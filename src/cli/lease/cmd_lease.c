@@ -104,6 +104,10 @@ static int end_lease(struct cli *cli, const char *id)
     const struct lease *l = find_lease(&list, id);
     if (!l)
         return EXIT_FAILED;
+    if (options_has(cli->options, "dry-run")) {
+        char gpus[LEASE_WORDS];
+        return show_would(cli, "end lease %s of %s (%s)", l->id, l->user, lease_gpu_words(l, gpus));
+    }
     if (l->kind == LEASE_SETTING) {
         lease_dir_unlock(&dir);
         if (l->simulated)
@@ -138,6 +142,7 @@ static int lease_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "stop", .help = "With `end`: stop the program of the lease (SIGTERM)"},
+    OPTION_DRY_RUN,
 };
 
 const struct command command_lease = {

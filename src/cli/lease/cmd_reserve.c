@@ -8,6 +8,7 @@
 #include "base/moment.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "cli/cli_show.h"
 #include "cli/lease/wish.h"
 
 static int read_times(struct cli *cli, struct lease *wish, struct wall now)
@@ -29,17 +30,19 @@ static int read_times(struct cli *cli, struct lease *wish, struct wall now)
     return status;
 }
 
-static int tell_reserved(const struct lease_taker *t, struct wall now)
+static int tell_reserved(const struct lease_taker *t, struct wall now, bool dry)
 {
     AUTO_BUF struct buf out = BUF(LEASE_BYTES_MAX);
     char gpus[LEASE_WORDS], from[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE];
-    if (t->cli->json) {
+    if (t->cli->json && !dry) {
         struct json_writer j = JSON_WRITER_PRETTY(&out);
         lease_json(&j, &t->wish);
         buf_char(&out, '\n');
         return show_text(&out);
     }
     moment_format_span(t->wish.from, t->wish.until, now, from, until);
+    if (dry)
+        return show_would(t->cli, "reserve %s for %s from %s until %s", lease_gpu_words(&t->wish, gpus), t->wish.user, from, until);
     buf_printf(&out, "%s: %s reserved for %s ", t->wish.id, lease_gpu_words(&t->wish, gpus), t->wish.user);
     if (t->wish.from.ms > now.ms)
         buf_printf(&out, "from %s ", from);
@@ -58,17 +61,20 @@ static int reserve_run(struct cli *cli)
         status = read_times(cli, &t.wish, now);
     if (rc == 0 && status == EXIT_FINE)
         rc = lease_take(&t, &err);
-    if (rc == 0 && status == EXIT_FINE) {
+    bool dry = options_has(cli->options, "dry-run");
+    if (rc == 0 && status == EXIT_FINE && dry)
+        lease_dir_unlock(&t.dir);
+    else if (rc == 0 && status == EXIT_FINE) {
         rc = lease_dir_put(&t.dir, &t.wish, &err);
         lease_taker_tell(&t, rc < 0 ? EVENT_FAILED : EVENT_DONE);
         lease_dir_unlock(&t.dir);
     }
-    if (rc == 0 && status == EXIT_FINE && t.dir.own)
+    if (rc == 0 && status == EXIT_FINE && t.dir.own && !dry)
         fprintf(stderr, "whirr: only your own programs see this: %s is yours alone\n", t.dir.path);
     if (rc < 0)
         status = cli_fail("%s", err.text);
     else if (status == EXIT_FINE)
-        status = tell_reserved(&t, now);
+        status = tell_reserved(&t, now, dry);
     lease_taker_done(&t);
     return status;
 }
@@ -81,6 +87,7 @@ static const struct option_spec options[] = {
     {.name = "until", .argument = "TIME", .help = "End then, instead of --for"},
     OPTION_NOTE,
     OPTION_TIMEOUT,
+    OPTION_DRY_RUN,
 };
 
 const struct command command_reserve = {

@@ -214,9 +214,16 @@ static int write_lease(struct lease_taker *t, struct held_program *p, const char
 
 static int take_lease(struct lease_taker *t, struct held_program *p, const char *const *argv, struct error *err)
 {
+    bool dry = options_has(t->cli->options, "dry-run");
+    if (dry)
+        t->timeout_ms = 0;
     int rc = lease_take(t, err);
     if (rc < 0)
         return rc;
+    if (dry) {
+        lease_dir_unlock(&t->dir);
+        return 0;
+    }
     set_variables(t);
     lease_taker_handle_signals(t, false);
     rc = write_lease(t, p, argv, err);
@@ -242,7 +249,11 @@ static int run_with_lease(struct cli *cli, const char *const *argv, int64_t wait
     mask_arguments(words, count, t.wish.command, sizeof t.wish.command);
     if (rc == 0 && status == EXIT_FINE)
         rc = take_lease(&t, &p, argv, &err);
-    if (rc < 0)
+    if (options_has(cli->options, "dry-run") && status == EXIT_FINE && (rc == 0 || rc == -EAGAIN)) {
+        char gpus[LEASE_WORDS];
+        status = rc < 0 ? show_would(cli, "wait: %s", err.text)
+                        : show_would(cli, "run %s on %s", t.wish.command, lease_gpu_words(&t.wish, gpus));
+    } else if (rc < 0)
         status = give_up(&p, err.text);
     else if (status == EXIT_FINE)
         status = run_announced(cli, &p, argv[0], wait_ms);
@@ -261,6 +272,8 @@ static int run_command(struct cli *cli)
         return cli_usage(cli, "%s", err.text);
     if (wish_given(cli) && !has_lease_already(cli))
         return run_with_lease(cli, argv, wait_ms);
+    if (options_has(cli->options, "dry-run"))
+        return show_would(cli, "let guards make room, and run '%s'", argv[0]);
     int rc = held_program_make(&p, argv, -1);
     return rc < 0 ? cannot_start(argv[0], rc) : run_announced(cli, &p, argv[0], wait_ms);
 }
@@ -272,6 +285,7 @@ static const struct option_spec options[] = {
     {.name = "for", .argument = "DURATION", .help = "How long it will run at most: it may begin before a reservation does"},
     OPTION_NOTE,
     OPTION_TIMEOUT,
+    OPTION_DRY_RUN,
     {.name = "wait", .argument = "SECONDS", .help = "Maximum time to wait for guarded workers to make room (default: 120)"},
 };
 

@@ -252,7 +252,7 @@ static int try_it(struct cli *cli, const struct config *config, const char *name
         return cli_fail("nothing was added: [notify.%s] cannot be read back", name);
     if (notifier_check(c, &err) < 0)
         return add_refuse(cli, &err);
-    if (options_has(cli->options, "no-test"))
+    if (options_has(cli->options, "no-test") || options_has(cli->options, "dry-run"))
         return EXIT_FINE;
     notify_example(&cli->env, false, "info", config->server.dashboard_url, &example);
     notifier_try(&cli->env, c, &example, &result);
@@ -265,14 +265,17 @@ static int try_it(struct cli *cli, const struct config *config, const char *name
     return status;
 }
 
-static int write_and_report(struct cli *cli, const char *path, const struct buf *text, const char *name, const char *what)
+static int write_and_report(struct cli *cli, const char *path, const struct buf *text, const char *name, bool adds)
 {
     struct error err = {0};
     if (text->failed)
         return cli_fail("'%s' is too long", path);
+    if (options_has(cli->options, "dry-run"))
+        return show_would(cli, adds ? "add notifier %s to %s" : "remove notifier %s from %s", name, path);
     if (edit_write(&cli->env, path, buf_view(text), &err) < 0)
         return cli_fail("%s", err.text);
-    fprintf(stderr, "'%s' %s %s\nTo use it now: %s\n", name, what, path, notify_reload_command());
+    fprintf(stderr, "'%s' %s %s\nTo use it now: %s\n", name,
+            adds ? "is to be notified of built-in alerts: it was added to" : "was removed from", path, notify_reload_command());
     return EXIT_FINE;
 }
 
@@ -380,8 +383,8 @@ int notify_add(struct cli *cli, const char *name, const char *type)
     status = try_it(cli, config, name);
     config_free(config);
     if (status == EXIT_FINE)
-        status = write_and_report(cli, path, &text, name, "is to be notified of built-in alerts: it was added to");
-    if (status == EXIT_FINE)
+        status = write_and_report(cli, path, &text, name, true);
+    if (status == EXIT_FINE && !options_has(cli->options, "dry-run"))
         note_added(cli, name, path);
     return status;
 }
@@ -407,5 +410,5 @@ int notify_remove(struct cli *cli, const char *name)
     if (status == EXIT_FINE)
         set_notified(&text, &config->alerts.notify, name, false);
     config_free(config);
-    return status == EXIT_FINE ? write_and_report(cli, path, &text, name, "was removed from") : status;
+    return status == EXIT_FINE ? write_and_report(cli, path, &text, name, false) : status;
 }

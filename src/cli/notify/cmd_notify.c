@@ -218,6 +218,7 @@ static const struct option_spec options[] = {
     {.name = "no-test", .help = "add: send no test message"},
     {.name = "resolved", .help = "test: send a resolved alert instead of a firing one"},
     {.name = "severity", .argument = "SEVERITY", .values = severities, .help = "test: info, warning (default) or critical"},
+    {.name = "dry-run", .help = "add, remove: show what would be done; change nothing"},
 };
 
 const struct command command_notify = {

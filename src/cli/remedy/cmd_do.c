@@ -334,10 +334,6 @@ static int try_run(struct cli *cli)
     {                                                                                                  \
         .name = "measure", .argument = "DURATION", .help = "Measure for this long (default: 1 minute)" \
     }
-#define OPTION_DRY_RUN                                                          \
-    {                                                                           \
-        .name = "dry-run", .help = "Show what would be changed; change nothing" \
-    }
 static const struct option_spec do_options[] = {
     OPTION_YES,
     OPTION_DRY_RUN,

@@ -192,6 +192,8 @@ static int take_back(struct cli *cli, const struct undo_entry *e)
 static int take_all(struct cli *cli, const struct undo_list *list, const char *word)
 {
     bool all = strcmp(word, "all") == 0, found = all;
+    if (all && !list->count)
+        puts("Nothing to undo: whirr holds no change.");
     char *end;
     long number = strtol(word, &end, 10);
     int status = EXIT_FINE;

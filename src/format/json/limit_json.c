@@ -115,11 +115,11 @@ static void lines_fields(struct answer_rows *to)
         OBJECTS("lines", places, count, place_answer,
                 "In which lines of its code it spends its time, the answer first. Empty in `/api/why`; `/api/why/lines` and `whirr "
                 "why NAME` look",
-                .state = lines_state, STAYS),
+                .state = lines_state, STAYS, COUNTS, FOREIGN),
         FIELD(WORD, "lines_of", of, "Whose lines these are", NAMES(blames), OR_NULL),
         FIELD(BOOL, "too_few_cores", few_cores, NULL),
         FIELD(INT, "looks", looks, NULL, NONE(-1)),
-        FIELD(WORD, "lines_missing", missing, "Why no line is known", OR_NULL, FOREIGN),
+        FIELD(WORD, "lines_missing", missing, "Why no line is known", OR_NULL, COUNTS, FOREIGN),
     };
     KEEP_ROWS(to);
 }

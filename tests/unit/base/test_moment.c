@@ -87,6 +87,15 @@ static void times_are_read_as_people_say_them(void **state)
     expect("last month", now, MOMENT_LOCAL, "2026-09-30T22:00:00Z");
     expect("last month", "2026-01-18T05:00:00Z", MOMENT_UTC, "2025-12-01T00:00:00Z");
     expect("this week", now, MOMENT_UTC, "2026-11-16T00:00:00Z");
+    expect("tonight", "2026-11-18T00:08:00Z", MOMENT_LOCAL, "2026-11-17T19:00:00Z"); /* 01:08: the night that is on */
+    expect("tonight 01:00", "2026-11-18T00:08:00Z", MOMENT_LOCAL, "2026-11-18T00:00:00Z");
+    expect("monday", now, MOMENT_LOCAL, "2026-11-15T23:00:00Z");
+    expect("last Friday 2pm", now, MOMENT_LOCAL, "2026-11-13T13:00:00Z");
+    expect("wednesday", now, MOMENT_LOCAL, "2026-11-17T23:00:00Z"); /* today */
+    expect("wednesday 8am", now, MOMENT_LOCAL, "2026-11-11T07:00:00Z");
+    expect("an hour ago", now, MOMENT_LOCAL, "2026-11-18T04:00:00Z");
+    expect("10 minutes ago", now, MOMENT_UTC, "2026-11-18T04:50:00Z");
+    expect("2 Days ago", now, MOMENT_LOCAL, "2026-11-16T05:00:00Z");
     expect("Last week", "2026-11-15T05:00:00Z", MOMENT_UTC, "2026-11-02T00:00:00Z"); /* a Sunday */
     use_zone("UTC", 0);
 }
@@ -147,6 +156,7 @@ static void what_is_to_come_begins_after_now_and_ends_after_that(void **state)
         expect_ahead("20:00", "08:00", of_the_day[i], "2026-11-18T19:00:00Z", "2026-11-19T07:00:00Z");
     expect_ahead("20:00", "08:00", "2026-11-18T19:00:00Z", "2026-11-19T19:00:00Z", "2026-11-20T07:00:00Z");
     expect_ahead("8pm", "8am", "2026-11-18T22:59:59Z", "2026-11-19T19:00:00Z", "2026-11-20T07:00:00Z");
+    expect_ahead("tonight", "friday 8am", "2026-11-18T00:30:00Z", "2026-11-18T19:00:00Z", "2026-11-20T07:00:00Z");
     expect_ahead("2h", "2h", "2026-11-18T11:00:00Z", "2026-11-18T13:00:00Z", "2026-11-18T15:00:00Z");
     expect_ahead("tonight", "tomorrow 8am", "2026-11-18T11:00:00Z", "2026-11-18T19:00:00Z", "2026-11-19T07:00:00Z");
     expect_ahead("20:00", "08:00", "2026-03-28T11:00:00Z", "2026-03-28T19:00:00Z", "2026-03-29T06:00:00Z");
