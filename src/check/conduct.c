@@ -39,7 +39,9 @@ static void check_start(struct check_conduct *c, struct check_target *t)
     AUTO_CLOSE int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
     int rc = pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0;
     if (rc == 0) {
-        rc = launch_spawn(argv, -1, ends[1], nothing, &t->pid);
+        pid_t pid = 0;
+        rc = launch_spawn(argv, -1, ends[1], nothing, &pid);
+        t->pid = (int32_t)pid;
         close(ends[1]);
         t->fd = ends[0];
     }
