@@ -82,7 +82,7 @@ static size_t bytes_of(struct str text, bool dcgm)
 /* The same readings under our names with our labels, and under dcgm-exporter's with its own: a scrape must not cost more. */
 static bool compare_bytes(const struct snapshot *s)
 {
-    const struct prometheus_options options = {.sets = PROMETHEUS_DCGM};
+    const struct prometheus_options options = {.sets = PROMETHEUS_DCGM_OLD};
     const struct prometheus_extra extra = {.options = &options};
     AUTO_BUF struct buf text = BUF(PROMETHEUS_MAX);
     prometheus_write(&text, s, &extra);

@@ -119,7 +119,7 @@ static int export_run(struct cli *cli)
     return path ? EXIT_FINE : show_text(&out);
 }
 
-static const char *const sets[] = {"dcgm", "nvidia_smi", NULL};
+static const char *const sets[] = {"dcgm", "dcgm-4.8", "nvidia_smi", NULL};
 
 static const struct option_spec options[] = {
     OPTION_OUTPUT("Write to FILE, whole or not at all, instead of stdout"),

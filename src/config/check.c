@@ -272,9 +272,10 @@ static void check_metrics(const struct config *config, struct config_problems *p
 {
     const struct config_metrics *m = &config->metrics;
     for (size_t i = 0; i < m->sets.count; i++)
-        if (strcmp(m->sets.items[i], "dcgm") != 0 && strcmp(m->sets.items[i], "nvidia_smi") != 0)
+        if (strcmp(m->sets.items[i], "dcgm") != 0 && strcmp(m->sets.items[i], "dcgm-4.8") != 0 &&
+            strcmp(m->sets.items[i], "nvidia_smi") != 0)
             problem_add(problems, false, config_origin_of(&m->entry, "metrics", "sets"),
-                        "metrics.sets: unknown set '%s'; expected dcgm or nvidia_smi", m->sets.items[i]);
+                        "metrics.sets: unknown set '%s'; expected dcgm, dcgm-4.8 or nvidia_smi", m->sets.items[i]);
     for (size_t i = 0; i < m->labels.count; i++)
         if (!is_label_name(m->labels.pairs[i].key))
             problem_add(problems, false, config_origin_of(&m->entry, "metrics", "labels"),

@@ -187,7 +187,7 @@ XID_CARD = "gpu NVIDIA H200\n  profile h200\n  pci 0000:05:00.0\n  fabric 3\n  e
 def test_dashboards_made_for_other_exporters_have_data(start, nvml, tmp_path):
     if not Prometheus.installed():
         pytest.skip("no prometheus (tools/deps test)")
-    sets = {"WHIRR_METRICS_SETS": "dcgm,nvidia_smi"}
+    sets = {"WHIRR_METRICS_SETS": "dcgm-4.8,nvidia_smi"}
     hosts = [start("--interval", "0.5", source="sim:gpus=2,scenario=training,model=rtx4090", **sets),
              start("--interval", "0.5", source="sim:gpus=1,scenario=training,model=h100,speed=30", **sets),
              start("--interval", "0.5", source="sim:gpus=1,scenario=mig,model=h100", **sets), nvml(XID_CARD, "--interval", "0.5", **sets)]

@@ -360,7 +360,7 @@ notify = ["hook"]
     file.chmod(0o600)
     try:
         d = start("--interval", "0.3", "--config", str(file), "--store", f"sqlite:{tmp_path}/history.db", source="sim:gpus=1", NODE_NAME="pod-node")
-        metrics = eventually(lambda: (text := d.get("/metrics").body.decode()) and "DCGM_FI_DEV_GPU_TEMP{" in text and text)
+        metrics = eventually(lambda: (text := d.get("/metrics").body.decode()) and "DCGM_FI_DEV_GPU_TEMP_CELSIUS{" in text and text)
         lines = [line for line in metrics.splitlines() if not line.startswith("#")]
         assert all('host="rack7"' in line for line in lines) and any('hostname="rack7"' in line for line in lines if line.startswith("DCGM_")), lines[:3]
         otlp = eventually(lambda: [r.json() for r in list(received.requests) if r.path == "/v1/metrics"], explain=d.log)[0]

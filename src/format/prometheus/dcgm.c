@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The set "dcgm": our readings under the names, labels and units that dashboards for dcgm-exporter expect. Omits what was not
- * measured, never zero.
+ * The sets "dcgm" and "dcgm-4.8": our readings under the names, labels and units of dcgm-exporter, as it is now and as it was
+ * before 4.9. Omits what was not measured, never zero.
  */
 #include <stdio.h>
 
@@ -8,32 +8,90 @@
 #include "base/units.h"
 #include "format/prometheus/prometheus.h"
 
-static const struct prometheus_alias table[] = {
-    {"DCGM_FI_DEV_SM_CLOCK", "gauge", METRIC_clock_sm_khz, 1e-3, "SM clock in MHz"},
-    {"DCGM_FI_DEV_MEM_CLOCK", "gauge", METRIC_clock_memory_khz, 1e-3, "Memory clock in MHz"},
-    {"DCGM_FI_DEV_GPU_TEMP", "gauge", METRIC_temp_mdegc, 1e-3, "GPU temperature in C"},
-    {"DCGM_FI_DEV_MEMORY_TEMP", "gauge", METRIC_temp_memory_mdegc, 1e-3, "Memory temperature in C"},
-    {"DCGM_FI_DEV_POWER_USAGE", "gauge", METRIC_power_mw, 1e-3, "Power draw in W"},
-    {"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "counter", METRIC_energy_mj, 1, "Energy since boot in mJ"},
-    {"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "counter", METRIC_pcie_replays, 1, "PCIe retries"},
-    {"DCGM_FI_DEV_GPU_UTIL", "gauge", METRIC_util_permille, 0.1, "GPU utilization in %"},
-    {"DCGM_FI_DEV_MEM_COPY_UTIL", "gauge", METRIC_mem_util_permille, 0.1, "Memory bandwidth utilization in %"},
-    {"DCGM_FI_DEV_ENC_UTIL", "gauge", METRIC_encoder_permille, 0.1, "Encoder utilization in %"},
-    {"DCGM_FI_DEV_DEC_UTIL", "gauge", METRIC_decoder_permille, 0.1, "Decoder utilization in %"},
-    {"DCGM_FI_DEV_XID_ERRORS", "gauge", METRIC_xid_last, 1, "Value of the last XID error"},
-    {"DCGM_FI_DEV_FB_FREE", "gauge", METRIC_mem_free_bytes, PER_MIB, "Free memory in MiB"},
-    {"DCGM_FI_DEV_FB_USED", "gauge", METRIC_mem_used_bytes, PER_MIB, "Used memory in MiB"},
-    {"DCGM_FI_DEV_FB_RESERVED", "gauge", METRIC_mem_reserved_bytes, PER_MIB, "Reserved memory in MiB"},
-    {"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "counter", METRIC_remapped_rows_uncorrected, 1,
-     "Rows remapped for uncorrectable errors"},
-    {"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "counter", METRIC_remapped_rows_corrected, 1, "Rows remapped for correctable errors"},
-    {"DCGM_FI_DEV_ROW_REMAP_FAILURE", "gauge", METRIC_remapped_rows_failed, 1, "1 where remapping of rows has failed"},
-    {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", METRIC_graphics_active_permille, 1e-3,
-     "Ratio of time the graphics engine was active"},
-    {"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "gauge", METRIC_tensor_active_permille, 1e-3, "Ratio of cycles the tensor pipe was active"},
-    {"DCGM_FI_PROF_DRAM_ACTIVE", "gauge", METRIC_dram_active_permille, 1e-3, "Ratio of cycles the memory interface was active"},
-    {"DCGM_FI_PROF_PCIE_TX_BYTES", "gauge", METRIC_pcie_tx_bytes_per_s, 1, "Bytes per second sent over PCIe"},
-    {"DCGM_FI_PROF_PCIE_RX_BYTES", "gauge", METRIC_pcie_rx_bytes_per_s, 1, "Bytes per second received over PCIe"},
+/* dcgm-exporter 4.9 renamed most of its fields, some with another unit. "" as the old name: not renamed; NULL: new. */
+static const struct dcgm_row {
+    const char *name;
+    double scale;
+    const char *old_name;
+    double old_scale;
+    const char *type;
+    enum metric metric;
+    bool both_ways; /* plus what is received */
+    const char *help;
+} table[] = {
+    {"DCGM_FI_DEV_SM_CLOCK_HERTZ", 1e3, "DCGM_FI_DEV_SM_CLOCK", 1e-3, "gauge", METRIC_clock_sm_khz, false, "SM clock"},
+    {"DCGM_FI_DEV_MEMORY_CLOCK_HERTZ", 1e3, "DCGM_FI_DEV_MEM_CLOCK", 1e-3, "gauge", METRIC_clock_memory_khz, false, "Memory clock"},
+    {"DCGM_FI_DEV_GPU_TEMP_CELSIUS", 1e-3, "DCGM_FI_DEV_GPU_TEMP", 1e-3, "gauge", METRIC_temp_mdegc, false, "GPU temperature in C"},
+    {"DCGM_FI_DEV_MEMORY_TEMP_CELSIUS", 1e-3, "DCGM_FI_DEV_MEMORY_TEMP", 1e-3, "gauge", METRIC_temp_memory_mdegc, false,
+     "Memory temperature in C"},
+    {"DCGM_FI_DEV_BOARD_POWER_WATTS", 1e-3, "DCGM_FI_DEV_POWER_USAGE", 1e-3, "gauge", METRIC_power_mw, false, "Power draw in W"},
+    {"DCGM_FI_DEV_GPU_ENERGY_JOULES_TOTAL", 1e-3, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 1, "counter", METRIC_energy_mj, false,
+     "Energy since the driver was loaded"},
+    {"DCGM_FI_DEV_PCIE_REPLAY_TOTAL", 1, "DCGM_FI_DEV_PCIE_REPLAY_COUNTER", 1, "counter", METRIC_pcie_replays, false,
+     "PCIe retries"},
+    {"DCGM_FI_DEV_GPU_UTIL_RATIO", 1e-3, "DCGM_FI_DEV_GPU_UTIL", 0.1, "gauge", METRIC_util_permille, false, "GPU utilization"},
+    {"DCGM_FI_DEV_MEMORY_UTIL_RATIO", 1e-3, "DCGM_FI_DEV_MEM_COPY_UTIL", 0.1, "gauge", METRIC_mem_util_permille, false,
+     "Memory bandwidth utilization"},
+    {"DCGM_FI_DEV_ENC_UTIL_RATIO", 1e-3, "DCGM_FI_DEV_ENC_UTIL", 0.1, "gauge", METRIC_encoder_permille, false,
+     "Encoder utilization"},
+    {"DCGM_FI_DEV_DEC_UTIL_RATIO", 1e-3, "DCGM_FI_DEV_DEC_UTIL", 0.1, "gauge", METRIC_decoder_permille, false,
+     "Decoder utilization"},
+    {"DCGM_FI_DEV_XID_ERROR", 1, "DCGM_FI_DEV_XID_ERRORS", 1, "gauge", METRIC_xid_last, false,
+     "Value of the last XID error; 0 if there was none"},
+    {"DCGM_FI_DEV_FB_CAPACITY_BYTES", 1, NULL, 1, "gauge", METRIC_mem_total_bytes, false, "Memory of the GPU"},
+    {"DCGM_FI_DEV_FB_FREE_BYTES", 1, "DCGM_FI_DEV_FB_FREE", PER_MIB, "gauge", METRIC_mem_free_bytes, false, "Free memory"},
+    {"DCGM_FI_DEV_FB_USED_BYTES", 1, "DCGM_FI_DEV_FB_USED", PER_MIB, "gauge", METRIC_mem_used_bytes, false, "Used memory"},
+    {"DCGM_FI_DEV_FB_RESERVED_BYTES", 1, "DCGM_FI_DEV_FB_RESERVED", PER_MIB, "gauge", METRIC_mem_reserved_bytes, false,
+     "Reserved memory"},
+    {"DCGM_FI_DEV_NVLINK_THROUGHPUT_BYTES_PER_SECOND", 1, "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", 1e-6, "gauge",
+     METRIC_nvlink_tx_bytes_per_s, true, "NVLink throughput, both ways"},
+    {"DCGM_FI_DEV_ROW_REMAP_UNCORRECTABLE_TOTAL", 1, "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", 1, "counter",
+     METRIC_remapped_rows_uncorrected, false, "Rows remapped for uncorrectable errors"},
+    {"DCGM_FI_DEV_ROW_REMAP_CORRECTABLE_TOTAL", 1, "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", 1, "counter",
+     METRIC_remapped_rows_corrected, false, "Rows remapped for correctable errors"},
+    {"DCGM_FI_DEV_ROW_REMAP_FAILED", 1, "DCGM_FI_DEV_ROW_REMAP_FAILURE", 1, "gauge", METRIC_remapped_rows_failed, false,
+     "1 where remapping of rows has failed"},
+    {"DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", 1, "", 1, "counter", METRIC_ecc_corrected, false,
+     "Corrected memory errors since the driver was loaded"},
+    {"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", 1, "", 1, "counter", METRIC_ecc_uncorrected, false,
+     "Uncorrected memory errors since the driver was loaded"},
+    {"DCGM_FI_DEV_ECC_SBE_AGG_TOTAL", 1, "", 1, "counter", METRIC_ecc_corrected_lifetime, false,
+     "Corrected memory errors in the life of the GPU"},
+    {"DCGM_FI_DEV_ECC_DBE_AGG_TOTAL", 1, "", 1, "counter", METRIC_ecc_uncorrected_lifetime, false,
+     "Uncorrected memory errors in the life of the GPU"},
+    {"DCGM_FI_DEV_PAGE_RETIRED_SBE_TOTAL", 1, "DCGM_FI_DEV_RETIRED_SBE", 1, "counter", METRIC_retired_pages_sbe, false,
+     "Pages retired for single-bit errors"},
+    {"DCGM_FI_DEV_PAGE_RETIRED_DBE_TOTAL", 1, "DCGM_FI_DEV_RETIRED_DBE", 1, "counter", METRIC_retired_pages_dbe, false,
+     "Pages retired for double-bit errors"},
+    {"DCGM_FI_DEV_PAGE_RETIRED_PENDING", 1, "DCGM_FI_DEV_RETIRED_PENDING", 1, "gauge", METRIC_retired_pages_pending, false,
+     "1 where pages wait to be retired"},
+    {"DCGM_FI_DEV_GPU_POWER_THROTTLE_SECONDS_TOTAL", 1e-6, "DCGM_FI_DEV_POWER_VIOLATION", 1e3, "counter", METRIC_throttle_power_us,
+     false, "Time throttled by the power limit"},
+    {"DCGM_FI_DEV_GPU_THERMAL_THROTTLE_SECONDS_TOTAL", 1e-6, "DCGM_FI_DEV_THERMAL_VIOLATION", 1e3, "counter",
+     METRIC_throttle_thermal_us, false, "Time throttled by heat"},
+    {"DCGM_FI_DEV_GPU_SYNC_BOOST_THROTTLE_SECONDS_TOTAL", 1e-6, "DCGM_FI_DEV_SYNC_BOOST_VIOLATION", 1e3, "counter",
+     METRIC_throttle_sync_boost_us, false, "Time throttled by sync boost"},
+    {"DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", 1e-3, "DCGM_FI_PROF_GR_ENGINE_ACTIVE", 1e-3, "gauge", METRIC_graphics_active_permille,
+     false, "Ratio of time the graphics engine was active"},
+    {"DCGM_FI_PROF_SM_UTIL_RATIO", 1e-3, "DCGM_FI_PROF_SM_ACTIVE", 1e-3, "gauge", METRIC_sm_active_permille, false,
+     "Ratio of cycles an SM had a warp"},
+    {"DCGM_FI_PROF_SM_OCCUPANCY_RATIO", 1e-3, "DCGM_FI_PROF_SM_OCCUPANCY", 1e-3, "gauge", METRIC_sm_occupancy_permille, false,
+     "Ratio of warps on an SM to what it can have"},
+    {"DCGM_FI_PROF_TENSOR_UTIL_RATIO", 1e-3, "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 1e-3, "gauge", METRIC_tensor_active_permille, false,
+     "Ratio of cycles the tensor pipe was active"},
+    {"DCGM_FI_PROF_DRAM_UTIL_RATIO", 1e-3, "DCGM_FI_PROF_DRAM_ACTIVE", 1e-3, "gauge", METRIC_dram_active_permille, false,
+     "Ratio of cycles the memory interface was active"},
+    {"DCGM_FI_PROF_FP64_UTIL_RATIO", 1e-3, "DCGM_FI_PROF_PIPE_FP64_ACTIVE", 1e-3, "gauge", METRIC_fp64_active_permille, false,
+     "Ratio of cycles the FP64 pipe was active"},
+    {"DCGM_FI_PROF_FP32_UTIL_RATIO", 1e-3, "DCGM_FI_PROF_PIPE_FP32_ACTIVE", 1e-3, "gauge", METRIC_fp32_active_permille, false,
+     "Ratio of cycles the FP32 pipe was active"},
+    {"DCGM_FI_PROF_FP16_UTIL_RATIO", 1e-3, "DCGM_FI_PROF_PIPE_FP16_ACTIVE", 1e-3, "gauge", METRIC_fp16_active_permille, false,
+     "Ratio of cycles the FP16 pipe was active"},
+    {"DCGM_FI_PROF_PCIE_TX_BYTES", 1, "", 1, "gauge", METRIC_pcie_tx_bytes_per_s, false, "Bytes per second sent over PCIe"},
+    {"DCGM_FI_PROF_PCIE_RX_BYTES", 1, "", 1, "gauge", METRIC_pcie_rx_bytes_per_s, false, "Bytes per second received over PCIe"},
+    {"DCGM_FI_PROF_NVLINK_TX_BYTES", 1, "", 1, "gauge", METRIC_nvlink_tx_bytes_per_s, false, "Bytes per second sent over NVLink"},
+    {"DCGM_FI_PROF_NVLINK_RX_BYTES", 1, "", 1, "gauge", METRIC_nvlink_rx_bytes_per_s, false,
+     "Bytes per second received over NVLink"},
 };
 
 /* The pod of a GPU that one pod uses alone: a shared GPU must not count in full for each. Its shares are gpu_process_*. */
@@ -65,7 +123,8 @@ static void bus_id(const struct gpu *gpu, char *to, size_t size)
     snprintf(to, size, "%s%s", gpu->id.pci_address[0] ? "0000" : "", gpu->id.pci_address);
 }
 
-static void gpu_labels(struct buf *out, const struct snapshot *s, const struct gpu *gpu, const struct prometheus_options *o)
+static void gpu_labels(struct buf *out, const struct snapshot *s, const struct gpu *gpu, const struct prometheus_options *o,
+                       bool old)
 {
     char index[16], device[32], bus[32];
     snprintf(index, sizeof index, "%d", gpu->index);
@@ -78,7 +137,7 @@ static void gpu_labels(struct buf *out, const struct snapshot *s, const struct g
     prometheus_label(out, false, "modelName", gpu->id.name);
     prometheus_label(out, false, o && o->old_hostname ? "Hostname" : "hostname", s->host.name);
     if (gpu->driver_version.state == READING_OK)
-        prometheus_label(out, false, "DCGM_FI_DRIVER_VERSION", gpu->driver_version.value);
+        prometheus_label(out, false, old ? "DCGM_FI_DRIVER_VERSION" : "DCGM_FI_SYSTEM_DRIVER_VERSION", gpu->driver_version.value);
     pod_labels(out, gpu);
 }
 
@@ -100,31 +159,55 @@ static bool first_of_its_id(const struct gpu *gpu, size_t at)
     return true;
 }
 
-void prometheus_dcgm(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
+/* False: not measured. No XID so far is 0 in dcgm-exporter. */
+static bool read_row(const struct dcgm_row *row, const struct gpu *gpu, double *ret)
+{
+    struct reading r = gpu->metric[row->metric];
+    int64_t more = 0;
+    if (row->metric == METRIC_xid_last && r.state == READING_PENDING)
+        r = reading_ok(0);
+    if (r.state != READING_OK || (row->both_ways && !reading_get(gpu->nvlink_rx_bytes_per_s, &more)))
+        return false;
+    *ret = (double)(r.value + more);
+    return true;
+}
+
+/* Under both names at a time, a series that was not renamed is there once. */
+static const char *name_of(const struct dcgm_row *row, bool old, unsigned sets)
+{
+    if (!old || !row->old_name || row->old_name[0])
+        return old ? row->old_name : row->name;
+    return sets & PROMETHEUS_DCGM ? NULL : row->name;
+}
+
+void prometheus_dcgm(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra, bool old)
 {
     AUTO_BUF struct buf labels = BUF(1 << 20);
     size_t end[GPU_MAX + 1] = {0};
     for (size_t i = 0; i < s->gpu_count && i < GPU_MAX; i++) {
-        gpu_labels(&labels, s, &s->gpus[i], extra->options);
+        gpu_labels(&labels, s, &s->gpus[i], extra->options, old);
         end[i + 1] = labels.len;
     }
     if (labels.failed)
         return;
     for (size_t m = 0; m < ARRAY_LEN(table); m++) {
+        const struct dcgm_row *row = &table[m];
+        const char *name = name_of(row, old, extra->options->sets);
         bool headed = false;
-        for (size_t i = 0; i < s->gpu_count && i < GPU_MAX; i++)
+        for (size_t i = 0; name && i < s->gpu_count && i < GPU_MAX; i++)
             for (size_t k = 0; k <= s->gpus[i].instance_count; k++) {
                 const struct gpu *gpu = k ? &s->gpus[i].instances[k - 1] : &s->gpus[i];
-                if (gpu->metric[table[m].metric].state != READING_OK || (k && !first_of_its_id(&s->gpus[i], k - 1)))
+                double value;
+                if (!read_row(row, gpu, &value) || (k && !first_of_its_id(&s->gpus[i], k - 1)))
                     continue;
-                prometheus_head_once(out, &headed, table[m].name, table[m].type, table[m].help);
-                buf_text(out, table[m].name);
+                prometheus_head_once(out, &headed, name, row->type, row->help);
+                buf_text(out, name);
                 buf_char(out, '{');
                 buf_add(out, labels.at + end[i], end[i + 1] - end[i]);
                 if (k)
                     instance_labels(out, gpu, k - 1);
                 buf_char(out, '}');
-                prometheus_value(out, (double)gpu->metric[table[m].metric].value * table[m].scale);
+                prometheus_value(out, value * (old ? row->old_scale : row->scale));
             }
     }
 }

@@ -6,7 +6,10 @@
 
 enum prometheus_set prometheus_set_from_name(const char *name)
 {
-    return strcmp(name, "dcgm") == 0 ? PROMETHEUS_DCGM : strcmp(name, "nvidia_smi") == 0 ? PROMETHEUS_NVIDIA_SMI : 0;
+    return strcmp(name, "dcgm") == 0         ? PROMETHEUS_DCGM
+           : strcmp(name, "dcgm-4.8") == 0   ? PROMETHEUS_DCGM_OLD
+           : strcmp(name, "nvidia_smi") == 0 ? PROMETHEUS_NVIDIA_SMI
+                                             : 0;
 }
 
 static void add_label(struct prometheus_options *o, const char *name, const char *value)

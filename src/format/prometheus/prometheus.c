@@ -442,7 +442,9 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
     if (o->sets & PROMETHEUS_OLD_NAMES)
         old_names(out, s);
     if (o->sets & PROMETHEUS_DCGM)
-        prometheus_dcgm(out, s, extra);
+        prometheus_dcgm(out, s, extra, false);
+    if (o->sets & PROMETHEUS_DCGM_OLD)
+        prometheus_dcgm(out, s, extra, true);
     if (o->sets & PROMETHEUS_NVIDIA_SMI)
         prometheus_nvidia_smi(out, s, extra);
 }

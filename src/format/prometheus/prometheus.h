@@ -19,6 +19,7 @@ enum { PROMETHEUS_MAX = 256 * 1024 * 1024, PROMETHEUS_LABELS_MAX = 16, PROMETHEU
 enum prometheus_set {
     PROMETHEUS_DCGM = 1 << 0,
     PROMETHEUS_NVIDIA_SMI = 1 << 1,
+    PROMETHEUS_DCGM_OLD = 1 << 3,
     PROMETHEUS_OLD_NAMES = 1 << 2, /* our own of 0.1; until 0.3 */
 };
 
@@ -116,7 +117,7 @@ void prometheus_serving(struct buf *out, const struct snapshot *s, const struct 
                         const struct prometheus_labels *labels);
 
 /* The sets of other exporters, for the GPUs of their vendor. */
-void prometheus_dcgm(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);
+void prometheus_dcgm(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra, bool old);
 void prometheus_nvidia_smi(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);
 
 /* ---- OpenMetrics 1.0: counter families without "_total", units, escaped quotes in help texts, and an end marker that proves
