@@ -40,6 +40,8 @@ static void say_history(const struct config *config, struct buf *out)
             "store.url: the history has been kept in %s; after a restart it is kept in %s. Nothing is copied: the old one stays "
             "where it is, and is used again with the old setting.\n",
             memory.now, text);
+    if (strcmp(memory.now, whole ? whole : text) != 0 && strcmp(text, "none") != 0)
+        buf_printf(out, "To take it along, now or later: whirr db copy '%s' '%s'\n", memory.now, text);
 }
 
 static int run_check(struct cli *cli)

@@ -54,6 +54,12 @@ void profile_apply(struct config_entry *entry, const struct section *section, st
     }
 }
 
+/* A secret in a file that this user can't read: there is one. */
+static bool is_unread(const struct config_origin *origin)
+{
+    return origin->kind == CONFIG_FROM_FILE && !origin->line;
+}
+
 static void check_required(const struct config *config, const struct section *section, struct config_problems *problems)
 {
     for (size_t e = 0; e < section_entries(config, section); e++) {
@@ -66,7 +72,7 @@ static void check_required(const struct config *config, const struct section *se
             if (entry->origins[k].kind == CONFIG_FROM_DEFAULT)
                 problem_add(problems, false, &entry->at, "%s.%s%s%s is missing: %s", section->path, entry->name,
                             entry->name[0] ? "." : "", s->key, s->help);
-            else if (empty)
+            else if (empty && !is_unread(&entry->origins[k]))
                 problem_add(problems, false, &entry->origins[k], "%s.%s must not be empty", section->path, s->key);
         }
     }
@@ -102,7 +108,7 @@ static void check_notify(const struct config *config, struct config_problems *pr
             problem_add(problems, false, &n->entry.at, "notify.%s.command is missing: type is \"command\"", n->entry.name);
         bool known = n->type == CONFIG_NOTIFY_TELEGRAM || n->type == CONFIG_NOTIFY_PUSHOVER || /* one fixed server */
                      n->type == CONFIG_NOTIFY_DESKTOP;
-        if (!command && !known && !n->url[0])
+        if (!command && !known && !n->url[0] && !is_unread(config_origin_of(&n->entry, "notify", "url")))
             problem_add(problems, false, &n->entry.at, "notify.%s.url is missing", n->entry.name);
     }
     check_notify_names(config, &config->alerts.notify, config_origin_of(&config->alerts.entry, "alerts", "notify"), problems);

@@ -74,7 +74,7 @@ bool loader_prepare_entry(struct loader *l, const struct section *section, struc
     return !l->out_of_memory;
 }
 
-static const char *variable(const struct config_inputs *inputs, const char *name)
+const char *loader_variable(const struct config_inputs *inputs, const char *name)
 {
     size_t len = strlen(name);
     for (const char *const *e = inputs->environment; e && *e; e++)
@@ -86,7 +86,7 @@ static const char *variable(const struct config_inputs *inputs, const char *name
 /* The file named by --config or WHIRR_CONFIG; NULL: none. */
 static const char *config_named_file(const struct config_inputs *inputs)
 {
-    return inputs->file ? inputs->file : variable(inputs, "WHIRR_CONFIG");
+    return inputs->file ? inputs->file : loader_variable(inputs, "WHIRR_CONFIG");
 }
 
 static void read_files(struct loader *l)
@@ -101,12 +101,12 @@ static void read_files(struct loader *l)
         return;
     }
     struct env system = *in->env;
-    const char *root = variable(in, CONFIG_SYSTEM_ROOT);
+    const char *root = loader_variable(in, CONFIG_SYSTEM_ROOT);
     if (root && !env_is_recorded(&system))
         system.sysroot = root;
     loader_read_file(l, &system, CONFIG_SYSTEM_FILE, false);
     char path[PATH_SIZE];
-    const char *base = variable(in, "XDG_CONFIG_HOME"), *home = variable(in, "HOME");
+    const char *base = loader_variable(in, "XDG_CONFIG_HOME"), *home = loader_variable(in, "HOME");
     if (base && path_is_whole(base))
         snprintf(path, sizeof path, "%s/whirr/whirr.toml", base);
     else if (home)
@@ -156,9 +156,22 @@ static bool has_ours(const struct config_inputs *inputs)
     return false;
 }
 
+/* WHIRR_STORE_URL_FILE */
+static void read_named_secret(struct loader *l, const struct section *section, const struct setting *s, const char *name)
+{
+    char with[CONFIG_KEY_SIZE + 8];
+    snprintf(with, sizeof with, "%s_FILE", name);
+    const char *path = loader_variable(l->inputs, with);
+    const struct config_origin origin = {CONFIG_FROM_ENVIRONMENT, with, 0, 0};
+    if (path && loader_variable(l->inputs, name))
+        problem_add(l->problems, false, &origin, "%s and %s contradict each other", with, name);
+    else if (path)
+        loader_read_secret(l, section, section_entry(l->config, section, 0), s, path, &origin);
+}
+
 static void read_environment(struct loader *l)
 {
-    const char *interval = variable(l->inputs, "GPU_POLL_INTERVAL_SECONDS");
+    const char *interval = loader_variable(l->inputs, "GPU_POLL_INTERVAL_SECONDS");
     if (interval)
         apply_text(l, "sampling.interval_seconds", interval, CONFIG_FROM_ENVIRONMENT, "GPU_POLL_INTERVAL_SECONDS");
     if (!has_ours(l->inputs))
@@ -168,10 +181,12 @@ static void read_environment(struct loader *l)
         for (size_t k = 0; k < section->count && section->kind == SECTION_PLAIN; k++) {
             char name[CONFIG_KEY_SIZE], key[CONFIG_KEY_SIZE];
             setting_variable(section, &section->settings[k], name, sizeof name);
-            const char *value = variable(l->inputs, name);
+            const char *value = loader_variable(l->inputs, name);
             snprintf(key, sizeof key, "%s.%s", section->path, section->settings[k].key);
             if (value)
                 apply_text(l, key, value, CONFIG_FROM_ENVIRONMENT, name);
+            if (section->settings[k].flags & SECRET)
+                read_named_secret(l, section, &section->settings[k], name);
         }
     }
 }
@@ -195,6 +210,10 @@ static void warn_of_unknown_variables(struct loader *l)
             for (size_t k = 0; k < section->count && section->kind == SECTION_PLAIN; k++) {
                 setting_variable(section, &section->settings[k], known, sizeof known);
                 nearest_try(&nearest, known);
+                if (section->settings[k].flags & SECRET) {
+                    snprintf(known + strlen(known), sizeof known - strlen(known), "_FILE");
+                    nearest_try(&nearest, known);
+                }
             }
         }
         struct config_origin origin = {CONFIG_FROM_ENVIRONMENT, name, 0, 0};
@@ -239,6 +258,7 @@ static void load_layers(struct loader *l)
             !loader_prepare_entry(l, &config_sections[i], section_entry(l->config, &config_sections[i], 0), STR("")))
             return;
     read_files(l);
+    loader_read_credentials(l);
     read_environment(l);
     warn_of_unknown_variables(l);
     for (size_t i = 0; i < l->inputs->flag_count; i++)

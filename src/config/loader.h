@@ -21,6 +21,16 @@ bool loader_prepare_entry(struct loader *l, const struct section *section, struc
 /* Applies all settings of one file. */
 void loader_read_file(struct loader *l, const struct env *env, const char *path, bool must_exist);
 
+/* A variable of the environment; NULL: unset or empty. */
+const char *loader_variable(const struct config_inputs *inputs, const char *name);
+/* The secret setting that `key` (token_file) names the file of; NULL: it is no such key. */
+const struct setting *loader_secret_of(const struct section *section, struct str key);
+/* Sets it to the contents of the file, or of the credential of systemd with that name. */
+void loader_read_secret(struct loader *l, const struct section *section, struct config_entry *entry, const struct setting *s,
+                        const char *named, const struct config_origin *origin);
+/* Sets what credentials are named after. */
+void loader_read_credentials(struct loader *l);
+
 /* How to make a file readable for this user, which is the daemon's: not with chmod 600, which serves the owner. */
 const char *loader_way_to_read(const char *path, char text[WHY_SIZE]);
 /* Reports files named by settings that this user can't read, and secrets in world-readable files. */

@@ -61,6 +61,10 @@ static void report_unknown(struct loader *l, const char *path, const struct toml
             else
                 snprintf(candidate, sizeof candidate, "%s.%s", section->path, section->settings[k].key);
             nearest_try(&nearest, candidate);
+            if (section->settings[k].flags & SECRET) {
+                snprintf(candidate + strlen(candidate), sizeof candidate - strlen(candidate), "_file");
+                nearest_try(&nearest, candidate);
+            }
         }
     }
     struct config_origin origin = file_origin(l, value->key_at);
@@ -79,6 +83,25 @@ static void apply_setting(struct loader *l, const struct section *section, struc
         *loader_origin(section, entry, s) = origin;
     else
         problem_add(l->problems, false, &origin, "bad value of %s: %s", path, why);
+}
+
+/* token_file = "/etc/whirr/token", of a secret `token`. */
+static void apply_secret(struct loader *l, const struct section *section, struct config_entry *entry, const struct setting *s,
+                         const char *path, const struct toml_value *table, const struct toml_value *value)
+{
+    struct config_origin origin = file_origin(l, value->at);
+    char named[PATH_MAX_LENGTH];
+    for (const struct toml_value *m = table->first; m; m = m->next)
+        if (str_is(m->key, s->key)) {
+            problem_add(l->problems, false, &origin, "%s: %s and %s_file contradict each other", path, s->key, s->key);
+            return;
+        }
+    if (value->type != TOML_TEXT || !value->text.len || value->text.len >= sizeof named) {
+        problem_add(l->problems, false, &origin, "bad value of %s: it must be the path of a file", path);
+        return;
+    }
+    str_copy(named, sizeof named, value->text);
+    loader_read_secret(l, section, entry, s, named, &origin);
 }
 
 static bool is_path_of_section(const char *path)
@@ -159,8 +182,11 @@ static void visit_table(struct loader *l, const struct toml_value *table, const 
         str_copy_clean(key, sizeof key, name);
         snprintf(member, sizeof member, "%s%s%s", path, path[0] ? "." : "", key);
         const struct setting *s = section ? section_setting(section, name) : NULL;
+        const struct setting *secret = section && !s ? loader_secret_of(section, name) : NULL;
         if (s)
             apply_setting(l, section, entry, s, member, m);
+        else if (secret)
+            apply_secret(l, section, entry, secret, member, table, m);
         else
             visit_section(l, m, member);
     }

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -76,6 +77,11 @@ static void check_file(struct loader *l, const struct config_entry *entry, const
 {
     const char *path = *(const char *const *)setting_at(entry, s);
     const struct config_origin *origin = loader_origin(section, entry, s);
+    struct stat info;
+    bool key = str_ends(str_from(s->key), "key") || str_ends(str_from(s->key), "key_file");
+    if (path[0] && key && stat(path, &info) == 0 && (info.st_mode & S_IROTH))
+        problem_add(l->problems, true, origin, "every user of this host can read the key %s; run: " WORD_HIDE("%.200s"), path,
+                    path);
     if (!path[0] || access(path, R_OK) == 0 || errno != EACCES)
         return; /* the code that uses the file reports a missing one */
     problem_add(l->problems, false, origin, "%s.%s: '%s' cannot be read; %s", section->path, s->key, path,
@@ -88,8 +94,8 @@ static void check_secret(struct loader *l, const struct config_entry *entry, con
 {
     const struct config_origin *origin = loader_origin(section, entry, s);
     struct stat info;
-    if (origin->kind != CONFIG_FROM_FILE || *ret_told == origin->where || stat(origin->where, &info) < 0 ||
-        !(info.st_mode & S_IROTH) || !setting_is_secret(s, setting_at(entry, s)))
+    if (origin->kind != CONFIG_FROM_FILE || (*ret_told && strcmp(*ret_told, origin->where) == 0) ||
+        stat(origin->where, &info) < 0 || !(info.st_mode & S_IROTH) || !setting_is_secret(s, setting_at(entry, s)))
         return;
     *ret_told = origin->where;
     bool shared = strcmp(origin->where, CONFIG_SYSTEM_FILE) == 0;

@@ -104,7 +104,7 @@ void config_origin_text(const struct config_origin *origin, char *text, size_t s
     switch (origin->kind) {
     case CONFIG_FROM_DEFAULT: snprintf(text, size, "%s%s", origin->where ? "as " : "default", where); break;
     case CONFIG_FROM_PROFILE: snprintf(text, size, "profile %s", where); break;
-    case CONFIG_FROM_FILE: snprintf(text, size, "%s:%d", where, origin->line); break;
+    case CONFIG_FROM_FILE: snprintf(text, size, origin->line ? "%s:%d" : "%s", where, origin->line); break;
     case CONFIG_FROM_ENVIRONMENT: snprintf(text, size, "environment %s", where); break;
     case CONFIG_FROM_FLAG: snprintf(text, size, "%s", where); break;
     }

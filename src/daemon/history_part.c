@@ -172,7 +172,7 @@ static void note_place(struct history_part *p)
     const char *before = p->memory.before, *now = p->place.text;
     if (now[0] && history_note(now, &p->memory))
         log_warn("the history is kept in another place than before: nothing was copied, and the old one is still there; "
-                 "to go back to it, set store.url (or --store) and restart",
+                 "to take it along: whirr db copy BEFORE NOW; to go back to it, set store.url (or --store) and restart",
                  LOG_TEXT("before", before), LOG_TEXT("now", now));
 }
 

@@ -225,6 +225,7 @@ def test_a_changed_place_says_where_the_old_history_is(start, tmp_path):
     config.write_text(f'[store]\nurl = "sqlite:{first}"\n')
     checked = d.whirr("--config", str(config), "config", "check")
     assert checked.returncode == 0 and str(second) in checked.stdout and "Nothing is copied" in checked.stdout, checked
+    assert f"whirr db copy '{second}' '{first}'" in checked.stdout, checked
     d, before = run(first)
     assert before == str(second)
     second.unlink()  # on purpose

@@ -159,3 +159,63 @@ def test_a_bare_word_of_a_command_is_not_shown(start, tmp_path):
     d = start("--config", str(config), "--interval", "600")
     for text in (d.get("/api/settings").body.decode(), run_whirr("--config", config, "config", "show").stdout):
         assert "hunter2" not in text and "/usr/bin/evict" in text and "--now" in text and "/opt/model" in text, text
+
+
+def check(config, **more):
+    return run_whirr("--config", config, "config", "check", **more)
+
+
+def test_every_secret_can_stand_in_a_file_of_its_own(tmp_path):
+    secret, config = tmp_path / "secret", tmp_path / "whirr.toml"
+    for section, key, kind in ((s, k, kind) for s, k, kind, _, _ in ROWS if re.search(rf'^SETTING\({s},\s*\w+,\s*"{k}".*SECRET', DEF, re.MULTILINE)):
+        if kind == "MAP" or section == "serving":  # its key_file is older, and read for each request
+            continue
+        secret.write_text(f"http://127.0.0.1:1/{SECRET}\n" if "url" in key and section != "store" else f"postgresql://a:{SECRET}@127.0.0.1/b\n")
+        secret.chmod(0o600)
+        config.write_text(f"[{PATHS[section]}{'.x' if section in NAMED else ''}]\n{key}_file = '{secret}'\n")
+        shown = run_whirr("--config", config, "config", "show")
+        assert SECRET not in shown.stdout + shown.stderr
+        assert not re.search(rf"{key}_file|bad value|cannot read", checked := check(config).stdout), checked
+        secret.unlink()
+        assert f"cannot read {PATHS[section]}.{key} from '{secret}': No such file" in check(config).stdout
+
+
+def test_a_secret_comes_from_a_credential_of_systemd(start, tmp_path):
+    credentials = tmp_path / "credentials"
+    credentials.mkdir()
+    file = tmp_path / "h.db"
+    for name, text in (("store.url", f"sqlite:{file}"), ("push.a.token", SECRET), ("mine", SECRET)):
+        (credentials / name).write_text(text + "\n")
+        (credentials / name).chmod(0o400)
+    config = tmp_path / "whirr.toml"
+    config.write_text("[push.a]\nurl = 'http://127.0.0.1:1/api/v1/write'\n[fleet]\ntoken_file = 'mine'\n")
+    shown = run_whirr("--config", config, "config", "show", CREDENTIALS_DIRECTORY=str(credentials)).stdout
+    assert re.search(rf'token = "\(hidden\)" +# {credentials}/push.a.token', shown) and re.search(rf'token = "\(hidden\)" +# {credentials}/mine', shown), shown
+    assert "there are none here" in check(config).stdout
+    (credentials / "push.a.token").chmod(0o644)
+    told = check(config, CREDENTIALS_DIRECTORY=str(credentials)).stdout
+    assert f"{credentials}/push.a.token: warning: every user of this host can read this file, which holds push.token; run: chmod 600" in told
+    assert SECRET not in told
+    env_file = run_whirr("config", "show", WHIRR_STORE_URL_FILE=str(credentials / "store.url")).stdout
+    assert f"# {credentials}/store.url" in env_file
+
+
+@pytest.mark.parametrize("text, said", [("", "alone, in one line"), ("a\nb\n", "alone, in one line")])
+def test_a_file_without_one_secret_is_refused(tmp_path, text, said):
+    (tmp_path / "secret").write_text(text)
+    config = tmp_path / "whirr.toml"
+    config.write_text(f"[fleet]\ntoken_file = '{tmp_path / 'secret'}'\n")
+    done = check(config)
+    assert done.returncode and said in done.stdout
+    config.write_text(f"[fleet]\ntoken_file = '{tmp_path / 'secret'}'\ntoken = 'a'\n")
+    assert "contradict each other" in check(config).stdout
+
+
+def test_a_key_that_all_can_read_is_named(tmp_path):
+    key, config = tmp_path / "key.pem", tmp_path / "whirr.toml"
+    key.write_text("x")
+    config.write_text(f"[server]\ntls_key = '{key}'\n")
+    key.chmod(0o644)
+    assert f"every user of this host can read the key {key}; run: chmod 600" in check(config).stdout
+    key.chmod(0o600)
+    assert "every user" not in check(config).stdout

@@ -15,20 +15,11 @@
 #include "base/words.h"
 #include "cli/cli_show.h"
 #include "cli/history/db.h"
+#include "cli/progress.h"
 #include "config/places.h"
 #include "store/admin.h"
 
-/* The context of a subcommand. */
-struct db_job {
-    struct cli *cli;
-    const struct config *config;
-    struct db_choice choice;
-    const char *url;
-    char place[STORE_PLACE_SIZE]; /* the URL without its password, for display */
-};
-
-/* Prints an error and how to solve it. */
-static int failed(const struct db_job *job, int rc, const struct error *err)
+int db_failed(const struct db_job *job, int rc, const struct error *err)
 {
     bool file = strncmp(job->url, "sqlite:", 7) == 0;
     switch (rc) {
@@ -76,7 +67,7 @@ static int migrate(struct db_job *job)
     int64_t version, known = store_known_version();
     int rc = store_peek_version(&job->cli->env, job->url, &version, &err);
     if (rc < 0)
-        return failed(job, rc, &err);
+        return db_failed(job, rc, &err);
     if (version == 0)
         return cli_fail("nothing is stored there yet; `whirr serve` creates the tables automatically");
     if (version == known)
@@ -88,9 +79,11 @@ static int migrate(struct db_job *job)
     const struct store_options options = {
         .env = &job->cli->env, .url = job->url, .host = job->config->store.host, .limits = store_default_limits};
     struct store *s = NULL;
+    struct progress *shown = progress_begin("migrating");
     rc = store_open(&options, &s, &err);
     store_close(s);
-    return rc < 0 ? failed(job, rc, &err) : print_migrated(job, version, known);
+    progress_end(shown);
+    return rc < 0 ? db_failed(job, rc, &err) : print_migrated(job, version, known);
 }
 
 /* ---- vacuum ---- */
@@ -102,13 +95,15 @@ static int vacuum(struct db_job *job)
     if (options_has(job->cli->options, "dry-run")) {
         int64_t version;
         int rc = store_peek_version(&job->cli->env, job->url, &version, &err);
-        return rc < 0 ? failed(job, rc, &err) : show_would(job->cli, "rewrite %s without its free space", job->place);
+        return rc < 0 ? db_failed(job, rc, &err) : show_would(job->cli, "rewrite %s without its free space", job->place);
     }
+    struct progress *shown = progress_begin("vacuuming");
     int rc = store_vacuum(&job->cli->env, job->url, options_has(job->cli->options, "full"), &before, &after, &err);
+    progress_end(shown);
     if (rc == -ENOSPC)
         return cli_fail("%s; rewriting the file temporarily needs as much space again", err.text);
     if (rc < 0)
-        return failed(job, rc, &err);
+        return db_failed(job, rc, &err);
     AUTO_BUF struct buf out = BUF(16384);
     if (job->cli->json) {
         struct json_writer j = show_json(job->cli, &out);
@@ -163,6 +158,29 @@ static bool parameter(void *user, const char *key, char *value, size_t size)
     return true;
 }
 
+struct exported {
+    FILE *file;
+    struct progress *shown;
+    int64_t bytes;
+};
+
+static int write_counted(void *user, struct str piece)
+{
+    struct exported *e = user;
+    e->bytes += (int64_t)piece.len;
+    progress_set(e->shown, NULL, -1, e->bytes >> 20, "MiB");
+    return history_write_piece(e->file, piece);
+}
+
+static int download(struct history_source *source, const struct history_question *q, FILE *file, struct error *err)
+{
+    /* Nothing may be drawn between lines that a person reads. */
+    struct exported e = {.file = file, .shown = isatty(fileno(file)) ? NULL : progress_begin("exporting")};
+    int rc = history_source_download(source, q, write_counted, &e, err);
+    progress_end(e.shown);
+    return rc;
+}
+
 /* Writes beside the file and renames: it is complete, or it does not exist. */
 static int export_to_file(const struct db_job *job, struct history_source *source, const struct history_question *q,
                           const char *path, struct error *err)
@@ -179,7 +197,7 @@ static int export_to_file(const struct db_job *job, struct history_source *sourc
             close(fd);
         return error_set(err, code, "cannot write '%s': %s", part, strerror(-code));
     }
-    int rc = history_source_download(source, q, history_write_piece, file, err);
+    int rc = download(source, q, file, err);
     errno = 0;
     if (fflush(file) != 0 || fsync(fd) != 0 || fclose(file) != 0)
         rc = rc < 0 ? rc : error_set(err, -EIO, "cannot write '%s': %s", part, strerror(errno));
@@ -216,7 +234,7 @@ static int export(struct db_job *job)
     struct history_source *source = NULL;
     int rc = history_source_open_store(job->cli, job->config, job->url, &source, &err);
     if (rc == 0 && strcmp(path, "-") == 0)
-        rc = history_source_download(source, q, history_write_piece, stdout, &err);
+        rc = download(source, q, stdout, &err);
     else if (rc == 0)
         rc = export_to_file(job, source, q, path, &err);
     if (rc == 0 && fflush(stdout) != 0)
@@ -224,7 +242,7 @@ static int export(struct db_job *job)
     history_source_close(source);
     if (rc == -EPIPE)
         return EXIT_FAILED;
-    return rc < 0 ? failed(job, rc, &err) : EXIT_FINE;
+    return rc < 0 ? db_failed(job, rc, &err) : EXIT_FINE;
 }
 
 /* ---- the command ---- */
@@ -233,7 +251,7 @@ static int status(struct db_job *job)
 {
     struct error err = {0};
     int rc = db_status(job->cli, job->config, &job->choice, &err);
-    return rc < 0 ? failed(job, rc, &err) : EXIT_FINE;
+    return rc < 0 ? db_failed(job, rc, &err) : EXIT_FINE;
 }
 
 static int db_run(struct cli *cli)
@@ -242,21 +260,31 @@ static int db_run(struct cli *cli)
         const char *name;
         int (*run)(struct db_job *job);
         bool acts;
-    } verbs[] = {{"status", status, false}, {"migrate", migrate, true}, {"export", export, false}, {"vacuum", vacuum, true}};
-    static const char *const names[] = {"status", "migrate", "export", "vacuum"};
+        const char *takes; /* its further arguments */
+        size_t least, most;
+    } verbs[] = {{"status", status, false, "", 0, 0},         {"migrate", migrate, true, "", 0, 0},
+                 {"export", export, false, " [WHAT]", 0, 1},  {"vacuum", vacuum, true, "", 0, 0},
+                 {"copy", db_copy, false, " FROM TO", 2, 2},  {"backup", db_backup, false, " FILE", 1, 1},
+                 {"restore", db_restore, true, " FILE", 1, 1}};
+    static const char *const names[] = {"status", "migrate", "export", "vacuum", "copy", "backup", "restore"};
+    _Static_assert(ARRAY_LEN(names) == ARRAY_LEN(verbs), "one name for each");
     const char *verb = cli->options->arguments[0];
     size_t which = 0;
     while (which < ARRAY_LEN(verbs) && strcmp(verbs[which].name, verb) != 0)
         which++;
     if (which == ARRAY_LEN(verbs))
         return cli_unknown(cli, "subcommand", verb, names, ARRAY_LEN(names));
-    if (cli->options->argument_count > 1 && verbs[which].run != export)
-        return cli_usage(cli, "'%s' does not take '%s'", verb, cli->options->arguments[1]);
+    size_t given = cli->options->argument_count - 1;
+    if (given > verbs[which].most)
+        return cli_usage(cli, "'%s' does not take '%s'", verb, cli->options->arguments[1 + verbs[which].most]);
+    if (given < verbs[which].least)
+        return cli_usage(cli, "it is: whirr db %s%s", verb, verbs[which].takes);
     tzset();
     static struct db_job job; /* large */
     struct error err = {0};
     job = (struct db_job){.cli = cli, .config = cli->settings};
-    int rc = db_choose(cli, verbs[which].acts, &job.choice, &err), code;
+    /* A copy names both. */
+    int rc = verbs[which].run == db_copy ? 0 : db_choose(cli, verbs[which].acts, &job.choice, &err), code;
     job.url = job.choice.url;
     store_place_text(job.url, job.place, sizeof job.place);
     if (rc < 0)
@@ -273,32 +301,36 @@ static const struct option_spec options[] = {
     OPTION_STORE,
     {.name = "format", .argument = "FORMAT", .values = formats, .help = "export: csv (default) or jsonl"},
     OPTION_OUTPUT("export: write to this file instead of stdout"),
-    {.name = "force", .help = "export: overwrite an existing file"},
+    {.name = "force", .help = "export, backup: overwrite an existing file"},
     {.name = "since", .argument = "TIME", .help = "export: start, like -30d (default: all)"},
     {.name = "until", .argument = "TIME", .help = "export: end (default: now)"},
-    {.name = "host", .argument = "NAME", .help = "export: only this host (default: all)"},
+    {.name = "host", .argument = "NAME", .help = "export, copy, backup, restore: only this host (default: all)"},
     {.name = "full", .help = "vacuum, PostgreSQL: return space to the disk; locks each table meanwhile"},
-    {.name = "dry-run", .help = "migrate, vacuum: show what would be done; change nothing"},
+    {.name = "dry-run", .help = "migrate, vacuum, copy, backup, restore: show what would be done; change nothing"},
 };
 
 const struct command command_db = {
     .name = "db",
     .group = HELP_SETUP,
-    .summary = "Manage the history database: status, migrate, export, vacuum",
-    .details = "Uses the database given with --store; else the one that the daemon writes to (to change something: only your own "
-               "daemon's); else the configured one. status counts rows and shows what is cleaned up when. migrate brings the "
-               "tables of an older version up to date; the daemon does that automatically when it starts. export writes samples, "
-               "minutes, hours, host-samples, host-minutes, host-hours, processes or events, any number of them in little memory. "
-               "vacuum rewrites the file without free space; samples of a running daemon wait meanwhile and are not lost.",
-    .arguments = "status | migrate | export [WHAT] | vacuum",
+    .summary = "Manage the history database: status, backup, restore, copy, export, migrate, vacuum",
+    .details =
+        "Uses the database given with --store; else the one that the daemon writes to (to change something: only your own "
+        "daemon's); else the configured one. status counts rows and shows what is cleaned up when. migrate brings the "
+        "tables of an older version up to date; the daemon does that automatically when it starts. export writes samples, "
+        "minutes, hours, host-samples, host-minutes, host-hours, processes or events, any number of them in little memory. "
+        "vacuum rewrites the file without free space; samples of a running daemon wait meanwhile and are not lost. backup "
+        "writes all of the history into one SQLite file; restore adds the rows of one that are missing and deletes nothing. "
+        "copy does the same between any two databases, such as a file and a PostgreSQL server, reads each row back, and goes "
+        "on where it was stopped. All of them work while the daemon runs.",
+    .arguments = "status | backup FILE | restore FILE | copy FROM TO | export [WHAT] | migrate | vacuum",
     .offers = {{.behind = "export",
                 .place = 1,
                 .words = "samples|minutes|hours|host-samples|host-minutes|host-hours|processes|events"}},
     .arguments_min = 1,
-    .arguments_max = 2,
+    .arguments_max = 3,
     OPTIONS(options),
     .examples = {{"whirr db status", "what is stored, for which time, and how much space it takes"},
-                 {"whirr db export samples --since -30d -o month.csv", "every stored value of a month"},
-                 {"whirr db vacuum", "free disk space now"}},
+                 {"whirr db backup /mnt/backup/whirr.db", "everything, in one file, while the daemon runs"},
+                 {"whirr db copy whirr.db postgresql://whirr@db/whirr", "move to a server"}},
     .run = db_run,
 };

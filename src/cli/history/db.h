@@ -25,5 +25,21 @@ void db_choice_done(struct db_choice *c);
 /* "given with --store", "where the daemon writes", "store.url", "the default". */
 const char *db_choice_words(const struct db_choice *c);
 
+/* The context of a subcommand. */
+struct db_job {
+    struct cli *cli;
+    const struct config *config;
+    struct db_choice choice;
+    const char *url;
+    char place[STORE_PLACE_SIZE]; /* the URL without its password, for display */
+};
+
+/* Prints an error and how to solve it. */
+int db_failed(const struct db_job *job, int rc, const struct error *err);
+
+int db_copy(struct db_job *job);
+int db_backup(struct db_job *job);
+int db_restore(struct db_job *job);
+
 /* Prints the contents of the database. */
 int db_status(struct cli *cli, const struct config *config, const struct db_choice *choice, struct error *err);

@@ -20,7 +20,8 @@
     X(sqlite3_bind_int64) X(sqlite3_bind_text) X(sqlite3_step) X(sqlite3_reset) X(sqlite3_column_type) X(sqlite3_column_int64) \
     X(sqlite3_column_text) X(sqlite3_column_bytes) X(sqlite3_changes) X(sqlite3_errmsg) X(sqlite3_config) \
     X(sqlite3_extended_result_codes) X(sqlite3_busy_timeout) X(sqlite3_libversion) X(sqlite3_libversion_number) \
-    X(sqlite3_progress_handler)
+    X(sqlite3_progress_handler) X(sqlite3_backup_init) X(sqlite3_backup_step) X(sqlite3_backup_finish) \
+    X(sqlite3_backup_remaining) X(sqlite3_backup_pagecount)
 /* clang-format on */
 
 #define DECLARE(name) extern char name[];

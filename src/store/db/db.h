@@ -77,6 +77,11 @@ struct db_statement {
 /* Opens a file, and creates it, private to its owner, if it is missing; read_only neither creates nor changes it. */
 int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct error *err);
 
+/* Copies an SQLite database as it is at this moment into a new file, private to its owner; its writer goes on. -EEXIST: it is
+ * there. -ECANCELED: db->cancel. */
+int db_backup_sqlite(struct db *from, const char *path, void (*progress)(void *user, int64_t permille), void *user,
+                     struct error *err);
+
 /* Connects to the server at `url`. */
 int db_open_postgres(const struct env *env, const char *url, bool read_only, struct db **ret, struct error *err);
 

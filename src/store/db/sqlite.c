@@ -13,7 +13,7 @@
 #include "store/db/db.h"
 #include "store/db/sqlite_library.h"
 
-enum { BUSY_TIMEOUT_MS = 5000, JOURNAL_SIZE_LIMIT = 16 << 20, STEPS_BETWEEN_CHECKS = 2000 };
+enum { BUSY_TIMEOUT_MS = 5000, JOURNAL_SIZE_LIMIT = 16 << 20, STEPS_BETWEEN_CHECKS = 2000, BACKUP_PAGES = 1024 };
 
 struct sqlite_db {
     struct db db;
@@ -262,4 +262,45 @@ int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct err
     }
     *ret = &db->db;
     return 0;
+}
+
+static int copy_pages(struct db *from, sqlite3 *to, void (*progress)(void *user, int64_t permille), void *user, struct error *err)
+{
+    sqlite3_backup *b = sqlite.backup_init(to, "main", handle_of(from), "main");
+    int code = b ? SQLITE_OK : SQLITE_NOMEM, rc = 0;
+    while (code == SQLITE_OK && rc == 0) {
+        code = sqlite.backup_step(b, BACKUP_PAGES);
+        int64_t all = sqlite.backup_pagecount(b);
+        progress(user, all ? 1000 * (all - sqlite.backup_remaining(b)) / all : 1000);
+        rc = db_cut_off(from, err);
+    }
+    if (b)
+        sqlite.backup_finish(b);
+    if (rc < 0 || code == SQLITE_DONE)
+        return rc;
+    rc = to_errno(code);
+    if (rc == -EIO && sqlite.system_errno(to) == ENOSPC)
+        rc = -ENOSPC;
+    return error_set(err, rc, "%s", rc == -ENOSPC ? "the disk is full" : sqlite.errmsg(to));
+}
+
+int db_backup_sqlite(struct db *from, const char *path, void (*progress)(void *user, int64_t permille), void *user,
+                     struct error *err)
+{
+    sqlite3 *to = NULL;
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return error_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+    close(fd);
+    /* One transaction: otherwise each write of the daemon would begin the copy anew. */
+    int rc = sqlite_exec(from, "BEGIN; SELECT count(*) FROM sqlite_master", err);
+    if (rc < 0)
+        return rc;
+    if (sqlite.open_v2(path, &to, SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+        rc = error_set(err, -EIO, "cannot write '%s': %s", path, to ? sqlite.errmsg(to) : "out of memory");
+    else
+        rc = copy_pages(from, to, progress, user, err);
+    sqlite.close_v2(to);
+    sqlite_exec(from, "COMMIT", NULL);
+    return rc;
 }

@@ -13,7 +13,8 @@
 #define SQLITE_FUNCTIONS(X) \
     X(open_v2) X(close_v2) X(exec) X(prepare_v3) X(finalize) X(bind_null) X(bind_int64) X(bind_text) X(step) X(reset) \
     X(column_type) X(column_int64) X(column_text) X(column_bytes) X(changes) X(system_errno) X(errmsg) X(config) \
-    X(extended_result_codes) X(busy_timeout) X(libversion) X(libversion_number) X(progress_handler)
+    X(extended_result_codes) X(busy_timeout) X(libversion) X(libversion_number) X(progress_handler) X(backup_init) \
+    X(backup_step) X(backup_finish) X(backup_remaining) X(backup_pagecount)
 /* clang-format on */
 
 struct sqlite_library {
