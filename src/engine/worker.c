@@ -207,6 +207,7 @@ static unsigned read_gpu(struct worker *w, size_t position, unsigned groups, str
     if (out->state != GPU_OK)
         return 0;
     unsigned implausible = gpu_drop_implausible(out);
+    board_limit_lanes(out);
     keep_groups(out, &w->last[position], groups);
     for (unsigned i = 0; i < METRIC_GROUPS; i++)
         out->group_read[i] = groups & 1u << i ? clock_mono(w->env->clock) : w->last[position].group_read[i];

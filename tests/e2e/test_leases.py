@@ -311,3 +311,38 @@ def test_a_hundred_at_once_never_get_the_same_room(host):
     done = {int(line) for line in (host.folder / "done").read_text().split()}
     assert done >= set(range(100)) - killed, "none was lost"
     assert host("run", "--gpus", "4", "--timeout", "0", "--", "true").returncode == 0, "all room is there again"
+
+
+# ---- memory that the kernel holds a program to ----
+
+def cgroups(folder, capacity="drm/0000:01:00.0/vram 25753026560\ndrm/0000:01:00.0/stolen 100\n"):
+    """A host whose kernel limits memory of GPUs, in files."""
+    for path, text in (("sys/fs/cgroup/cgroup.controllers", "cpu dmem memory\n"), ("sys/fs/cgroup/user.slice/cgroup.controllers", "dmem\n"),
+                       ("sys/fs/cgroup/dmem.capacity", capacity), ("proc/self/cgroup", "0::/user.slice/shell.scope\n")):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder / "sys/fs/cgroup/user.slice", ["--sysroot", str(folder), "--source", "sim:scenario=idle,gpus=1"]
+
+
+def test_enforced_memory_is_a_group_of_its_own_before_the_program_begins(host, tmp_path):
+    groups, source = cgroups(tmp_path / "root")
+    done = host("run", "--vram", "2GiB", "--enforce", "--", "sh", "-c", f"cat {groups}/whirr-$$/dmem.max {groups}/whirr-$$/cgroup.procs; echo $$", source=source)
+    limit, member, pid = done.stdout.splitlines()
+    assert limit == f"drm/0000:01:00.0/vram {2 << 30}" and member == pid and done.returncode == 0
+    assert (groups / "cgroup.subtree_control").read_text() == "+dmem"
+
+
+@pytest.mark.parametrize("capacity, why", [("drm/0000:09:00.0/vram 100\n", "is not in /sys/fs/cgroup/dmem.capacity"),
+                                           ("drm/0000:01:00.0/vram0 1\ndrm/0000:01:00.0/vram1 1\n", "has several memories")])
+def test_memory_that_cannot_be_enforced_starts_nothing(host, tmp_path, capacity, why):
+    groups, source = cgroups(tmp_path / "root", capacity)
+    done = host("run", "--vram", "2GiB", "--enforce", "--", "touch", tmp_path / "ran", source=source)
+    assert done.returncode == 1 and why in done.stderr and "without --enforce" in done.stderr
+    assert not (tmp_path / "ran").exists() and not list(groups.glob("whirr-*")) and host.list() == []
+
+
+def test_a_kernel_without_such_limits_is_named(host, tmp_path):
+    (tmp_path / "root").mkdir()
+    done = host("run", "--vram", "2GiB", "--enforce", "--", "true", source=["--sysroot", str(tmp_path / "root"), *SIM])
+    assert done.returncode == 1 and "Linux 6.14" in done.stderr
+    assert host("run", "--enforce", "--", "true").returncode == 2

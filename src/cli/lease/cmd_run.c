@@ -19,6 +19,7 @@
 #include "cli/cli_show.h"
 #include "cli/lease/wish.h"
 #include "config/config.h"
+#include "lease/vram_cap.h"
 
 enum { WAIT_DEFAULT_MS = 120000, POLL_MS = 200, SAID_MS = 1000 };
 
@@ -233,10 +234,26 @@ static int take_lease(struct lease_taker *t, struct held_program *p, const char 
     return rc;
 }
 
+/* Before it runs a single instruction: what it starts is in its group, too. */
+static int enforce(const struct lease_taker *t, const struct held_program *p, struct vram_cap *cap, struct error *err)
+{
+    const char *addresses[LEASE_GPUS_MAX];
+    if (!options_has(t->cli->options, "enforce"))
+        return 0;
+    for (size_t i = 0; i < t->answer.count; i++) {
+        const struct capacity_gpu *gpu = &t->capacity->gpus[t->answer.gpus[i]];
+        if (gpu->instance >= 0)
+            return error_set(err, -ENOTSUP, "--enforce: GPU %d is divided, and its hardware limits each part already", gpu->index);
+        addresses[i] = gpu->id.pci_address;
+    }
+    return vram_cap_set(&t->cli->env, addresses, t->answer.count, t->wish.mem_bytes, p->pid, cap, err);
+}
+
 static int run_with_lease(struct cli *cli, const char *const *argv, int64_t wait_ms)
 {
     struct lease_taker t;
     struct held_program p = {.pid = -1};
+    struct vram_cap cap = {0};
     struct error err = {0};
     struct str words[ARGUMENTS_MAX];
     size_t count = 0;
@@ -249,6 +266,8 @@ static int run_with_lease(struct cli *cli, const char *const *argv, int64_t wait
     mask_arguments(words, count, t.wish.command, sizeof t.wish.command);
     if (rc == 0 && status == EXIT_FINE)
         rc = take_lease(&t, &p, argv, &err);
+    if (rc == 0 && status == EXIT_FINE && !options_has(cli->options, "dry-run"))
+        rc = enforce(&t, &p, &cap, &err);
     if (options_has(cli->options, "dry-run") && status == EXIT_FINE && (rc == 0 || rc == -EAGAIN)) {
         char gpus[LEASE_WORDS];
         status = rc < 0 ? show_would(cli, "wait: %s", err.text)
@@ -257,6 +276,7 @@ static int run_with_lease(struct cli *cli, const char *const *argv, int64_t wait
         status = give_up(&p, err.text);
     else if (status == EXIT_FINE)
         status = run_announced(cli, &p, argv[0], wait_ms);
+    vram_cap_done(&cap);
     lease_taker_tell(&t, EVENT_END);
     lease_taker_done(&t);
     return status;
@@ -270,6 +290,10 @@ static int run_command(struct cli *cli)
     int64_t wait_ms = WAIT_DEFAULT_MS;
     if (options_seconds(cli->options, "wait", &wait_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
+    if (options_has(cli->options, "enforce") && !options_has(cli->options, "vram"))
+        return cli_usage(cli, "--enforce needs --vram SIZE: the memory to which the kernel holds the program");
+    if (options_has(cli->options, "enforce") && vram_cap_possible(&cli->env, &err) < 0)
+        return cli_fail("%s", err.text);
     if (wish_given(cli) && !has_lease_already(cli))
         return run_with_lease(cli, argv, wait_ms);
     if (options_has(cli->options, "dry-run"))
@@ -281,6 +305,8 @@ static int run_command(struct cli *cli)
 static const struct option_spec options[] = {
     {.name = "gpus", .argument = "N", .help = "Take a lease on N GPUs (with --vram or --exclusive: 1; else none)"},
     OPTION_VRAM,
+    {.name = "enforce",
+     .help = "With --vram: let the kernel hold the program to it (Linux 6.14, drivers that take part), or refuse"},
     {.name = "exclusive", .help = "With --vram: GPUs that have so much memory, shared with no other lease"},
     {.name = "for", .argument = "DURATION", .help = "How long it will run at most: it may begin before a reservation does"},
     OPTION_NOTE,
@@ -301,7 +327,10 @@ const struct command command_run = {
         "variables that limit the program to its GPUs (CUDA_VISIBLE_DEVICES, ROCR_ and HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK), and "
         "gives them back when it ends. GPUs that these variables hide already are not taken. Then, and also without a lease, it "
         "announces the need to every guard of this user, waits until their workers are off the GPU, runs the program, and releases "
-        "them when it ends. A program that is not started with `whirr run` is not kept off a GPU: see `whirr lease`.",
+        "them when it ends. A program that is not started with `whirr run` is not kept off a GPU: see `whirr lease`. With "
+        "--enforce, "
+        "the program and what it starts get no more memory of the GPU than --vram says; where kernel, driver or rights don't allow "
+        "that, it is not started.",
     .arguments = "-- COMMAND...",
     .arguments_min = 1,
     .arguments_max = ARGUMENTS_MAX,

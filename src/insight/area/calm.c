@@ -208,11 +208,12 @@ static void say_missing(struct text *s, const struct facts *f)
         {"temperature", f->gpu->temp_mdegc.state},
         {"power", f->gpu->power_mw.state},
     };
-    size_t missing = 0, said = 0;
+    size_t missing = 0, said = 0, late = 0;
     bool denied = false;
     for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
         missing += wanted[i].state != READING_OK;
         denied |= wanted[i].state == READING_DENIED;
+        late += wanted[i].state == READING_PENDING;
     }
     if (!missing) {
         bool warm = f->load == LOAD_IDLE && f->heat >= HEAT_LUKEWARM;
@@ -228,7 +229,7 @@ static void say_missing(struct text *s, const struct facts *f)
             said++;
         }
     if (!denied)
-        text_append(s, " %s be read%s", cannot(f), f->gpu->util_permille.state == READING_PENDING ? " yet" : "");
+        text_append(s, " %s be read%s", cannot(f), late == missing ? " yet" : "");
 }
 
 static void answer_unknown(struct text *s, const struct facts *f, const struct why_part *part)

@@ -54,8 +54,7 @@ static void rule_fan_failing(const struct facts *f, struct why_part *part)
 /* No user has set the fan of a laptop: its firmware drives it, for the CPU as well. */
 static bool fan_is_the_hosts(const struct gpu *gpu)
 {
-    return cooling_is_shared(gpu) || gpu->fan_basis.state == READING_OK ||
-           (gpu->fan_control.state == READING_OK && strcmp(gpu->fan_control.value, "firmware") == 0);
+    return cooling_is_shared(gpu) || gpu->fan_basis.state == READING_OK || fan_controlled_by(gpu, "firmware");
 }
 
 static void rule_fan_setting(const struct facts *f, struct why_part *part)
@@ -74,8 +73,14 @@ static void rule_fan_setting(const struct facts *f, struct why_part *part)
         support_power(&d, f, 0.3);
     weigh_past(&d, f, 0.5, 0.75);
     words_fan_speed(f, speed);
-    cause_end(&d, " %s idle and cool: %s %s %sa setting (a fan curve or a fixed speed), not heat", is(f), speed, is(f),
-              f->past.calm_ms >= CALM_LEAST_MS ? "" : "very likely ");
+    if (fan_controlled_by(f->gpu, "automatic")) {
+        d.cause.severity = SEVERITY_INFO;
+        cause_end(&d, " %s idle and cool: %s %s its board's own fan curve, not heat", is(f), speed, is(f));
+    } else {
+        cause_end(&d, " %s idle and cool: %s %s %sa setting (a fan curve or a fixed speed)%s, not heat", is(f), speed, is(f),
+                  f->past.calm_ms >= CALM_LEAST_MS ? "" : "very likely ",
+                  f->fan == FAN_LOUD || fan_controlled_by(f->gpu, "manual") ? "" : " or the lowest speed of its board");
+    }
 }
 
 static void rules_fan(const struct facts *f, struct why_part *part)
@@ -117,7 +122,7 @@ static void detect_fan(const struct facts *f, struct collection *c)
     }
     detect_faltering(f, c);
     int64_t fan, temp;
-    bool by_hand = gpu->fan_control.state == READING_OK && strcmp(gpu->fan_control.value, "manual") == 0;
+    bool by_hand = fan_controlled_by(gpu, "manual");
     /* Some drivers read the speed alone, and no share of what the fan could do. */
     bool slow = reading_get(gpu->fan_permille, &fan) ? fan <= SLOW_MAX : f->fan > FAN_OFF && f->fan < FAN_LOUD;
     if (!by_hand || f->heat < HEAT_HOT || !slow || !reading_get(gpu->temp_mdegc, &temp))
@@ -131,10 +136,12 @@ static void remedy_fan(const struct facts *f, struct why_part *part, const struc
 {
     if (cause->code == FINDING_FAN_STOPPED || cause->code == FINDING_FAN_FAILING)
         remedy_add_own(part, cause->code);
-    else if (cause->code == FINDING_FAN_SETTING && may_control(f) && f->gpu->property[PROPERTY_fan_control].state == READING_OK)
+    else if (cause->code != FINDING_FAN_SETTING || fan_controlled_by(f->gpu, "automatic"))
+        return;
+    else if (may_control(f) && f->gpu->fan_control.state == READING_OK)
         remedy_add(part, REMEDY_FAN_AUTO, "Set the fan back to automatic: whirr set fan auto --gpu %d", f->gpu->index);
-    else if (cause->code == FINDING_FAN_SETTING)
-        remedy_add(part, REMEDY_FAN_AUTO, "Set the fan curve or fixed fan speed back to automatic in the tool that sets it.");
+    else
+        remedy_add(part, REMEDY_FAN_AUTO, "If a tool sets a fan curve or a fixed speed, set it back to automatic there.");
 }
 
 const struct area area_fan = {.weigh = rules_fan, .find = detect_fan, .remedy = remedy_fan};

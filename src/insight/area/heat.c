@@ -117,7 +117,7 @@ static bool fan_does_its_best(const struct facts *f)
     int64_t fan;
     if (cooling_is_shared(f->gpu) || f->fan_missed || f->fan_stuck || f->fan_slow)
         return false;
-    bool by_hand = f->gpu->fan_control.state == READING_OK && strcmp(f->gpu->fan_control.value, "manual") == 0;
+    bool by_hand = fan_controlled_by(f->gpu, "manual");
     if (reading_get(f->gpu->fan_permille, &fan))
         return fan >= FAN_FULL || (!by_hand && fan >= FAN_RAISED_MAX);
     return f->fan == FAN_NONE || (!by_hand && f->fan == FAN_LOUD);

@@ -8,19 +8,28 @@
 #include "base/cleanup.h"
 #include "insight/area/area.h"
 
+/* Its slot is out of reach from here, and clouds give some GPUs half of their lanes for good. */
+static bool is_in_virtual_machine(const struct gpu *gpu)
+{
+    return gpu->virtualization.state == READING_OK && strcasecmp(gpu->virtualization.value, "pass-through") == 0;
+}
+
 static void detect_lanes(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
+    struct finding *narrow = NULL;
     int64_t lanes, most;
     bool works = (f->load == LOAD_LIGHT || f->load == LOAD_BUSY) && f->load_permille >= LINK_LANES_LOAD;
     if (!reading_get(gpu->pcie_width, &lanes) || lanes <= 0 || !reading_get(gpu->pcie_width_max, &most) || lanes >= most)
         return;
     if (works)
-        collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0, "GPU %d: its PCIe link has %lld of %lld lanes under load",
-                gpu->index, (long long)lanes, (long long)most);
+        narrow = collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0,
+                         "GPU %d: its PCIe link has %lld of %lld lanes under load", gpu->index, (long long)lanes, (long long)most);
     else if (!cooling_is_shared(gpu)) /* laptops switch lanes off at rest */
-        collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_NOTICE, 0.7, 0, "GPU %d: its PCIe link has %lld of %lld lanes", gpu->index,
-                (long long)lanes, (long long)most);
+        narrow = collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_NOTICE, 0.7, 0, "GPU %d: its PCIe link has %lld of %lld lanes",
+                         gpu->index, (long long)lanes, (long long)most);
+    if (narrow && is_in_virtual_machine(gpu))
+        narrow->advice = "Ask who runs the host: a virtual machine has the lanes that its host gives it.";
 }
 
 /* A link follows the performance state of its GPU within a second: one that works in its highest states for a minute has had time.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rules for a GPU that is working: for one process, several, video engines, instances, or none that can be seen.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -299,11 +300,19 @@ static const struct process *other_instance(const struct facts *f, const struct 
     return found;
 }
 
+/* Its profile is known from another list than its readings. */
+static const char *words_instance(const struct gpu *instance, char words[SHORT_WORDS])
+{
+    bool named = instance->profile[0];
+    snprintf(words, SHORT_WORDS, "instance %d%s%s%s", instance->index, named ? " (" : "", instance->profile, named ? ")" : "");
+    return words;
+}
+
 static void rule_instances(const struct facts *f, struct why_part *part)
 {
     const struct gpu *instance = NULL;
     const struct process *p = instance_process(f, &instance);
-    char who[PROCESS_WORDS];
+    char who[PROCESS_WORDS], where[SHORT_WORDS];
     struct cause_draft d;
     cause_begin(&d, part, FINDING_INSTANCE_LOAD);
     support(&d, 0.1, "divided into %zu instances", f->gpu->instance_count);
@@ -318,19 +327,18 @@ static void rule_instances(const struct facts *f, struct why_part *part)
     }
     const struct process *second = other_instance(f, p);
     char other[PROCESS_WORDS];
-    support(&d, 0.4, "%s in instance %d (%s)", process_words(p, EXACT_NAME, who), instance->index, instance->profile);
+    support(&d, 0.4, "%s in %s", process_words(p, EXACT_NAME, who), words_instance(instance, where));
     if (f->load == LOAD_UNKNOWN)
         doubt(&d, 0.6, "its utilization can't be read");
     if (second) {
-        const struct gpu *its = &f->gpu->instances[second->instance];
-        support(&d, 0.2, "%s in instance %d (%s)", process_words(second, EXACT_NAME, other), its->index, its->profile);
+        support(&d, 0.2, "%s in %s", process_words(second, EXACT_NAME, other),
+                words_instance(&f->gpu->instances[second->instance], where));
         cause_end(&d, ": its instances %s %s and %s; which one %s working is not known", f->over ? "had" : "have",
                   process_words(p, LONG_NAME, who), process_words(second, LONG_NAME, other), is(f));
         return;
     }
     cause_process(&d, p);
-    cause_end(&d, ": %s %s working in instance %d (%s)", process_words(p, LONG_NAME, who), is(f), instance->index,
-              instance->profile);
+    cause_end(&d, ": %s %s working in %s", process_words(p, LONG_NAME, who), is(f), words_instance(instance, where));
 }
 
 static void rule_memory_traffic(const struct facts *f, struct why_part *part)

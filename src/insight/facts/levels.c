@@ -303,7 +303,7 @@ const char *fan_state_name(enum fan_state state)
     return names[state];
 }
 
-static bool controlled_by(const struct gpu *gpu, const char *who)
+bool fan_controlled_by(const struct gpu *gpu, const char *who)
 {
     return gpu->fan_control.state == READING_OK && strcmp(gpu->fan_control.value, who) == 0;
 }
@@ -341,8 +341,8 @@ static enum fan_command commanded(const struct gpu *gpu, struct fan *fan)
     if (!driven)
         return COMMAND_NONE;
     /* A duty cycle beside a target of 0 rpm: one of the two is left over from before, unless a person has set it. */
-    bool set = controlled_by(gpu, "manual");
-    if (controlled_by(gpu, "firmware") || (gpu->fan_target_rpm.state == READING_OK && !set))
+    bool set = fan_controlled_by(gpu, "manual");
+    if (fan_controlled_by(gpu, "firmware") || (gpu->fan_target_rpm.state == READING_OK && !set))
         return COMMAND_DOUBTFUL;
     snprintf(fan->asked, sizeof fan->asked, "%lld%%", (long long)(permille + 5) / 10);
     return COMMAND_TURN;
@@ -362,7 +362,7 @@ static enum fan_state state_of_still(const struct gpu *gpu, struct fan *fan)
 {
     enum fan_command command = commanded(gpu, fan);
     bool tachometer = gpu->fan_rpm.state == READING_OK, platform = gpu->fan_basis.state == READING_OK;
-    if (command == COMMAND_DOUBTFUL || platform || controlled_by(gpu, "firmware"))
+    if (command == COMMAND_DOUBTFUL || platform || fan_controlled_by(gpu, "firmware"))
         return FAN_STATE_FIRMWARE;
     if (!is_hot(gpu))
         return FAN_STATE_OFF;

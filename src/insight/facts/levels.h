@@ -150,3 +150,5 @@ struct fan {
 struct fan fan_judge(const struct gpu *gpu);
 /* "unknown", "none", "turning", "off", "firmware", "off while hot", "slow", "stopped": the words of the API. */
 const char *fan_state_name(enum fan_state state);
+/* "automatic", "manual" or "firmware"; false, too, where the driver doesn't say. */
+bool fan_controlled_by(const struct gpu *gpu, const char *who);

@@ -158,6 +158,13 @@ static void end_card(struct reader *r)
     r->card = (struct smi_card){0};
 }
 
+/* "610.62 [Deprecated; will be removed]", since driver 610. */
+static struct str without_note(struct str version)
+{
+    const char *note = version.len ? memmem(version.at, version.len, " [", 2) : NULL;
+    return note ? (struct str){version.at, (size_t)(note - version.at)} : version;
+}
+
 static void end(struct reader *r)
 {
     char decoded[512];
@@ -183,10 +190,11 @@ static void end(struct reader *r)
         r->trouble = MAX_OF(r->trouble, told);
     } else if (is_at(&r->xml, ROOT "driver_version") || is_at(&r->xml, ROOT "kmd_version")) {
         if (!str_starts(text, "Deprecated"))
-            cell_text(text, CELL_TEXT, r->report->driver.driver_version, sizeof r->report->driver.driver_version, &why);
+            cell_text(without_note(text), CELL_TEXT, r->report->driver.driver_version, sizeof r->report->driver.driver_version,
+                      &why);
     } else if (is_at(&r->xml, ROOT "cuda_version") || is_at(&r->xml, ROOT "cuda_umd_version")) {
         if (!str_starts(text, "Deprecated"))
-            cell_text(text, CELL_TEXT, r->report->driver.cuda_version, sizeof r->report->driver.cuda_version, &why);
+            cell_text(without_note(text), CELL_TEXT, r->report->driver.cuda_version, sizeof r->report->driver.cuda_version, &why);
     }
 }
 

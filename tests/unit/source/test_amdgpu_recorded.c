@@ -9,10 +9,11 @@
 #include "tree.h"
 
 static const char *const machines[] = {
-    "container-host",    "hd7870-si-radeon", "laptop-rx6700m-0rpm", "mi210-kfd",      "mi300x-kfd-cpx",
-    "mi300x-metrics",    "phoenix-apu-780m", "r7-240-si-amdgpu",    "rx5500xt-rdna1", "rx5700xt-rdna1",
-    "rx580-polaris",     "rx6900xt-rdna2",   "rx7900xtx-rdna3",     "rx9070-rdna4",   "rx9070xt-rdna4",
-    "steamdeck-vangogh", "strix-halo-apu",   "vega10-procfs",       "vega56-gfx9",
+    "laptop-rx7600s",  "laptop-rx7700s",   "r9-280-tahiti-amdgpu", "rx6600-navi23",       "rx6600xt-navi23",   "rx7800xt-navi32",
+    "strixpoint-890m", "container-host",   "hd7870-si-radeon",     "laptop-rx6700m-0rpm", "mi210-kfd",         "mi300x-kfd-cpx",
+    "mi300x-metrics",  "phoenix-apu-780m", "r7-240-si-amdgpu",     "rx5500xt-rdna1",      "rx5700xt-rdna1",    "rx580-polaris",
+    "rx6900xt-rdna2",  "rx7900xtx-rdna3",  "rx9070-rdna4",         "rx9070xt-rdna4",      "steamdeck-vangogh", "strix-halo-apu",
+    "vega10-procfs",   "vega56-gfx9",
 };
 
 static void reads_every_machine_as_its_files_say(void **state)

@@ -13,7 +13,8 @@
 static void reads_every_recorded_card_as_its_files_say(void **state)
 {
     (void)state;
-    static const char *const machines[] = {"arc-a380-i915", "arc-a380-xe", "cometlake-i915", "lunarlake-xe", "vega10-procfs"};
+    static const char *const machines[] = {"arc-a380-i915",  "arc-a380-xe",  "arc-b580-xe",  "arc-b580-xe-limits",
+                                           "cometlake-i915", "lunarlake-xe", "tigerlake-xe", "vega10-procfs"};
     for (size_t i = 0; i < ARRAY_LEN(machines); i++) {
         struct tree t;
         char name[PATH_SIZE];

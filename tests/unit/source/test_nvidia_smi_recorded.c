@@ -336,10 +336,35 @@ static void every_machine_reads_as_its_golden_file_says(void **state)
 {
     (void)state;
     static const char *const machines[] = {
-        "a100-mig", "a10g",          "gtx1070ti",       "gtx1660ti",        "h100",        "h100-load",     "h100-mig",
-        "h200",     "h200-load",     "h100-mig-load",   "nvidia-odd-cells", "quadro-p400", "rtx2080s",      "rtx2080s-610",
-        "rtx3080",  "rtx2080s-load", "rtx3080-windows", "rtx3090",          "rtx4080s",    "rtx4080s-load", "rtx4090x4-one-lost",
+        "a100-mig",
+        "a10g",
+        "gtx1070ti",
+        "gtx1660ti",
+        "h100",
+        "h100-load",
+        "h100-mig",
+        "h200",
+        "h200-load",
+        "h100-mig-load",
+        "nvidia-odd-cells",
+        "quadro-p400",
+        "rtx2080s",
+        "rtx2080s-610",
+        "rtx3080",
+        "rtx2080s-load",
+        "rtx3080-windows",
+        "rtx3090",
+        "rtx4080s",
+        "rtx4080s-load",
+        "rtx4090x4-one-lost",
         "t4",
+        "gb10-unified",
+        "h200-mig-shared-load",
+        "l40s-load",
+        "laptop-rtx5080",
+        "rtx2080s-windows",
+        "tesla-p100",
+        "vgpu-a6000-24q",
     };
     for (size_t i = 0; i < ARRAY_LEN(machines); i++) {
         struct tree t;

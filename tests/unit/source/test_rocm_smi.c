@@ -52,9 +52,9 @@ static void fake_init(struct fake *f)
 static void every_recorded_release_reads_as_its_text_says(void **state)
 {
     (void)state;
-    static const char *const answers[][2] = {{"rx6700xt", "rocm430.json"}, {"rx6700xt", "rocm571.json"},
-                                             {"rx6700xt", "rocm602.json"}, {"rx6700xt", "rocm612.json"},
-                                             {"mi100", "rocm571.json"},    {"mi100", "rocm602.json"}};
+    static const char *const answers[][2] = {
+        {"rx6700xt", "rocm430.json"}, {"rx6700xt", "rocm571.json"}, {"rx6700xt", "rocm602.json"}, {"rx6700xt", "rocm612.json"},
+        {"mi100", "rocm571.json"},    {"mi100", "rocm602.json"},    {"vega", "rocm390.json"},     {"vega", "rocm400.json"}};
     for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
         struct fake f;
         char name[PATH_SIZE], path[PATH_SIZE];
