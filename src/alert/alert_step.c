@@ -30,7 +30,7 @@ static const char *old_label(const void *alert, const char *key)
 static const struct silence *find_silence(const struct alert_set *set, const struct alert *a, struct wall now)
 {
     const struct silence *s = silences_match(&set->silences, alert_label, a, now);
-    enum finding_code code;
+    finding_code code;
     struct old_alert old = {.alert = a};
     for (size_t i = 0; !s && set->silences.count && (old.name = config_old_alert(i)); i++)
         if (finding_code_from_name(a->rule, &code) && config_names_finding(old.name, code))

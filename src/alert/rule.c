@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "config/findings.h"
+#include "model/finding_code.h"
 
 /* Alerts about whirr itself, which are not findings about GPUs. */
 static const struct builtin {
@@ -201,7 +202,7 @@ static void add_builtin(struct reading_rules *r, const struct builtin *b)
 }
 
 /* Findings without a hold time describe normal work or idling and make no alerts. */
-static void add_finding(struct reading_rules *r, enum finding_code code)
+static void add_finding(struct reading_rules *r, finding_code code)
 {
     const struct finding_kind *kind = finding_kind(code);
     enum severity severity = finding_severity(&r->findings, code);
@@ -307,7 +308,7 @@ int alert_rules_new(const struct config *config, const struct env *env, struct c
         return -ENOMEM;
     config_findings(config, &r.findings);
     for (size_t i = 0; i < FINDING_CODE_COUNT; i++)
-        add_finding(&r, (enum finding_code)i);
+        add_finding(&r, (finding_code)i);
     for (size_t i = 0; i < ARRAY_LEN(builtins); i++)
         add_builtin(&r, &builtins[i]);
     check_disabled(&r);

@@ -9,14 +9,14 @@
 #include "config/config.h"
 #include "model/finding.h"
 
-enum { RULE_LABELS_MAX = 8, RULES_MAX = CONFIG_ENTRIES_MAX + FINDING_CODE_COUNT + 8 };
+enum { RULE_LABELS_MAX = 8, RULES_MAX = CONFIG_ENTRIES_MAX + FINDING_CODES_MAX + 8 };
 
 struct alert_rule {
     char name[NOTICE_ALERT_SIZE];
     bool builtin;
     bool changed;              /* a built-in rule, changed by the configuration */
     bool enabled;              /* otherwise only listed */
-    enum finding_code finding; /* of a rule without a condition */
+    finding_code finding;      /* of a rule without a condition */
     enum severity severity;    /* of a finding: its usual one */
     enum severity notify_from; /* less severe alerts are only shown */
     enum alert_scope scope;
@@ -49,7 +49,7 @@ bool rule_takes(const struct alert_rule *rule, const struct finding *f);
 /* Whether the condition holds, or the finding is present. */
 enum truth rule_holds(const struct alert_rule *rule, const struct subject *s);
 /* The rule for findings of this code, or NULL if they make no alerts. */
-const struct alert_rule *alert_rules_of_finding(const struct alert_rules *rules, enum finding_code code);
+const struct alert_rule *alert_rules_of_finding(const struct alert_rules *rules, finding_code code);
 
 /* Checks the names in {{}}. 0, or -EINVAL with the position. */
 int summary_check(struct str text, enum alert_scope scope, struct expr_error *err);

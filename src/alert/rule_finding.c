@@ -2,8 +2,9 @@
  * Rules about findings: which finding belongs to which rule, and whether a missing one was looked for.
  */
 #include "alert/rule.h"
+#include "model/finding_code.h"
 
-const struct alert_rule *alert_rules_of_finding(const struct alert_rules *rules, enum finding_code code)
+const struct alert_rule *alert_rules_of_finding(const struct alert_rules *rules, finding_code code)
 {
     for (size_t i = 0; i < rules->count; i++)
         if (rule_is_finding(&rules->list[i]) && rules->list[i].finding == code)
@@ -17,7 +18,7 @@ bool rule_takes(const struct alert_rule *rule, const struct finding *f)
 }
 
 /* A finding is only known to be absent if its inputs were read. */
-static bool was_looked_for(enum finding_code code, const struct subject *s)
+static bool was_looked_for(finding_code code, const struct subject *s)
 {
     enum finding_area area = finding_kind(code)->area;
     if (!s->gpu)

@@ -9,6 +9,7 @@
 #include "config/config_schema.h"
 #include "config/host_range.h"
 #include "model/finding.h"
+#include "model/finding_code.h"
 #include "model/severity.h"
 
 enum { PROXY_SECRET_MIN = 16 };
@@ -121,7 +122,7 @@ static void check_findings(const struct config *config, struct config_problems *
 {
     for (size_t i = 0; i < config->finding_count; i++) {
         const struct config_finding *f = &config->finding[i];
-        enum finding_code code;
+        finding_code code;
         char hint[CONFIG_KEY_SIZE + 32];
         struct nearest nearest;
         check_notify_names(config, &f->notify, config_origin_of(&f->entry, "finding", "notify"), problems);
@@ -129,7 +130,7 @@ static void check_findings(const struct config *config, struct config_problems *
             continue;
         nearest_init(&nearest, f->entry.name);
         for (size_t k = 0; k < FINDING_CODE_COUNT; k++)
-            nearest_try(&nearest, finding_code_name((enum finding_code)k));
+            nearest_try(&nearest, finding_code_name((finding_code)k));
         problem_add(problems, false, &f->entry.at, "there is no finding '%s'%s", f->entry.name,
                     nearest_found(&nearest) ? nearest_text(&nearest, hint, sizeof hint) : "; `whirr why --codes` lists them");
     }
@@ -139,7 +140,7 @@ static void check_findings(const struct config *config, struct config_problems *
 static void check_hook_name(const struct config *config, const struct config_hook *h, const char *name,
                             struct config_problems *problems)
 {
-    enum finding_code code;
+    finding_code code;
     enum severity severity;
     struct nearest nearest;
     char hint[CONFIG_KEY_SIZE + 32];
@@ -147,7 +148,7 @@ static void check_hook_name(const struct config *config, const struct config_hoo
         return;
     nearest_init(&nearest, name);
     for (size_t k = 0; k < FINDING_CODE_COUNT; k++)
-        nearest_try(&nearest, finding_code_name((enum finding_code)k));
+        nearest_try(&nearest, finding_code_name((finding_code)k));
     for (size_t k = 0; k < config->alert_count; k++)
         nearest_try(&nearest, config->alert[k].name);
     if (nearest.distance > 0)

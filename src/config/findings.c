@@ -8,11 +8,12 @@
 
 #include "base/cleanup.h"
 #include "config/config.h"
+#include "model/finding_code.h"
 
 /* Alerts had their own names before they were based on findings. */
 static const struct {
     const char *name;
-    enum finding_code code;
+    finding_code code;
 } old_names[] = {
     {"gpu_hot", FINDING_HOT},
     {"gpu_hot", FINDING_HEAT_LIMIT},
@@ -36,7 +37,7 @@ static const struct {
     {"source_down", FINDING_SOURCE_HUNG},
 };
 
-bool config_names_finding(const char *name, enum finding_code code)
+bool config_names_finding(const char *name, finding_code code)
 {
     if (strcmp(name, finding_code_name(code)) == 0)
         return true;
@@ -96,10 +97,10 @@ void config_findings(const struct config *config, struct finding_settings *ret)
     *ret = (struct finding_settings){0};
     for (size_t code = 0; code < FINDING_CODE_COUNT; code++) {
         for (size_t i = 0; i < config->alert_count; i++)
-            if (!config->alert[i].when[0] && config_names_finding(config->alert[i].name, (enum finding_code)code))
+            if (!config->alert[i].when[0] && config_names_finding(config->alert[i].name, (finding_code)code))
                 apply_alert(&config->alert[i], &ret->list[code]);
         for (size_t i = 0; i < config->finding_count; i++)
-            if (strcmp(config->finding[i].entry.name, finding_code_name((enum finding_code)code)) == 0)
+            if (strcmp(config->finding[i].entry.name, finding_code_name((finding_code)code)) == 0)
                 apply_finding(&config->finding[i], &ret->list[code]);
     }
 }

@@ -61,7 +61,7 @@ static int take_gpu(void *user, const struct host_gpu *from)
 static int take_finding(void *user, const struct host_finding *from)
 {
     struct fleet *f = user;
-    enum finding_code code;
+    finding_code code;
     struct fleet_finding finding = {.code = from->code,
                                     .process = from->process,
                                     .headline = from->headline,

@@ -8,9 +8,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "model/finding_code.h"
 #include "model/remedy.h"
 
 enum { YES = true, NO = false };
+
+_Static_assert((int)FINDING_CODE_COUNT <= FINDING_CODES_MAX, "raise FINDING_CODES_MAX");
 
 static const struct finding_kind kinds[FINDING_CODE_COUNT] = {
 #define FINDING(name, code, area, severity, holds, places, health, label, title) \
@@ -21,21 +24,21 @@ static const struct finding_kind kinds[FINDING_CODE_COUNT] = {
 
 static const char *const severity_words[] = {"info", "notice", "warning", "critical"};
 
-const struct finding_kind *finding_kind(enum finding_code code)
+const struct finding_kind *finding_kind(finding_code code)
 {
     return &kinds[code < FINDING_CODE_COUNT ? code : FINDING_CANNOT_KNOW];
 }
 
-const char *finding_code_name(enum finding_code code)
+const char *finding_code_name(finding_code code)
 {
     return finding_kind(code)->code;
 }
 
-bool finding_code_from_name(const char *name, enum finding_code *ret)
+bool finding_code_from_name(const char *name, finding_code *ret)
 {
     for (size_t i = 0; i < FINDING_CODE_COUNT; i++)
         if (strcmp(kinds[i].code, name) == 0) {
-            *ret = (enum finding_code)i;
+            *ret = (finding_code)i;
             return true;
         }
     return false;
@@ -63,13 +66,13 @@ bool severity_from_text(const char *word, enum severity *ret)
     return false;
 }
 
-enum severity finding_severity(const struct finding_settings *settings, enum finding_code code)
+enum severity finding_severity(const struct finding_settings *settings, finding_code code)
 {
     const struct finding_setting *s = &settings->list[code];
     return s->muted ? SEVERITY_INFO : s->has_severity ? s->severity : finding_kind(code)->severity;
 }
 
-int64_t finding_hold_ms(const struct finding_settings *settings, enum finding_code code)
+int64_t finding_hold_ms(const struct finding_settings *settings, finding_code code)
 {
     const struct finding_setting *s = &settings->list[code];
     return s->has_hold ? s->hold_ms : finding_kind(code)->hold_ms;
@@ -90,12 +93,12 @@ enum tense tense_from_name(const char *name)
     return TENSE_NOW;
 }
 
-enum tense finding_usual_tense(enum finding_code code)
+enum tense finding_usual_tense(finding_code code)
 {
     return code == FINDING_VRAM_FULL_SOON || code == FINDING_THROTTLE_SOON ? TENSE_SOON : TENSE_NOW;
 }
 
-const char *finding_reference(enum finding_code code)
+const char *finding_reference(finding_code code)
 {
     switch (code) {
     case FINDING_HEAT_LIMIT:
@@ -158,7 +161,7 @@ double likelihood_confidence(const char *words)
     return 0;
 }
 
-static bool is_rest(enum finding_code code)
+static bool is_rest(finding_code code)
 {
     return code == FINDING_NOTHING_UNUSUAL || code == FINDING_CANNOT_KNOW || code == FINDING_ASLEEP;
 }
@@ -284,7 +287,7 @@ const struct finding *verdict_also(const struct verdict *v)
     return NULL;
 }
 
-const struct finding *verdict_find(const struct verdict *v, int gpu_index, enum finding_code code)
+const struct finding *verdict_find(const struct verdict *v, int gpu_index, finding_code code)
 {
     for (size_t i = 0; v && i < v->count; i++)
         if (v->findings[i].gpu_index == gpu_index && v->findings[i].code == code)
@@ -303,7 +306,7 @@ bool finding_forbids(const struct finding *f)
     return f->severity > SEVERITY_INFO && f->tense != TENSE_WAS && !finding_kind(f->code)->places;
 }
 
-enum health_effect finding_effect(enum finding_code code, enum severity severity)
+enum health_effect finding_effect(finding_code code, enum severity severity)
 {
     const struct finding_kind *kind = finding_kind(code);
     if (severity < SEVERITY_WARNING)
@@ -409,7 +412,7 @@ static const struct remedy_row remedies[REMEDY_COUNT] = {
 };
 
 static const struct {
-    enum finding_code root;
+    finding_code root;
     enum remedy_code remedy;
 } remedy_roots[] = {
 #define REMEDY(...)
@@ -446,7 +449,7 @@ const char *remedy_who_name(enum remedy_who who)
     return names[who];
 }
 
-bool remedy_for(enum finding_code root, enum remedy_code *ret)
+bool remedy_for(finding_code root, enum remedy_code *ret)
 {
     for (size_t i = 0; i < ARRAY_LEN(remedy_roots); i++)
         if (remedy_roots[i].root == root) {

@@ -34,12 +34,9 @@ enum {
                     1 << AREA_MEMORY | 1 << AREA_WORK
 };
 
-enum finding_code {
-#define FINDING(name, ...) FINDING_##name,
-#include "model/findings.def"
-#undef FINDING
-    FINDING_CODE_COUNT
-};
+/* A row of findings.def. Their names are in finding_code.h, which few need: a new row rebuilds those alone. */
+typedef unsigned finding_code;
+enum { FINDING_CODES_MAX = 128 };
 
 /* The effect of a finding on a GPU's health, from best to worst. */
 enum health_effect { EFFECT_HEALTHY, EFFECT_DEGRADED, EFFECT_FAILING, EFFECT_LOST };
@@ -54,10 +51,10 @@ struct finding_kind {
     const char *label, *title;
 };
 
-const struct finding_kind *finding_kind(enum finding_code code);
-const char *finding_code_name(enum finding_code code);                 /* "fan_stopped" */
-bool finding_code_from_name(const char *name, enum finding_code *ret); /* false: no such code */
-const char *finding_area_name(enum finding_area area);                 /* "errors" */
+const struct finding_kind *finding_kind(finding_code code);
+const char *finding_code_name(finding_code code);                 /* "fan_stopped" */
+bool finding_code_from_name(const char *name, finding_code *ret); /* false: no such code */
+const char *finding_area_name(enum finding_area area);            /* "errors" */
 
 /* Configured changes to kinds of findings; zeroed: none. */
 struct finding_setting {
@@ -67,12 +64,12 @@ struct finding_setting {
     int64_t hold_ms;
 };
 struct finding_settings {
-    struct finding_setting list[FINDING_CODE_COUNT];
+    struct finding_setting list[FINDING_CODES_MAX];
 };
 
 /* Severity of the ordinary case, after settings. */
-enum severity finding_severity(const struct finding_settings *settings, enum finding_code code);
-int64_t finding_hold_ms(const struct finding_settings *settings, enum finding_code code);
+enum severity finding_severity(const struct finding_settings *settings, finding_code code);
+int64_t finding_hold_ms(const struct finding_settings *settings, finding_code code);
 
 /* When a finding holds: only TENSE_NOW and TENSE_COMES_AND_GOES keep an alert firing and a GPU from being used. */
 enum tense {
@@ -82,22 +79,22 @@ enum tense {
     TENSE_SOON,           /* a forecast */
     TENSE_COUNT
 };
-const char *tense_name(enum tense tense);               /* "comes_and_goes" */
-enum tense tense_from_name(const char *name);           /* unknown words and NULL: now */
-enum tense finding_usual_tense(enum finding_code code); /* the default: forecasts are about the future */
+const char *tense_name(enum tense tense);          /* "comes_and_goes" */
+enum tense tense_from_name(const char *name);      /* unknown words and NULL: now */
+enum tense finding_usual_tense(finding_code code); /* the default: forecasts are about the future */
 
 /* What a finding was compared with: "siblings", "own_past", "nominal" (the part's capability), "limit" (the driver's). NULL:
  * nothing. */
-const char *finding_reference(enum finding_code code);
+const char *finding_reference(finding_code code);
 
 enum { FINDINGS_PER_GPU = 12 };
 
 struct finding {
-    enum finding_code code;
+    finding_code code;
     enum severity severity;
     bool muted;                /* by configuration: ranks after all others */
     bool is_effect;            /* another finding causes it (causes.def): ranks below all roots */
-    enum finding_code root;    /* ... namely this one */
+    finding_code root;         /* ... namely this one */
     enum health_effect health; /* what it makes of its GPU's health, whatever the configuration says of its severity */
     double confidence;         /* 0 to 1 */
     int gpu_index;             /* -1: the host itself */
@@ -157,13 +154,13 @@ const struct gpu_looked *verdict_looked(const struct verdict *v, int gpu_index);
 /* The examined areas: "errors, fan, heat". */
 enum { AREAS_WORDS = 96 };
 const char *areas_words(unsigned areas, char out[AREAS_WORDS]);
-const struct finding *verdict_find(const struct verdict *v, int gpu_index, enum finding_code code);
+const struct finding *verdict_find(const struct verdict *v, int gpu_index, finding_code code);
 enum severity verdict_severity(const struct verdict *v, int gpu_index);
 /* Whether it forbids placing work on its GPU: for `fit`, the guard, schedulers and fleets alike. Findings that are over or muted
  * forbid nothing. */
 bool finding_forbids(const struct finding *f);
 /* What a finding of this severity makes of its GPU's health: a warning degrades it, and no more. */
-enum health_effect finding_effect(enum finding_code code, enum severity severity);
+enum health_effect finding_effect(finding_code code, enum severity severity);
 /* "GPU 1: its fan has stopped" and "GPU 1 needs a reset" as sentences beside the name of the GPU: "Its fan has stopped.", "It
  * needs a reset." */
 void finding_sentence(const struct finding *f, char *out, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The name of a process, the same for commands, the API, alerts and the page.
+ * A process: its name, the same for commands, the API, alerts and the page, and the table of evidence about it.
  */
 #include "model/process.h"
 
@@ -10,6 +10,12 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/str.h"
+
+const struct evidence_meta evidence_table[EVIDENCE_COUNT] = {
+#define EVIDENCE(field, ...) {#field, __VA_ARGS__},
+#include "model/host_evidence.def"
+#undef EVIDENCE
+};
 
 void process_done(struct process *p)
 {

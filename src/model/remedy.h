@@ -31,7 +31,7 @@ bool remedy_from_name(const char *name, enum remedy_code *ret);
 const char *remedy_kind_name(enum remedy_kind kind); /* "setting" */
 const char *remedy_who_name(enum remedy_who who);    /* "control" */
 /* What a finding is told that has no advice of its own; false: nothing. */
-bool remedy_for(enum finding_code root, enum remedy_code *ret);
+bool remedy_for(finding_code root, enum remedy_code *ret);
 /* The remedy with this text; REMEDY_FAULT: none. */
 enum remedy_code remedy_with_text(const char *text);
 
@@ -50,7 +50,7 @@ struct remedy {
     int number;                  /* from 1 on; 0: of a daemon that knows none */
     char text[REMEDY_TEXT_SIZE]; /* a sentence */
     enum remedy_code code;
-    enum finding_code root;
+    finding_code root;
     char command[REMEDY_COMMAND_SIZE]; /* to paste; "": none */
     size_t affects_count;              /* programs on the GPU */
     char affects[REMEDY_AFFECTS_MAX][REMEDY_NAME_SIZE];

@@ -82,7 +82,7 @@ struct report_hot {
 struct report_finding {
     int64_t gpu_id; /* 0: about the host */
     int gpu_index;  /* -1: about the host */
-    enum finding_code code;
+    finding_code code;
     enum severity severity; /* the worst */
     size_t times;
     int64_t total_ms;

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "insight/facts/levels.h"
 #include "insight/view/why.h"
+#include "model/finding_code.h"
 #include "past/past_usual.h"
 #include "past/span.h"
 

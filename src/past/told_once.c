@@ -61,7 +61,7 @@ void told_findings_done(struct told_findings *t)
 /* What an alert or a change of health is about. */
 struct told_trouble {
     bool any_code; /* any that affects health */
-    enum finding_code code;
+    finding_code code;
     enum severity severity;
     int64_t from_ms, to_ms;
 };

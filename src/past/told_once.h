@@ -9,7 +9,7 @@
 
 /* An episode among the events. */
 struct told_finding {
-    enum finding_code code;
+    finding_code code;
     enum severity severity;
     int64_t gpu_id; /* 0: of the host */
     int64_t from_ms, to_ms;

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "model/finding.h"
+#include "model/finding_code.h"
 #include "store/internal.h"
 
 enum {

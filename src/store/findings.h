@@ -12,7 +12,7 @@ struct store_finding {
     char host[HOST_NAME_SIZE];
     int gpu_index; /* -1: about the host */
     int32_t pid;   /* 0: about no process */
-    enum finding_code code;
+    finding_code code;
     enum severity severity, severity_now; /* at its worst; in its last sample */
     double confidence;                    /* at its worst */
     struct wall since;                    /* as the finding states: may predate the history */

@@ -117,7 +117,7 @@ struct open_finding {
     int64_t process_id; /* 0: about no process, or one that is not stored */
     int32_t pid;
     int64_t start_key; /* of the process, if stored */
-    enum finding_code code;
+    finding_code code;
     enum severity worst, now;
     int64_t confidence_permille;                     /* at its worst */
     int64_t first_ms, last_ms, worst_ms, written_ms; /* samples that had it; written_ms: the last one in its row */

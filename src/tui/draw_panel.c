@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "format/json/json.h"
 #include "model/finding.h"
+#include "model/finding_code.h"
 #include "tui/draw_gpus.h"
 #include "tui/setup.h"
 

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "insight/view/why.h"
+#include "model/finding_code.h"
 #include "tui/draw_gpus.h"
 #include "tui/setup.h"
 

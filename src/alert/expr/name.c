@@ -10,9 +10,10 @@
 #include "base/words.h"
 #include "insight/facts/levels.h"
 #include "model/finding.h"
+#include "model/finding_code.h"
 #include "model/severity.h"
 
-_Static_assert(FINDING_CODE_COUNT <= 128, "a set of findings has a bit for each");
+_Static_assert(FINDING_CODES_MAX <= 128, "a set of findings has a bit for each");
 
 /* Names that have no row in another table, in the order of enum other_* below. */
 struct other_info {
@@ -428,7 +429,7 @@ const char *name_word(const struct alert_name *name, size_t position)
     if (name->kind == NAME_GPU_OTHER && name->index == GPU_SEVERITY)
         return position <= SEVERITY_CRITICAL ? severity_text((enum severity)position) : NULL;
     if (name->kind == NAME_GPU_OTHER && name->index == GPU_FINDINGS)
-        return position < FINDING_CODE_COUNT ? finding_code_name((enum finding_code)position) : NULL;
+        return position < FINDING_CODE_COUNT ? finding_code_name((finding_code)position) : NULL;
     if (name->kind == NAME_PROCESS_OTHER && name->index == PROCESS_TYPE)
         return position < ARRAY_LEN(types) ? types[position] : NULL;
     if (name->kind != NAME_GPU_METRIC)

@@ -55,7 +55,7 @@ static const struct health_finding *bad_finding(const struct health_verdict *v, 
         gone |= s->gpus[i].index == v->gpu_index && s->gpus[i].state == GPU_ERROR && !snapshot_source_started(s, &s->gpus[i]);
     for (size_t i = 0; i < v->finding_count; i++) {
         const struct health_finding *f = &v->findings[i];
-        enum finding_code code;
+        finding_code code;
         bool named = finding_code_from_name(health_check_name(f->check), &code);
         /* A driver that did not start is not a brief problem: don't wait. */
         bool lasts = !named || gone || s->taken_at.ms - f->since.ms >= finding_hold_ms(rules->settings, code);

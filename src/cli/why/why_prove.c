@@ -20,6 +20,7 @@
 #include "insight/facts/words.h"
 #include "insight/verdict/graph.h"
 #include "insight/view/proof.h"
+#include "model/finding_code.h"
 #include "past/past_usual.h"
 #include "past/question.h"
 
@@ -91,10 +92,10 @@ static void answer_words(const struct proof *p, char *out, size_t size)
 }
 
 /* Lists the possible causes of a finding, or its possible effects, from causes.def. */
-static void edges_words(enum finding_code code, bool causes, struct text *s)
+static void edges_words(finding_code code, bool causes, struct text *s)
 {
     for (size_t i = 0; i < FINDING_CODE_COUNT; i++) {
-        enum finding_code other = (enum finding_code)i;
+        finding_code other = (finding_code)i;
         double weight = causes ? graph_weight(NULL, other, code) : graph_weight(NULL, code, other);
         if (weight > 0)
             text_append(s, "%s%s", s->len ? ", " : "", finding_code_name(other));
@@ -186,11 +187,11 @@ static void prove_table(struct buf *out, const struct page *page, const struct p
         readings_table(out, page, w);
 }
 
-static void json_codes(struct json_writer *j, const char *key, enum finding_code code, bool causes)
+static void json_codes(struct json_writer *j, const char *key, finding_code code, bool causes)
 {
     jw_key_array(j, key);
     for (size_t i = 0; i < FINDING_CODE_COUNT; i++) {
-        enum finding_code other = (enum finding_code)i;
+        finding_code other = (finding_code)i;
         if ((causes ? graph_weight(NULL, other, code) : graph_weight(NULL, code, other)) > 0)
             jw_text(j, finding_code_name(other));
     }
@@ -275,7 +276,7 @@ static int prove_into(struct cli *cli, const struct proof_shown *w, struct buf *
 static int prove_now(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     AUTO_SNAPSHOT const struct snapshot *now = sample_watched(session, err);
-    enum finding_code code;
+    finding_code code;
     struct proof proof;
     int only, rc = now ? session_only(session, now, &only, err) : err->code;
     if (rc < 0)
@@ -287,7 +288,7 @@ static int prove_now(struct cli *cli, struct session *session, struct buf *out, 
     return prove_into(cli, &(struct proof_shown){&proof, now, clock_wall(cli->env.clock)}, out);
 }
 
-static int prove_stored(struct cli *cli, struct store *s, struct past_question *q, enum finding_code code, struct buf *out,
+static int prove_stored(struct cli *cli, struct store *s, struct past_question *q, finding_code code, struct buf *out,
                         struct error *err)
 {
     char host[HOST_NAME_SIZE];
@@ -314,7 +315,7 @@ static int prove_stored(struct cli *cli, struct store *s, struct past_question *
     return prove_into(cli, &(struct proof_shown){&proof, then, q->at}, out);
 }
 
-static int prove_then(struct cli *cli, enum finding_code code)
+static int prove_then(struct cli *cli, finding_code code)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
     struct past_question q;
@@ -348,12 +349,12 @@ static int prove_then(struct cli *cli, enum finding_code code)
 
 int why_prove(struct cli *cli, const char *name)
 {
-    enum finding_code code;
+    finding_code code;
     struct nearest near;
     char meant[NEAREST_SIZE + 24];
     nearest_init(&near, name);
     for (size_t i = 0; i < FINDING_CODE_COUNT; i++)
-        nearest_try(&near, finding_code_name((enum finding_code)i));
+        nearest_try(&near, finding_code_name((finding_code)i));
     if (!finding_code_from_name(name, &code))
         return cli_usage(cli, "there is no finding '%s'%s", name,
                          nearest_found(&near) ? nearest_text(&near, meant, sizeof meant) : "; `whirr why --codes` lists all");

@@ -18,7 +18,7 @@ ANSWER_NAMES(scopes, enum alert_scope, scope_name, SCOPE_HOST, SCOPE_PROCESS);
 static bool make_code(const struct answer_at *at, union answer_value *ret)
 {
     const struct alert *a = at->record;
-    enum finding_code code;
+    finding_code code;
     ret->word = a->rule;
     return finding_code_from_name(a->rule, &code);
 }

@@ -4,14 +4,15 @@
 #include "base/clock.h"
 #include "format/json/json.h"
 #include "format/json/told.h"
+#include "model/finding_code.h"
 
-static const char *code_name(enum finding_code code)
+static const char *code_name(finding_code code)
 {
     return finding_code_name(code);
 }
 ANSWER_NAMES(areas, enum finding_area, finding_area_name, 0, AREA_COUNT - 1);
 ANSWER_NAMES(tenses, enum tense, tense_name, TENSE_NOW, TENSE_SOON);
-ANSWER_SHARED_NAMES(finding_codes, enum finding_code, code_name, 0, FINDING_CODE_COUNT - 1);
+ANSWER_SHARED_NAMES(finding_codes, finding_code, code_name, 0, FINDING_CODE_COUNT - 1);
 ANSWER_SHARED_NAMES(severities, enum severity, severity_text, SEVERITY_INFO, SEVERITY_CRITICAL);
 
 /* ---- one ---- */
@@ -187,7 +188,7 @@ struct verdict *verdict_from_json(const json_t *findings, const struct snapshot 
 /* ---- all that there can be ---- */
 
 struct told_code {
-    enum finding_code code;
+    finding_code code;
     enum severity severity;
     enum finding_area area;
     int64_t hold_ms;
@@ -224,7 +225,7 @@ const struct answer finding_codes_answer = ANSWER(struct told_codes, codes_field
 void json_finding_codes(struct json_writer *j, const struct finding_settings *settings)
 {
     struct told_codes told = {.count = FINDING_CODE_COUNT};
-    for (enum finding_code i = 0; i < FINDING_CODE_COUNT; i++) {
+    for (finding_code i = 0; i < FINDING_CODE_COUNT; i++) {
         const struct finding_kind *kind = finding_kind(i);
         told.list[i] = (struct told_code){.code = i,
                                           .severity = finding_severity(settings, i),

@@ -10,6 +10,7 @@
 #include "format/health.h"
 #include "format/json/json.h"
 #include "format/json/told.h"
+#include "model/finding_code.h"
 
 ANSWER_NAMES(states, enum health_state, health_state_name, HEALTH_UNKNOWN, HEALTH_LOST);
 ANSWER_NAMES(checks, enum health_check, health_check_name, 0, HEALTH_CHECK_COUNT - 1);

@@ -7,6 +7,7 @@
 #include "format/json/told.h"
 #include "format/process_rows.h"
 #include "model/finding.h"
+#include "model/finding_code.h"
 
 /* Why the processes of a GPU are missing from the list. */
 static enum reading_state absent_of(const struct gpu *gpu)

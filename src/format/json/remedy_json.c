@@ -3,6 +3,7 @@
  */
 #include "format/json/json.h"
 #include "format/json/told.h"
+#include "model/finding_code.h"
 #include "model/remedy.h"
 
 static const char *code_of(enum remedy_code code)

@@ -7,6 +7,7 @@
 #include "format/json/json.h"
 #include "format/json/told.h"
 #include "insight/view/idle_audit.h"
+#include "model/finding_code.h"
 
 ANSWER_NAMES(idle_codes, enum idle_code, idle_code_name, 0, IDLE_CODE_COUNT - 1);
 

@@ -6,6 +6,7 @@
 #include "format/prometheus/prometheus.h"
 
 #include "model/finding.h"
+#include "model/finding_code.h"
 
 /* Identifies the set of GPUs, in any order: differs between two hosts with the same name. */
 static uint64_t set_of(const struct snapshot *s)

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "insight/view/why.h"
 #include "model/finding.h"
+#include "model/finding_code.h"
 
 static bool is_trouble(const struct source_status *source)
 {

@@ -11,11 +11,12 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "model/finding_code.h"
 #include "source/fault/fault.h"
 
 /* ---- causes ---- */
 
-void cause_begin(struct cause_draft *d, struct why_part *part, enum finding_code code)
+void cause_begin(struct cause_draft *d, struct why_part *part, finding_code code)
 {
     *d = (struct cause_draft){.part = part};
     d->cause.code = code;
@@ -78,7 +79,7 @@ void cause_end(struct cause_draft *d, const char *format, ...)
         part->causes[at] = d->cause;
 }
 
-const struct why_cause *find_cause(const struct why_part *part, enum finding_code code)
+const struct why_cause *find_cause(const struct why_part *part, finding_code code)
 {
     for (size_t i = 0; i < part->cause_count; i++)
         if (part->causes[i].code == code)
@@ -184,7 +185,7 @@ int collection_init(struct collection *c, const struct snapshot *now)
     return c->verdict ? 0 : -ENOMEM;
 }
 
-static struct finding *collect_find(struct collection *c, int gpu_index, enum finding_code code)
+static struct finding *collect_find(struct collection *c, int gpu_index, finding_code code)
 {
     return (struct finding *)verdict_find(c->verdict, gpu_index, code);
 }
@@ -219,8 +220,8 @@ struct finding *collect_finding(struct collection *c, const struct finding *fres
     return known;
 }
 
-struct finding *collect(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity,
-                        double confidence, int32_t pid, const char *format, ...)
+struct finding *collect(struct collection *c, const struct gpu *gpu, finding_code code, enum severity severity, double confidence,
+                        int32_t pid, const char *format, ...)
 {
     struct finding f = {.code = code,
                         .severity = severity,
@@ -299,7 +300,7 @@ void remedy_add(struct why_part *part, enum remedy_code code, const char *format
         name_remedy(part, part->suggestion_count++, code);
 }
 
-void remedy_add_own(struct why_part *part, enum finding_code root)
+void remedy_add_own(struct why_part *part, finding_code root)
 {
     enum remedy_code code;
     if (remedy_for(root, &code))

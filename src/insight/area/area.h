@@ -24,7 +24,7 @@ struct cause_draft {
     struct why_cause cause;
 };
 
-void cause_begin(struct cause_draft *d, struct why_part *part, enum finding_code code);
+void cause_begin(struct cause_draft *d, struct why_part *part, finding_code code);
 void cause_process(struct cause_draft *d, const struct process *p);
 void support(struct cause_draft *d, double weight, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 /* format may be NULL: a doubt without a line */
@@ -34,7 +34,7 @@ void doubt(struct cause_draft *d, double factor, const char *format, ...) __attr
  * ": its fan has stopped (93 °C)", " is throttling (93 °C)". Every surface says it in these words. */
 void cause_end(struct cause_draft *d, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 
-const struct why_cause *find_cause(const struct why_part *part, enum finding_code code);
+const struct why_cause *find_cause(const struct why_part *part, finding_code code);
 double best_confidence(const struct why_part *part);
 
 /* Evidence that many rules share; each adds nothing where the reading is absent. */
@@ -62,8 +62,8 @@ int collection_init(struct collection *c, const struct snapshot *now);
 /* NULL: no more room. */
 struct finding *collect_finding(struct collection *c, const struct finding *found);
 /* `gpu` may be NULL: the host. `format` is the headline. NULL: no more room. */
-struct finding *collect(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity,
-                        double confidence, int32_t pid, const char *format, ...) __attribute__((format(gnu_printf, 7, 8)));
+struct finding *collect(struct collection *c, const struct gpu *gpu, finding_code code, enum severity severity, double confidence,
+                        int32_t pid, const char *format, ...) __attribute__((format(gnu_printf, 7, 8)));
 
 /* Makes findings of the causes that were weighed. `gpu` may be NULL: the host. */
 void collect_causes(struct collection *c, const struct gpu *gpu, struct why_part *part);
@@ -78,7 +78,7 @@ void collect_causes(struct collection *c, const struct gpu *gpu, struct why_part
 
 /* Adds one for part->remedy_root, unless the same action is there already. `format` may be NULL: the sentence of its row. */
 void remedy_add(struct why_part *part, enum remedy_code code, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
-void remedy_add_own(struct why_part *part, enum finding_code root); /* that of remedies.def */
+void remedy_add_own(struct why_part *part, finding_code root); /* that of remedies.def */
 /* Before those that are less useful; `advice` NULL: none. */
 void remedy_insert(struct why_part *part, size_t at, enum remedy_code code, const char *advice);
 const char *advice_for(const struct finding *f);                  /* its own, else that of its kind; NULL: none */
@@ -138,7 +138,7 @@ extern const struct area *const all_areas[];
 /* Of a GPU that is not working, or not there: instead of all others. */
 void rules_state(const struct facts *f, struct why_part *part);
 void rules_machine(const struct snapshot *now, struct why_part *part);
-void remedy_machine(struct why_part *part, enum finding_code code);
+void remedy_machine(struct why_part *part, finding_code code);
 void detect_job(const struct facts *f, struct collection *c); /* a rank that the others of its job wait for */
 
 /* An error that a driver or the kernel log told of: the words and the advice for it. `ret` has its code, its number and its GPU. */

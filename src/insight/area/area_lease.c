@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "insight/area/area.h"
+#include "model/finding_code.h"
 
 /* Less is what a desktop or a look at the GPU takes. */
 enum { USES_PERMILLE = 50 };

@@ -3,6 +3,7 @@
  */
 #include "base/cleanup.h"
 #include "insight/area/area.h"
+#include "model/finding_code.h"
 
 static bool quiet(const struct facts *f)
 {
@@ -143,11 +144,11 @@ static bool any_is_read(const struct snapshot *now)
 void rules_state(const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
-    enum finding_code code = gpu->released              ? FINDING_SOURCE_RELEASED
-                             : gpu_is_denied(gpu)       ? FINDING_NO_PERMISSION
-                             : gpu->state == GPU_ASLEEP ? FINDING_ASLEEP
-                             : gpu->state == GPU_LOST   ? FINDING_LOST
-                                                        : FINDING_ERROR;
+    finding_code code = gpu->released              ? FINDING_SOURCE_RELEASED
+                        : gpu_is_denied(gpu)       ? FINDING_NO_PERMISSION
+                        : gpu->state == GPU_ASLEEP ? FINDING_ASLEEP
+                        : gpu->state == GPU_LOST   ? FINDING_LOST
+                                                   : FINDING_ERROR;
     struct cause_draft d;
     cause_begin(&d, part, code);
     support(&d, 0.97, "%s",

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "insight/area/area.h"
 #include "insight/baseline/changes.h"
+#include "model/finding_code.h"
 
 enum {
     TOGETHER_MS = 600000,      /* changes of one boot */
@@ -24,9 +25,9 @@ struct together {
     size_t count;
 };
 
-static enum finding_code code_of(const struct together *t)
+static finding_code code_of(const struct together *t)
 {
-    enum finding_code code = FINDING_SETTING_CHANGED;
+    finding_code code = FINDING_SETTING_CHANGED;
     for (size_t i = 0; i < t->count; i++) {
         if (t->list[i]->code <= CHANGE_BIOS)
             return FINDING_DRIVER_CHANGED;

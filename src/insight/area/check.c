@@ -4,6 +4,7 @@
  */
 #include "insight/area/area.h"
 #include "insight/check/run.h"
+#include "model/finding_code.h"
 
 static void rule_running(const struct facts *f, struct why_part *part)
 {

@@ -6,6 +6,7 @@
 
 #include "insight/area/area.h"
 #include "insight/facts/words.h"
+#include "model/finding_code.h"
 
 enum { LOAD_FROM = 600, LOW_PERMILLE = 500, MEMORY_LOAD_FROM = 800, MEMORY_LOW_PERMILLE = 300 };
 

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "insight/area/area.h"
+#include "model/finding_code.h"
 #include "source/fault/fault.h"
 
 /* How much of its memory a GPU may lose before it is worn out: rows exchanged for uncorrected errors, pages retired. */
@@ -14,7 +15,7 @@ enum { ROWS_MAX = 512, PAGES_MAX = 60 };
 #define ERROR_CONFIDENCE 0.97
 
 /* The first of a kind stays: the worst is looked for first. */
-static void tell(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity, const char *advice,
+static void tell(struct collection *c, const struct gpu *gpu, finding_code code, enum severity severity, const char *advice,
                  const char *what)
 {
     if (verdict_find(c->verdict, gpu->index, code))
@@ -60,7 +61,7 @@ static void find_memory_errors(const struct facts *f, struct collection *c)
                  errors == 1 ? " was" : "s were");
     const struct {
         bool found;
-        enum finding_code code;
+        finding_code code;
         enum severity severity;
         const char *advice, *what;
     } errors_of[] = {

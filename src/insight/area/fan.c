@@ -7,6 +7,7 @@
 
 #include "insight/area/area.h"
 #include "insight/facts/words.h"
+#include "model/finding_code.h"
 
 enum { SLOW_MAX = 600 };
 

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "insight/area/area.h"
+#include "model/finding_code.h"
 
 /* What works on the GPU keeps the CPU busy, too (a game): one cause, not two. */
 static bool heats_both(const struct facts *f)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "insight/area/area.h"
+#include "model/finding_code.h"
 
 /* For so long a driver keeps the clocks up after work. */
 enum { CLOCKS_FALL_MS = 30000 };

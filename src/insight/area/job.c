@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "insight/facts/levels.h"
+#include "model/finding_code.h"
 
 /* Permille */
 enum {

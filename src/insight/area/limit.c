@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "insight/facts/levels.h"
+#include "model/finding_code.h"
 
 /* ---- the GPU and its links ----
  * Counters of the units show most limits; without them, power, memory activity and traffic, with less confidence. */
@@ -959,11 +960,11 @@ size_t limit_evidence(const struct gpu *gpu, const struct process *p, char lines
 /* ---- findings ---- */
 
 /* The finding that a limit is; false: it is none, or another area finds it. */
-static bool limit_finding(enum limit limit, enum finding_code *ret)
+static bool limit_finding(enum limit limit, finding_code *ret)
 {
     static const struct {
         bool is;
-        enum finding_code code;
+        finding_code code;
     } found[LIMIT_COUNT] = {
         [LIMIT_HOST_CPU] = {true, FINDING_WAITS_FOR_HOST},
         [LIMIT_CPU_WORK] = {true, FINDING_WAITS_FOR_HOST},
@@ -998,7 +999,7 @@ static bool is_said(const struct process *p)
 const struct process *limit_waiting(const struct gpu *gpu)
 {
     const struct process *found = NULL;
-    enum finding_code code;
+    finding_code code;
     for (size_t i = 0; i < gpu->process_count; i++) {
         const struct process *p = &gpu->processes[i];
         if (limit_side(p->limit.code) == LIMIT_SIDE_GPU && p->limit.code != LIMIT_NO_TENSOR)
@@ -1012,7 +1013,7 @@ const struct process *limit_waiting(const struct gpu *gpu)
 static void rules_limit(const struct facts *f, struct why_part *part)
 {
     char lines[WHY_EVIDENCE_MAX][WHY_LINE_SIZE], text[WHY_TEXT_SIZE] = "", who[PROCESS_WORDS];
-    enum finding_code code;
+    finding_code code;
     for (size_t i = 0; i < f->gpu->process_count; i++) {
         const struct process *p = &f->gpu->processes[i];
         if (!is_said(p) || !limit_finding(p->limit.code, &code) || find_cause(part, code))
@@ -1211,7 +1212,7 @@ void suggest_limits(const struct facts *f, struct why_part *part)
     char lines[LIMIT_ADVICE_MAX][WHY_LINE_SIZE];
     for (size_t i = 0; i < f->gpu->process_count; i++) {
         const struct process *p = &f->gpu->processes[i];
-        enum finding_code code;
+        finding_code code;
         if (!is_said(p) || !limit_finding(p->limit.code, &code))
             continue;
         part->remedy_root = code;

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "insight/area/area.h"
+#include "model/finding_code.h"
 
 /* Its slot is out of reach from here, and clouds give some GPUs half of their lanes for good. */
 static bool is_in_virtual_machine(const struct gpu *gpu)

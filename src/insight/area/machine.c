@@ -6,17 +6,18 @@
 
 #include "base/cleanup.h"
 #include "insight/area/area.h"
+#include "model/finding_code.h"
 
 /* Drivers and libraries of all vendors say these things in words of their own. */
 static const struct {
     const char *words;
-    enum finding_code code;
+    finding_code code;
 } phrases[] = {
     {"mismatch", FINDING_DRIVER_MISMATCH},        {"not loaded", FINDING_NO_DRIVER}, {"couldn't communicate", FINDING_NO_DRIVER},
     {"driver is not running", FINDING_NO_DRIVER}, {"no driver", FINDING_NO_DRIVER},
 };
 
-static enum finding_code classify(const char *message)
+static finding_code classify(const char *message)
 {
     for (size_t i = 0; i < ARRAY_LEN(phrases); i++)
         if (strcasestr(message, phrases[i].words))
@@ -24,7 +25,7 @@ static enum finding_code classify(const char *message)
     return says_denied(message) ? FINDING_NO_PERMISSION : FINDING_CODE_COUNT;
 }
 
-static enum finding_code classify_source(const struct source_status *source)
+static finding_code classify_source(const struct source_status *source)
 {
     switch (source->state) {
     case SOURCE_OK: return FINDING_CODE_COUNT;
@@ -35,12 +36,12 @@ static enum finding_code classify_source(const struct source_status *source)
     case SOURCE_FAILING:
     case SOURCE_SET_ASIDE: break;
     }
-    enum finding_code code = classify(source->message);
+    finding_code code = classify(source->message);
     return code == FINDING_CODE_COUNT ? FINDING_SOURCE_FAILING : code;
 }
 
 /* The reason why GPUs cannot be read; NULL for codes with a sentence of their own. */
-static const char *reason_of(enum finding_code code)
+static const char *reason_of(finding_code code)
 {
     switch (code) {
     case FINDING_SOURCE_HUNG: return "the driver is not responding";
@@ -53,7 +54,7 @@ static const char *reason_of(enum finding_code code)
     }
 }
 
-static void add_machine_cause(struct why_part *part, bool others, enum finding_code code, const char *source, const char *message)
+static void add_machine_cause(struct why_part *part, bool others, finding_code code, const char *source, const char *message)
 {
     struct cause_draft d;
     const char *reason = reason_of(code);
@@ -89,7 +90,7 @@ static void rules_seen(const struct snapshot *now, struct why_part *part)
     size_t sources = MIN_OF(now->source_count, (size_t)SOURCES_MAX);
     for (size_t i = 0; i < sources; i++) {
         const struct source_status *source = &now->sources[i];
-        enum finding_code code = classify_source(source);
+        finding_code code = classify_source(source);
         /* Beside GPUs that are listed, a driver that is not there is no news: most hosts have GPUs of one vendor. A GPU that misses
          * its driver, is asleep or released says so itself. */
         bool own_words = code == FINDING_NO_DRIVER || code == FINDING_ASLEEP || code == FINDING_SOURCE_RELEASED;
@@ -99,7 +100,7 @@ static void rules_seen(const struct snapshot *now, struct why_part *part)
     }
     if (now->gpu_count || part->cause_count)
         return;
-    enum finding_code code = classify(now->driver.error_message);
+    finding_code code = classify(now->driver.error_message);
     if (code != FINDING_CODE_COUNT)
         add_machine_cause(part, false, code, "", now->driver.error_message);
     else
@@ -118,7 +119,7 @@ static bool any_at_work(const struct snapshot *now)
     return false;
 }
 
-static void add(struct why_part *part, enum finding_code code, const char *evidence, const char *sentence)
+static void add(struct why_part *part, finding_code code, const char *evidence, const char *sentence)
 {
     struct cause_draft d;
     cause_begin(&d, part, code);
@@ -156,7 +157,7 @@ void rules_machine(const struct snapshot *now, struct why_part *part)
 
 /* ---- what to do ---- */
 
-void remedy_machine(struct why_part *part, enum finding_code code)
+void remedy_machine(struct why_part *part, finding_code code)
 {
     switch (code) {
     case FINDING_NO_DRIVER: remedy_add(part, REMEDY_INSTALL_DRIVER, NULL); break;

@@ -24,7 +24,7 @@ enum {
 
 /* A finding with its evidence. */
 struct why_cause {
-    enum finding_code code;
+    finding_code code;
     enum severity severity;
     enum health_effect health;            /* worse than its kind's */
     const char *advice;                   /* NULL: that of its kind */
@@ -100,7 +100,7 @@ struct why_part {
     size_t suggestion_count; /* most useful first */
     char suggestions[WHY_SUGGESTIONS_MAX][WHY_LINE_SIZE];
     struct remedy remedies[WHY_SUGGESTIONS_MAX]; /* what each of them is: number N is the one at N - 1 */
-    enum finding_code remedy_root;               /* what is being advised about */
+    finding_code remedy_root;                    /* what is being advised about */
     struct idle_audit idle_audit;                /* of a GPU; looked false: not asked for */
     char after_resume[WHY_LINE_SIZE];            /* settings that are others than before the host was suspended; "" none */
 };

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "insight/area/area.h"
+#include "model/finding_code.h"
 
 /* ---- readings ---- */
 

@@ -8,6 +8,7 @@
 #include "insight/area/area.h"
 #include "insight/baseline/serving.h"
 #include "insight/facts/words.h"
+#include "model/finding_code.h"
 
 enum {
     KV_FULL_PERMILLE = 950, /* the last blocks are too few for another request */

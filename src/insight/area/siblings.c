@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "insight/area/area.h"
 #include "insight/facts/words.h"
+#include "model/finding_code.h"
 
 enum {
     WORKS_FROM = 800,      /* permille of the time */

@@ -6,6 +6,7 @@
 #include "insight/area/area.h"
 #include "insight/area/job.h"
 #include "insight/facts/words.h"
+#include "model/finding_code.h"
 
 enum { BUSY_FROM = 900, WORK_MAX = 30, PIPES_MAX = 50, LASTING_MS = 60000 };
 

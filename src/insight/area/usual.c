@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "insight/area/area.h"
+#include "model/finding_code.h"
 
 /* Heat of a higher power is not gone before so long. */
 enum { SETTLED_MS = 300000 };

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "insight/area/area.h"
+#include "model/finding_code.h"
 
 static void support_share(struct cause_draft *d, const struct facts *f, const struct process *p)
 {
@@ -70,7 +71,7 @@ static void rule_one_process(const struct facts *f, struct why_part *part)
     char who[PROCESS_WORDS], work[NAME_WORDS], age[SHORT_WORDS];
     int64_t traffic;
     struct cause_draft d;
-    enum finding_code code = miner ? FINDING_MINING : words_draws(p) ? FINDING_GRAPHICS_LOAD : FINDING_COMPUTE_LOAD;
+    finding_code code = miner ? FINDING_MINING : words_draws(p) ? FINDING_GRAPHICS_LOAD : FINDING_COMPUTE_LOAD;
     cause_begin(&d, part, code);
     cause_process(&d, p);
     support_load(&d, f, load_weight(f));

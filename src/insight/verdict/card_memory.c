@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "insight/area/area.h"
 #include "insight/verdict/health.h"
+#include "model/finding_code.h"
 #include "source/fault/fault.h"
 
 enum {
@@ -162,7 +163,7 @@ static bool over(const struct health_fault *fault, const struct health_card *car
 }
 
 /* The fault of this kind, made when there is none: in a full memory the one seen longest ago gives way, if it is over already. */
-static struct health_fault *fault_of(struct health_card *card, enum finding_code code, int32_t number, bool make)
+static struct health_fault *fault_of(struct health_card *card, finding_code code, int32_t number, bool make)
 {
     struct health_fault *oldest = NULL;
     for (size_t i = 0; i < card->fault_count; i++) {
@@ -195,7 +196,7 @@ static void renew(struct health_card *card, struct health_fault *fault, struct w
 }
 
 /* What a log or an event told: an XID or a fault of the driver. */
-static void memory_take_logged(struct health_card *card, enum finding_code code, int32_t number, struct wall at, int64_t same_ms)
+static void memory_take_logged(struct health_card *card, finding_code code, int32_t number, struct wall at, int64_t same_ms)
 {
     struct health_fault *fault = fault_of(card, code, number, true);
     int64_t apart = at.ms - fault->last_at.ms;
@@ -205,7 +206,7 @@ static void memory_take_logged(struct health_card *card, enum finding_code code,
     renew(card, fault, at);
 }
 
-static bool note_logged(struct health_history *h, const char *pci_address, enum finding_code code, int64_t number, struct wall at)
+static bool note_logged(struct health_history *h, const char *pci_address, finding_code code, int64_t number, struct wall at)
 {
     for (size_t i = 0; i < h->card_count; i++)
         if (h->cards[i].id.pci_address[0] && strcasecmp(h->cards[i].id.pci_address, pci_address) == 0) {

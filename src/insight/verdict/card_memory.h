@@ -23,7 +23,7 @@ enum health_state { HEALTH_UNKNOWN, HEALTH_ASLEEP, HEALTH_HEALTHY, HEALTH_DEGRAD
 
 /* Something that was found wrong with a card, now or before. Plain data: can be kept over a restart. */
 struct health_fault {
-    enum finding_code code;
+    finding_code code;
     int32_t number; /* the XID, the driver's fault; 0 otherwise */
     struct wall first_at, last_at;
     uint32_t times;

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "insight/facts/levels.h"
+#include "model/finding_code.h"
 
 /* From here on a cause is the root of what it explains; below it is told as a possible one. */
 #define ROOT_LEAST 0.6
@@ -41,7 +42,7 @@ static bool has_fewer_lanes(const struct gpu *gpu)
 }
 
 static const struct {
-    enum finding_code effect, cause;
+    finding_code effect, cause;
     bool (*needs)(const struct gpu *gpu);
     double weight;
     bool hidden;
@@ -51,7 +52,7 @@ static const struct {
 #undef CAUSES
 };
 
-double graph_weight(const struct gpu *gpu, enum finding_code cause, enum finding_code effect)
+double graph_weight(const struct gpu *gpu, finding_code cause, finding_code effect)
 {
     for (size_t i = 0; i < ARRAY_LEN(edges); i++)
         if (edges[i].effect == effect && edges[i].cause == cause)

@@ -14,4 +14,4 @@
 void graph_link(struct verdict *v, const struct snapshot *now);
 
 /* How well the one can explain the other on this GPU, 0 to 1; 0: not at all. `gpu` may be NULL: any. */
-double graph_weight(const struct gpu *gpu, enum finding_code cause, enum finding_code effect);
+double graph_weight(const struct gpu *gpu, finding_code cause, finding_code effect);

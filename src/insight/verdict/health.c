@@ -10,12 +10,13 @@
 #include "base/cleanup.h"
 #include "insight/area/area.h"
 #include "insight/facts/levels.h"
+#include "model/finding_code.h"
 
 /* ---- checks ---- */
 
 static const struct {
     const char *name;
-    enum finding_code finding;
+    finding_code finding;
 } checks[HEALTH_CHECK_COUNT] = {
 #define HEALTH_CHECK(name, code, found) {code, FINDING_##found},
 #include "insight/verdict/health_checks.def"
@@ -37,12 +38,12 @@ bool health_check_from_name(const char *name, enum health_check *ret)
     return false;
 }
 
-enum finding_code health_check_finding(enum health_check check)
+finding_code health_check_finding(enum health_check check)
 {
     return checks[check].finding;
 }
 
-enum health_check health_check_of(enum finding_code code)
+enum health_check health_check_of(finding_code code)
 {
     if (code == FINDING_FAN_STOPPED || code == FINDING_FAN_BY_HAND)
         return HEALTH_CHECK_FAN;
@@ -160,7 +161,7 @@ static bool is_of_health(const struct finding *f)
     return f->tense != TENSE_SOON && (f->health > EFFECT_HEALTHY || (kind->effect > EFFECT_HEALTHY && noted));
 }
 
-static bool is_listed(const struct health_verdict *v, enum finding_code code)
+static bool is_listed(const struct health_verdict *v, finding_code code)
 {
     for (size_t i = 0; i < v->finding_count; i++)
         if (v->findings[i].code == code)

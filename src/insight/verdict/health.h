@@ -21,7 +21,7 @@ enum { HEALTH_FINDINGS_MAX = 12, HEALTH_TEXT_SIZE = 256 };
 
 struct health_finding {
     enum health_check check;
-    enum finding_code code;
+    finding_code code;
     enum health_state state; /* what it makes of the card; HEALTHY: worth a line only */
     int32_t fault;           /* the XID; 0 otherwise */
     struct wall since;
@@ -71,9 +71,9 @@ const char *health_state_name(enum health_state state); /* "healthy" */
 bool health_state_from_name(const char *name, enum health_state *ret);
 const char *health_check_name(enum health_check check); /* "pcie_link" */
 bool health_check_from_name(const char *name, enum health_check *ret);
-enum finding_code health_check_finding(enum health_check check); /* the finding that a check looks for */
+finding_code health_check_finding(enum health_check check); /* the finding that a check looks for */
 /* The check that a finding belongs to; HEALTH_CHECK_COUNT: none. */
-enum health_check health_check_of(enum finding_code code);
+enum health_check health_check_of(finding_code code);
 /* Whether readings of this moment decide it: a reading that is absent says neither that all is well nor that it is not. */
 bool health_can_judge(enum health_check check, const struct gpu *gpu, const struct usual *usual); /* NULL: what is usual is known */
 /* It has lasted for the time of its kind. Errors count at once, and so does what is worse than its kind usually is: a GPU that is

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "base/json_writer.h"
+#include "model/finding_code.h"
 
 enum { FILE_VERSION = 1 };
 

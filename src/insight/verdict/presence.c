@@ -12,6 +12,7 @@
 #include "base/words.h"
 #include "insight/area/area.h"
 #include "insight/facts/levels.h"
+#include "model/finding_code.h"
 
 enum { SECONDS = 640, WORD = 64, WORDS = SECONDS / WORD, MINUTE_S = 60, TEN_S = 600, HELD_MAX = 512 };
 /* It comes and goes: so often and for so much of ten minutes, and not longer away than that. Almost a minute without a break is no

@@ -10,6 +10,7 @@
 #include "insight/area/job.h"
 #include "insight/verdict/card_memory.h"
 #include "insight/verdict/graph.h"
+#include "model/finding_code.h"
 
 /* ---- forecasts ---- */
 

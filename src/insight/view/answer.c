@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "insight/area/limit.h"
 #include "insight/view/answer.h"
+#include "model/finding_code.h"
 
 /* ---- the line in a list, of the same words ---- */
 
@@ -54,7 +55,7 @@ static void answer_brief(const struct facts *f, struct why_part *part, bool by_c
 /* ---- whole answers ---- */
 
 /* The answer begins with it. */
-static bool is_named_first(const struct facts *f, const struct why_part *part, enum finding_code code)
+static bool is_named_first(const struct facts *f, const struct why_part *part, finding_code code)
 {
     const struct finding *first = verdict_first(f->verdict, part->gpu_index);
     bool by_state = f->activity.throttled_by & THROTTLE_HOT && memory_is_hotter(f->gpu);
@@ -65,7 +66,7 @@ static bool is_named_first(const struct facts *f, const struct why_part *part, e
 static bool say_also(struct text *s, const struct facts *f, const struct why_part *part, const struct why_cause *cause)
 {
     int64_t limit;
-    enum finding_code first = part->causes[0].code;
+    finding_code first = part->causes[0].code;
     bool stopped = first == FINDING_FAN_STOPPED || first == FINDING_FAN_FAILING, wanted = false;
     switch (cause->code) {
     case FINDING_HEAT_LIMIT:
@@ -222,7 +223,7 @@ void suggest(const struct facts *f, struct why_part *part)
 
 void answer_changed(const struct facts *f, struct why_part *part)
 {
-    static const enum finding_code codes[] = {FINDING_DRIVER_CHANGED, FINDING_PLACE_CHANGED, FINDING_SETTING_CHANGED};
+    static const finding_code codes[] = {FINDING_DRIVER_CHANGED, FINDING_PLACE_CHANGED, FINDING_SETTING_CHANGED};
     struct text s = {part->answer, sizeof part->answer, strlen(part->answer)};
     for (size_t i = 0; i < ARRAY_LEN(codes) && part->answer[0]; i++) {
         const struct finding *found = verdict_find(f->verdict, part->gpu_index, codes[i]);

@@ -11,12 +11,13 @@
 #include "base/str.h"
 #include "insight/verdict/graph.h"
 #include "insight/view/answer.h"
+#include "model/finding_code.h"
 
 enum { SENTENCES_MAX = 2 };
 
 /* What can't be told of an effect without a root: what is left, and not ruled out. */
 static const struct {
-    enum finding_code code;
+    finding_code code;
     const char *left;
 } unexplained[] = {
     {FINDING_CLOCKS_LOW,
@@ -42,7 +43,7 @@ struct cause_view {
     struct why_cause causes[WHY_CAUSES_MAX];
 };
 
-static bool is_in_view(const struct cause_view *v, enum finding_code code)
+static bool is_in_view(const struct cause_view *v, finding_code code)
 {
     for (size_t i = 0; i < v->count; i++)
         if (v->causes[i].code == code)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "insight/facts/facts.h"
+#include "model/finding_code.h"
 
 /* A break of this length, and no longer than a third of what it interrupts, belongs to the episode. */
 enum { BREAK_MAX_MS = 300000, GAP_STEPS = 3, HELD_LEAST = 100, SLOWED_LEAST = 100 };
@@ -207,7 +208,7 @@ size_t episodes_group(const struct episode *found, size_t count, const struct ep
     return used;
 }
 
-static double weight_of_code(enum finding_code code)
+static double weight_of_code(finding_code code)
 {
     switch (code) {
     case FINDING_LOST:
@@ -238,7 +239,7 @@ static double weight_of_code(enum finding_code code)
     }
 }
 
-bool episode_is_about(enum finding_code code)
+bool episode_is_about(finding_code code)
 {
     return weight_of_code(code) > 0;
 }

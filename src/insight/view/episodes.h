@@ -68,7 +68,7 @@ size_t episodes_group(const struct episode *found, size_t count, const struct ep
                       struct episode_group *ret);
 
 /* Whether rows alone show it well enough for an episode of its own. */
-bool episode_is_about(enum finding_code code);
+bool episode_is_about(finding_code code);
 /* How much an explained episode matters: what is wrong comes before what is merely busy, long before short. 0: not worth telling.
  */
 double episode_weight(const struct why_part *part, int64_t lasted_ms);

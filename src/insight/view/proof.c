@@ -15,7 +15,7 @@ enum { GPUS_TRIED_MAX = 4 };
 struct proof_trial {
     struct snapshot *s; /* a copy to move readings in */
     const struct judge_basis *basis;
-    enum finding_code code;
+    finding_code code;
     int gpu_index;
     bool is_found, failed;
 };
@@ -222,7 +222,7 @@ static double nearest(const struct proof *p)
 }
 
 /* The position of the GPU that has it; ALL_GPUS: none, or the host has it. */
-static int who_has(const struct snapshot *now, const struct verdict *v, enum finding_code code, const struct finding **ret)
+static int who_has(const struct snapshot *now, const struct verdict *v, finding_code code, const struct finding **ret)
 {
     *ret = NULL;
     for (size_t i = 0; i < v->count && !*ret; i++)
@@ -261,7 +261,7 @@ static int prove_in(struct proof_trial *t, const struct verdict *v, int only, st
     return rc;
 }
 
-int proof_make(const struct snapshot *now, const struct judge_basis *basis, int only, enum finding_code code, struct proof *ret)
+int proof_make(const struct snapshot *now, const struct judge_basis *basis, int only, finding_code code, struct proof *ret)
 {
     struct proof_trial t = {.s = snapshot_copy(now), .basis = basis, .code = code};
     if (!t.s)

@@ -20,7 +20,7 @@ struct proof_reading {
 };
 
 struct proof {
-    enum finding_code code;
+    finding_code code;
     int gpu_index;        /* -1: the host */
     bool said;            /* it is in the verdict */
     struct finding found; /* then */
@@ -32,4 +32,4 @@ struct proof {
 
 /* `only`: position of the GPU, or ALL_GPUS: the one that has it, else the one that comes nearest. The published verdict of `now`
  * says whether it was found; without one it is judged. Its basis may have no presence. -ENOMEM. */
-int proof_make(const struct snapshot *now, const struct judge_basis *basis, int only, enum finding_code code, struct proof *ret);
+int proof_make(const struct snapshot *now, const struct judge_basis *basis, int only, finding_code code, struct proof *ret);

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "insight/area/job.h"
 #include "insight/view/answer.h"
+#include "model/finding_code.h"
 #include "model/job.h"
 
 const char *why_calm(const struct snapshot *s, const struct verdict *v, int only)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model/finding.h"
+#include "model/finding_code.h"
 #include "model/severity.h"
 #include "source/replay/coder.h"
 #include "source/source.h"
@@ -81,7 +82,7 @@ static void code_events(struct coder *c, struct snapshot *now)
 }
 
 /* By name, which other versions know, too; "": a code of a newer version. */
-static void code_finding_code(struct coder *c, enum finding_code *code)
+static void code_finding_code(struct coder *c, finding_code *code)
 {
     char name[48] = "";
     if (!c->reading)

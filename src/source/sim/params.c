@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
+#include "model/finding_code.h"
 #include "source/sim/sim_job.h"
 
 enum { NAME_SIZE = 48 };

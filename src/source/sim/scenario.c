@@ -2,6 +2,7 @@
  * The scenarios, as tables: which programs run when and where, and what goes wrong. A new one is some rows here.
  */
 #include "base/cleanup.h"
+#include "model/finding_code.h"
 #include "source/sim/sim_job.h"
 
 /* clang-format off */

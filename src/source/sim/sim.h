@@ -45,8 +45,8 @@ struct sim_scenario {
     const char *reserved_for;                           /* a user with a lease on all GPUs; NULL: no lease */
     bool hides;                                         /* GPU 0 lists no processes */
     enum limit limit;                                   /* of the process on GPU 0; LIMIT_UNJUDGED: not in the answer key */
-    enum finding_code finding; /* the first finding whirr must report after watching, on the host or GPU 0 */
-    double shows_after_s;      /* watching time; 0: two minutes */
+    finding_code finding; /* the first finding whirr must report after watching, on the host or GPU 0 */
+    double shows_after_s; /* watching time; 0: two minutes */
 };
 
 /* The lease ID of a scenario, which no directory has. */
@@ -57,10 +57,10 @@ size_t sim_scenarios(const struct sim_scenario **ret);
 const char *sim_card(size_t number, const char **full_name);
 
 /* A fault that `fault=` adds to any scenario. */
-#define SIM_ANY_FINDING FINDING_CODE_COUNT /* it depends on the scenario, or comes later */
+#define SIM_ANY_FINDING FINDING_CODES_MAX /* it depends on the scenario, or comes later */
 struct sim_fault {
     const char *name, *what;
-    enum finding_code finding; /* the first finding whirr must report on a GPU at work */
+    finding_code finding; /* the first finding whirr must report on a GPU at work */
 };
 const struct sim_fault *sim_fault(size_t number); /* NULL after the last */
 

@@ -36,7 +36,7 @@ static inline struct verdict *machine_judge(struct snapshot *s)
 }
 
 /* One more finding in it; -1: about the host. */
-static inline struct finding *machine_find(struct snapshot *s, int gpu_index, enum finding_code code, enum severity severity)
+static inline struct finding *machine_find(struct snapshot *s, int gpu_index, finding_code code, enum severity severity)
 {
     struct finding *f = &s->verdict->findings[s->verdict->count++];
     *f = (struct finding){.code = code, .severity = severity, .confidence = 0.9, .gpu_index = gpu_index};

@@ -2,6 +2,7 @@
  * Alerts over time: when they begin, when they end, what keeps them quiet.
  */
 #include "course.h"
+#include "model/finding_code.h"
 
 #define BUSY "[alerts]\nenabled = false\n[[alert]]\nname = 'busy'\nwhen = 'utilization_percent > 50'\n"
 

@@ -7,6 +7,7 @@
 
 #include "alert/expr/expr.h"
 #include "model/finding.h"
+#include "model/finding_code.h"
 #include "model/severity.h"
 
 static struct snapshot *machine;

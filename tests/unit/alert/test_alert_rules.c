@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rules: built in, changed, of one's own; and what is said about wrong ones.
  */
+#include "model/finding_code.h"
 #include "rules.h"
 
 #include "base/file.h"
@@ -30,8 +31,8 @@ static void every_finding_that_matters_has_a_rule(void **state)
     (void)state;
     rules = rules_of("", &config);
     for (size_t i = 0; i < FINDING_CODE_COUNT; i++) {
-        const struct finding_kind *kind = finding_kind((enum finding_code)i);
-        const struct alert_rule *r = alert_rules_of_finding(rules, (enum finding_code)i);
+        const struct finding_kind *kind = finding_kind((finding_code)i);
+        const struct alert_rule *r = alert_rules_of_finding(rules, (finding_code)i);
         assert_int_equal(r != NULL, kind->severity > SEVERITY_INFO || kind->hold_ms > 0);
         if (!r)
             continue;

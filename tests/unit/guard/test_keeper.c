@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "guard/guard.h"
 #include "model/finding.h"
+#include "model/finding_code.h"
 #include "model/severity.h"
 
 enum { WORKERS = 2, FIRST = 100, CLAIMANT = 300, STORY_SIZE = 4096 };

@@ -2,6 +2,7 @@
  * The one ranking of findings, and what a verdict answers.
  */
 #include "model/finding.h"
+#include "model/finding_code.h"
 
 #include "base/cleanup.h"
 #include "test.h"
@@ -82,8 +83,8 @@ static void every_name_is_read_back(void **state)
 {
     (void)state;
     for (int i = 0; i < FINDING_CODE_COUNT; i++) {
-        enum finding_code code = FINDING_CODE_COUNT;
-        assert_true(finding_code_from_name(finding_code_name((enum finding_code)i), &code));
+        finding_code code = FINDING_CODE_COUNT;
+        assert_true(finding_code_from_name(finding_code_name((finding_code)i), &code));
         assert_int_equal(code, i);
     }
     for (int i = SEVERITY_INFO; i <= SEVERITY_CRITICAL; i++) {
@@ -91,7 +92,7 @@ static void every_name_is_read_back(void **state)
         assert_true(severity_from_text(severity_text((enum severity)i), &severity));
         assert_int_equal(severity, i);
     }
-    enum finding_code code;
+    finding_code code;
     enum severity severity;
     assert_false(finding_code_from_name("fan_flies", &code));
     assert_false(severity_from_text("dire", &severity));

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "model/finding.h"
+#include "model/finding_code.h"
 #include "test.h"
 
 static struct snapshot *two_gpus(void)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "insight/view/why.h"
+#include "model/finding_code.h"
 #include "past/explain.h"
 #include "sim_truth.h"
 #include "store/sim_history.h"
@@ -65,12 +66,12 @@ static void judge(const char *title, const struct score *scores)
     assert_false(low);
 }
 
-static bool is_work(enum finding_code code)
+static bool is_work(finding_code code)
 {
     return finding_kind(code)->area == AREA_WORK;
 }
 
-static bool names(const struct why_part *part, enum finding_code code)
+static bool names(const struct why_part *part, finding_code code)
 {
     for (size_t i = 0; i < part->cause_count; i++)
         if (part->causes[i].code == code)
@@ -87,7 +88,7 @@ static const struct why_cause *first_work(const struct why_part *part)
     return NULL;
 }
 
-static bool right_work(const char *cause, enum finding_code code)
+static bool right_work(const char *cause, finding_code code)
 {
     if (strcmp(cause, "miner") == 0)
         return code == FINDING_MINING || code == FINDING_SHARED_LOAD;

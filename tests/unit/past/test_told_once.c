@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which alerts and changes of health are left out beside the row of a finding.
  */
+#include "model/finding_code.h"
 #include "past/told_once.h"
 
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "../format/sample.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/units.h"
@@ -20,8 +21,8 @@
 #include "format/notifiers.h"
 #include "format/process_rows.h"
 #include "insight/view/idle_audit.h"
+#include "model/finding_code.h"
 #include "serve/api/assets.h"
-#include "../format/sample.h"
 
 static const struct wall now = {1800000000000};
 

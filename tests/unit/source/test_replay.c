@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "model/finding_code.h"
 #include "source/replay/replay.h"
 
 #include <errno.h>
@@ -330,7 +331,7 @@ static void the_engine_judges_a_moment_by_what_came_before(void **state)
     (void)state;
     static const struct {
         int at;
-        enum finding_code code;
+        finding_code code;
     } moments[] = {{2, FINDING_CANNOT_KNOW}, {80, FINDING_AIRFLOW}};
     record("scenario=hot-idle");
     struct env env;

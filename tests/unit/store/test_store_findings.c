@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "model/finding_code.h"
 #include "own_database.h"
 #include "sql.h"
 #include "store/db/db.h"
@@ -54,7 +55,7 @@ static void restart(struct course *c)
         fail_msg("%s", err.text);
 }
 
-static struct finding found(enum finding_code code, enum severity severity, int32_t pid, const char *headline)
+static struct finding found(finding_code code, enum severity severity, int32_t pid, const char *headline)
 {
     struct finding f = {.code = code, .severity = severity, .confidence = 0.9, .pid = pid};
     snprintf(f.headline, sizeof f.headline, "%s", headline);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "insight/area/area.h"
+#include "model/finding_code.h"
 #include "test.h"
 
 #define GIB (1LL << 30)
@@ -58,7 +59,7 @@ static struct process *add_process(struct look *l, int32_t pid, const char *name
 }
 
 /* What the detector finds; ends the look. NULL: nothing. */
-static const char *found(struct look *l, void (*detect)(const struct facts *, struct collection *), enum finding_code code)
+static const char *found(struct look *l, void (*detect)(const struct facts *, struct collection *), finding_code code)
 {
     static char headline[FINDING_HEADLINE_SIZE];
     struct facts f;
@@ -417,7 +418,7 @@ static void power_that_contradicts_the_utilization_is_found(void **state)
 /* ---- work ---- */
 
 /* The sentence for video, or for the load; ends the look. */
-static const char *cause_text(struct look *l, enum finding_code code, int32_t *pid)
+static const char *cause_text(struct look *l, finding_code code, int32_t *pid)
 {
     static char text[WHY_TEXT_SIZE];
     struct facts f;

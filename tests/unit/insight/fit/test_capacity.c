@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "format/capacity.h"
 #include "model/finding.h"
+#include "model/finding_code.h"
 #include "model/severity.h"
 #include "test.h"
 

@@ -3,6 +3,7 @@
  */
 #include "insight/verdict/graph.h"
 
+#include "model/finding_code.h"
 #include "test.h"
 
 static struct snapshot *machine(size_t gpus)
@@ -55,7 +56,7 @@ static void a_guess_is_no_root(void **state)
 }
 
 /* Two findings of one GPU, linked. The caller's. */
-static struct verdict *linked(enum finding_code a, enum finding_code b, double sure, int64_t throttle_bits)
+static struct verdict *linked(finding_code a, finding_code b, double sure, int64_t throttle_bits)
 {
     struct verdict *v = verdict_new(1, 2);
     struct snapshot *s = machine(1);

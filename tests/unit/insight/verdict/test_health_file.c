@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "health_of.h"
+#include "model/finding_code.h"
 #include "source/fault/fault.h"
 #include "test.h"
 

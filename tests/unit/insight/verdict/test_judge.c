@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "model/finding_code.h"
 #include "source/sim/sim.h"
 #include "test.h"
 
@@ -91,7 +92,7 @@ static void a_finding_keeps_its_beginning_until_it_is_gone(void **state)
 
 /* A second later: throttled by `bits` or not, and for heat so long in all as its driver has counted. The finding of that code, or
  * one with severity info that is none. */
-static struct finding second(struct course *c, int64_t bits, int64_t heat_us, enum gpu_state gpu, enum finding_code code)
+static struct finding second(struct course *c, int64_t bits, int64_t heat_us, enum gpu_state gpu, finding_code code)
 {
     struct snapshot *s = snapshot_new(1);
     assert_non_null(s);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "insight/view/why.h"
+#include "model/finding_code.h"
 #include "test.h"
 
 #define NOW ((struct wall){1794916800000}) /* 2026-11-17T12:00:00Z */
@@ -167,7 +168,7 @@ static struct gpu idle_at(int64_t watts)
     return g;
 }
 
-static const struct finding *found(const struct told *t, enum finding_code code)
+static const struct finding *found(const struct told *t, finding_code code)
 {
     return verdict_find(t->why->verdict, 0, code);
 }

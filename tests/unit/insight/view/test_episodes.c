@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
+#include "model/finding_code.h"
 #include "model/metric.h"
 #include "test.h"
 

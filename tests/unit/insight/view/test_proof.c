@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "model/finding_code.h"
 #include "test.h"
 
 /* Two GPUs; the second is at work and this hot. */
@@ -30,7 +31,7 @@ static struct snapshot *machine(int64_t celsius)
     return s;
 }
 
-static struct proof prove(const struct snapshot *s, int only, enum finding_code code)
+static struct proof prove(const struct snapshot *s, int only, finding_code code)
 {
     struct proof p;
     assert_int_equal(proof_make(s, &(struct judge_basis){0}, only, code, &p), 0);

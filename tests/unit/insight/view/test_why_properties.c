@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "insight/facts/activity.h"
 #include "insight/view/why.h"
+#include "model/finding_code.h"
 #include "random_machine.h"
 #include "test.h"
 
@@ -279,7 +280,7 @@ static void whatever_is_read_the_explanation_is_sound(void **state)
     for (size_t code = FINDING_COMPUTE_LOAD; code <= FINDING_ERROR; code++)
         if (!seen[code] && code != FINDING_VRAM_HELD && code != FINDING_MEMORY_TRAFFIC && code != FINDING_POWER_LIMIT &&
             code != FINDING_HOTSPOT)
-            fail_msg("no random machine shows %s", finding_code_name((enum finding_code)code));
+            fail_msg("no random machine shows %s", finding_code_name((finding_code)code));
 }
 
 static void assert_same(const struct why *a, const struct why *b)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "why_expect.h"
+#include "model/finding_code.h"
 
 #include <strings.h>
 
