@@ -12,7 +12,9 @@ import urllib.request
 import pytest
 import targets
 from conftest import BUILD, PATIENCE, Daemon, eventually, throughout
+from isolation import ROOT
 from ports import free_port
+from tsdb import Prometheus
 
 RULE = """
 [alerts]
@@ -384,6 +386,26 @@ def test_alertmanager_takes_alerts_and_their_end(house, alertmanager):
     house.cards(IDLE)
     ended = eventually(lambda: next((b for b in alertmanager.received.bodies() if b["status"] == "resolved"), None), explain=d.log)
     assert ended["alerts"][0]["labels"]["alertname"] == "busy" and ended["alerts"][0]["endsAt"] > ended["alerts"][0]["startsAt"]
+
+
+@pytest.mark.slow
+def test_alertmanager_keeps_one_alert_of_rules_and_notifier(start, alertmanager, tmp_path):
+    """As the shipped rules have it in a real Prometheus, and as the daemon sends it by itself."""
+    if not Prometheus.installed():
+        pytest.skip("no prometheus (tools/deps test)")
+    (tmp_path / "whirr.toml").write_text(f'[alerts]\nnotify = ["am"]\n[notify.am]\ntype = "alertmanager"\nurl = "{alertmanager.url}"\n')
+    (tmp_path / "whirr.toml").chmod(0o600)
+    d = start("--interval", "0.3", "--config", str(tmp_path / "whirr.toml"), source="sim:scenario=idle,gpus=2,fault=lost@1")
+    sent, = eventually(lambda: [a for a in alertmanager.alerts() if a["labels"]["code"] == "lost"], explain=d.log)
+    assert sent["labels"]["alertname"] == "GpuLost" and "description" not in sent["annotations"], sent
+    prometheus = Prometheus(tmp_path / "prometheus", [f"127.0.0.1:{d.port}"], rules=[ROOT / "packaging" / "prometheus" / "whirr.rules.yml"], alertmanager=alertmanager.url.removeprefix("http://")).start()
+    try:
+        # The rule has a description of its own, which takes the place of the notifier's until that is repeated.
+        seen = eventually(lambda: [a for a in alertmanager.alerts() if "whirr why --gpu 1" in a["annotations"].get("description", "")], explain=prometheus.log)
+        assert len(seen) == 1 and seen[0]["fingerprint"] == sent["fingerprint"] and seen[0]["annotations"]["runbook_url"] == sent["annotations"]["runbook_url"], (sent, seen)
+        assert [a["labels"]["alertname"] for a in alertmanager.alerts()] == ["GpuLost"]
+    finally:
+        prometheus.stop()
 
 
 def test_alertmanager_hears_again_of_what_fires_after_a_restart(house, alertmanager):

@@ -81,6 +81,9 @@ def test_every_alert_gives_advice():
     assert len(alerts) >= 12 and len({name for name, _ in alerts}) == len(alerts)
     for name, body in alerts:
         assert "summary:" in body and "description:" in body, name
+        page, anchor = re.search(r'runbook_url: "https://whirr.invalid/(docs/\w+\.md)#([\w-]+)"', body).groups()
+        headings = re.findall(r"(?m)^#+ (.*)$", (RULES.parents[1] / page).read_text())
+        assert anchor in [heading.lower().replace(" ", "-") for heading in headings], (name, page, anchor)
         assert "severity:" in body or "(whirr_finding{" in body, name  # a finding brings its own
 
 
@@ -89,8 +92,8 @@ def test_rules_and_panels_ask_for_metrics_that_exist(start, tmp_path):
     """On a real Prometheus: no panel is empty, and no rule names a metric that whirr does not have."""
     if not Prometheus.installed():
         pytest.skip("no prometheus (tools/deps test)")
-    hosts = [start("--interval", "0.5", source="sim:gpus=2,scenario=training,model=rtx4090"),
-             start("--interval", "0.5", source="sim:gpus=1,scenario=ecc-errors,model=h100,speed=30")]
+    hosts = [start("--interval", "0.5", source="sim:gpus=2,scenario=training,model=rtx4090", WHIRR_SERVER_HOST_NAME="a"),
+             start("--interval", "0.5", source="sim:gpus=1,scenario=ecc-errors,model=h100,speed=30", WHIRR_SERVER_HOST_NAME="b")]
     rules = tmp_path / "whirr.rules.yml"  # as it is, but without its waits
     rules.write_text((RULES / "whirr.rules.yml").read_text().replace("interval: 1m", "interval: 1s").replace("keep_firing_for: 5m", "keep_firing_for: 1s"))
     prometheus = Prometheus(tmp_path / "prometheus", [f"127.0.0.1:{d.port}" for d in hosts], rules=[rules]).start()
@@ -125,9 +128,9 @@ def test_rules_and_panels_ask_for_metrics_that_exist(start, tmp_path):
         # What a host finds is what fires, with the severity from there; a host without trouble has no alert.
 
         def fires_what_was_found():
-            found = {(f["code"], f["severity"], f"127.0.0.1:{d.port}") for d in hosts for f in d.json("/api/why")["findings"] if f["severity"] in ("warning", "critical")}
+            found = {(f["code"], f["severity"], host) for host, d in zip("ab", hosts) for f in d.json("/api/why")["findings"] if f["severity"] in ("warning", "critical")}
             firing = prometheus.query('ALERTS{alertstate="firing",code!=""}')
-            return found and found == {(a["metric"]["code"], a["metric"]["severity"], a["metric"]["instance"]) for a in firing}
+            return found and found == {(a["metric"]["code"], a["metric"]["severity"], a["metric"]["host"]) for a in firing}
         eventually(fires_what_was_found, explain=lambda: prometheus.query("whirr_finding"))
         assert prometheus.query('ALERTS{alertname="GpuDriverVerdict",severity="critical",gpu="0"}')
     finally:

@@ -65,12 +65,14 @@ class Database:
 class Prometheus(Database):
     ready, write, lookback = "/-/ready", "/api/v1/write", "5m"
 
-    def __init__(self, folder, targets=(), port=None, rules=(), interval=None):
+    def __init__(self, folder, targets=(), port=None, rules=(), interval=None, alertmanager=None):
         super().__init__(folder, port)
         interval = interval or f"{math.ceil(patience(1))}s"  # the scrape timeout has to fit into it
         lines = [f"global: {{scrape_interval: {interval}, scrape_timeout: {interval}, evaluation_interval: 1s}}"]
         if rules:
             lines += ["rule_files:"] + [f"  - {path}" for path in rules]
+        if alertmanager:
+            lines += ["alerting:", "  alertmanagers:", "    - static_configs:", f"      - targets: {json.dumps([alertmanager])}"]
         lines += ["scrape_configs:", "  - job_name: whirr", "    static_configs:", f"      - targets: {json.dumps(list(targets))}"]
         (self.folder / "prometheus.yml").write_text("\n".join(lines) + "\n")
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Converts notices for POST /api/v2/alerts.
+ * Converts notices for POST /api/v2/alerts. Findings have the names and labels of the shipped Prometheus rules
+ * (tools/check-findings): Alertmanager keeps one alert of the two.
  */
 #include "alert/notify/chat.h"
 
@@ -9,8 +10,10 @@
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
+#include "model/finding.h"
 
 #define ALERTS_PATH "/api/v2/alerts"
+#define RUNBOOK "https://whirr.invalid/docs/findings.md#"
 
 void alertmanager_url(const char *given, char url[NOTIFY_URL_SIZE])
 {
@@ -33,7 +36,30 @@ static void label_name(const char *key, char name[NOTICE_LABEL_KEY_SIZE + 1])
     name[at] = '\0';
 }
 
-static const char *const reserved[] = {"alertname", "severity", "host", "gpu", "gpu_uuid", "gpu_name", "simulated", "source"};
+static const char *const reserved[] = {"alertname", "severity", "host", "gpu", "uuid", "name", "code", "simulated", "source"};
+/* Who it is about: these change while the finding stays, so they are no part of its name. */
+static const char *const about[] = {"process", "pid", "user"};
+
+static bool is_listed(const char *key, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i], key) == 0)
+            return true;
+    return false;
+}
+
+/* "fan_stopped" -> "GpuFanStopped"; a host's begin with "Whirr". */
+static void rule_name(enum finding_code code, char name[NOTICE_ALERT_SIZE])
+{
+    const char *from = finding_code_name(code);
+    size_t at = (size_t)snprintf(name, NOTICE_ALERT_SIZE, "%s", finding_kind(code)->area == AREA_HOST ? "Whirr" : "Gpu");
+    for (bool upper = true; *from && at < NOTICE_ALERT_SIZE - 1; from++) {
+        if (*from != '_')
+            name[at++] = (char)(upper ? toupper((unsigned char)*from) : *from);
+        upper = *from == '_';
+    }
+    name[at] = '\0';
+}
 
 static void put_label(struct json_writer *j, const char *key, const char *value)
 {
@@ -43,29 +69,46 @@ static void put_label(struct json_writer *j, const char *key, const char *value)
 
 static void put_labels(struct json_writer *j, const struct alert_notice *n)
 {
-    char index[16] = "", names[NOTICE_LABELS_MAX][NOTICE_LABEL_KEY_SIZE + 1];
+    char index[16] = "", names[NOTICE_LABELS_MAX][NOTICE_LABEL_KEY_SIZE + 1], rule[NOTICE_ALERT_SIZE];
+    enum finding_code code;
+    bool found = finding_code_from_name(n->alert, &code);
+    if (found)
+        rule_name(code, rule);
     if (n->gpu_index >= 0)
         snprintf(index, sizeof index, "%d", n->gpu_index);
     jw_key_object(j, "labels");
-    put_label(j, "alertname", n->alert);
+    put_label(j, "alertname", found ? rule : n->alert);
     put_label(j, "severity", n->severity);
     put_label(j, "host", n->host);
     put_label(j, "gpu", index);
-    put_label(j, "gpu_uuid", n->gpu_uuid);
-    put_label(j, "gpu_name", n->gpu_name);
+    put_label(j, "uuid", n->gpu_uuid);
+    put_label(j, "name", n->gpu_name);
+    put_label(j, "code", found ? n->alert : "");
     put_label(j, "simulated", n->simulated ? "true" : "");
     put_label(j, "source", "whirr");
     for (size_t i = 0; i < n->label_count; i++) {
         label_name(n->labels[i].key, names[i]);
-        bool taken = !names[i][0];
-        for (size_t k = 0; k < ARRAY_LEN(reserved); k++)
-            taken |= strcmp(names[i], reserved[k]) == 0;
+        bool taken = !names[i][0] || is_listed(names[i], reserved, ARRAY_LEN(reserved)) ||
+                     (found && is_listed(names[i], about, ARRAY_LEN(about)));
         for (size_t k = 0; k < i; k++)
             taken |= strcmp(names[i], names[k]) == 0;
         if (!taken)
             put_label(j, names[i], n->labels[i].value);
     }
     jw_end(j);
+}
+
+static void put_annotations_of_finding(struct json_writer *j, const struct alert_notice *n)
+{
+    enum finding_code code;
+    char url[sizeof RUNBOOK + NOTICE_ALERT_SIZE];
+    if (!finding_code_from_name(n->alert, &code))
+        return;
+    for (size_t i = 0; i < n->label_count; i++)
+        if (is_listed(n->labels[i].key, about, ARRAY_LEN(about)))
+            put_label(j, n->labels[i].key, n->labels[i].value);
+    snprintf(url, sizeof url, RUNBOOK "%s", n->alert);
+    put_label(j, "runbook_url", url);
 }
 
 static void put_alert(struct json_writer *j, const struct alert_notice *n, struct wall now)
@@ -81,6 +124,7 @@ static void put_alert(struct json_writer *j, const struct alert_notice *n, struc
     put_label(j, "summary", n->summary);
     put_label(j, "value", n->has_value ? value : "");
     put_label(j, "why", n->why);
+    put_annotations_of_finding(j, n);
     jw_end(j);
     jw_key_text(j, "startsAt", from);
     jw_key_text(j, "endsAt", to);

@@ -281,6 +281,34 @@ static void alertmanager_gets_labels_that_do_not_change_and_an_end_ahead(void **
     notify_message_done(&message);
 }
 
+static void a_finding_has_the_name_and_labels_of_its_prometheus_rule(void **state)
+{
+    (void)state;
+    struct alert_notice n = notice();
+    str_copy(n.alert, sizeof n.alert, str_from("fan_stopped"));
+    str_copy(n.gpu_uuid, sizeof n.gpu_uuid, str_from("GPU-1"));
+    n.label_count = 0;
+    notice_add_label(&n, "process", "train.py");
+    notice_add_label(&n, "pid", "4242");
+    json_t *o = make(CONFIG_NOTIFY_ALERTMANAGER, "http://am:9093/", "", &n, 1);
+    const json_t *labels = json_object_get(json_array_get(o, 0), "labels");
+    const json_t *annotations = json_object_get(json_array_get(o, 0), "annotations");
+    assert_string_equal(text(labels, "alertname"), "GpuFanStopped");
+    assert_string_equal(text(labels, "code"), "fan_stopped");
+    assert_string_equal(text(labels, "uuid"), "GPU-1");
+    assert_null(json_object_get(labels, "process")); /* of the next process it is the same alert */
+    assert_null(json_object_get(labels, "pid"));
+    assert_string_equal(text(annotations, "process"), "train.py");
+    assert_string_equal(text(annotations, "runbook_url"), "https://whirr.invalid/docs/findings.md#fan_stopped");
+    json_decref(o);
+    notify_message_done(&message);
+    str_copy(n.alert, sizeof n.alert, str_from("no_driver"));
+    o = make(CONFIG_NOTIFY_ALERTMANAGER, "http://am:9093/", "", &n, 1);
+    assert_string_equal(text(json_object_get(json_array_get(o, 0), "labels"), "alertname"), "WhirrNoDriver");
+    json_decref(o);
+    notify_message_done(&message);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +323,7 @@ int main(void)
         TEST(ntfy_posts_to_the_root_with_the_topic),
         TEST(an_ntfy_url_without_a_topic_is_refused),
         TEST(alertmanager_gets_labels_that_do_not_change_and_an_end_ahead),
+        TEST(a_finding_has_the_name_and_labels_of_its_prometheus_rule),
     };
     return RUN_TESTS(tests);
 }
