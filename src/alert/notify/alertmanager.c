@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "model/finding.h"
+#include "model/finding_code.h"
 
 #define ALERTS_PATH "/api/v2/alerts"
 #define RUNBOOK "https://whirr.invalid/docs/findings.md#"
@@ -49,7 +50,7 @@ static bool is_listed(const char *key, const char *const *list, size_t count)
 }
 
 /* "fan_stopped" -> "GpuFanStopped"; a host's begin with "Whirr". */
-static void rule_name(enum finding_code code, char name[NOTICE_ALERT_SIZE])
+static void rule_name(finding_code code, char name[NOTICE_ALERT_SIZE])
 {
     const char *from = finding_code_name(code);
     size_t at = (size_t)snprintf(name, NOTICE_ALERT_SIZE, "%s", finding_kind(code)->area == AREA_HOST ? "Whirr" : "Gpu");
@@ -70,7 +71,7 @@ static void put_label(struct json_writer *j, const char *key, const char *value)
 static void put_labels(struct json_writer *j, const struct alert_notice *n)
 {
     char index[16] = "", names[NOTICE_LABELS_MAX][NOTICE_LABEL_KEY_SIZE + 1], rule[NOTICE_ALERT_SIZE];
-    enum finding_code code;
+    finding_code code;
     bool found = finding_code_from_name(n->alert, &code);
     if (found)
         rule_name(code, rule);
@@ -100,7 +101,7 @@ static void put_labels(struct json_writer *j, const struct alert_notice *n)
 
 static void put_annotations_of_finding(struct json_writer *j, const struct alert_notice *n)
 {
-    enum finding_code code;
+    finding_code code;
     char url[sizeof RUNBOOK + NOTICE_ALERT_SIZE];
     if (!finding_code_from_name(n->alert, &code))
         return;
