@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import Any, Iterator, Optional, TypedDict
+from typing import TYPE_CHECKING, Any, Iterator, Optional, TypedDict
 
 from ._library import Handle, WhirrError, library
+
+if TYPE_CHECKING:
+    from . import answers
 
 __all__ = ["Handle", "Resources", "WhirrError", "explain", "fit", "get_current_resources", "gpu_stats_to_dict", "open", "processes", "resources", "room",
            "status", "version", "why"]
@@ -63,14 +66,14 @@ def version() -> str:
     return library().whirr_version().decode()
 
 
-def status() -> dict[str, Any]:
+def status() -> answers.Metrics:
     """All that is known of every GPU: what `whirr status --json` prints."""
     return _handle().status()
 
 
-def processes() -> list[dict[str, Any]]:
+def processes() -> list[answers.ProcessOnGpu]:
     """Every process on every GPU, with its gpu_index."""
-    return [{"gpu_index": gpu["index"], **process} for gpu in status()["gpus"] for process in gpu["processes"] or []]
+    return [{"gpu_index": gpu["index"], "gpu_name": gpu["name"], "simulated": gpu["simulated"], **process} for gpu in status()["gpus"] for process in gpu["processes"] or []]
 
 
 def why() -> str:
@@ -78,17 +81,17 @@ def why() -> str:
     return _handle().why()
 
 
-def explain() -> dict[str, Any]:
+def explain() -> answers.WhyNow:
     """The same with causes, evidence and advice: what `whirr why --json` prints."""
     return _handle().explain()
 
 
-def fit(what: str) -> dict[str, Any]:
+def fit(what: str) -> answers.Placement:
     """Does an amount ("24GiB") or a model (a path) fit, and where? `fits` is the answer: None where free memory isn't reported."""
     return _handle().fit(what)
 
 
-def resources() -> dict[str, Any]:
+def resources() -> answers.Resources:
     """CPU, memory, network and the best GPU in one flat object: what `whirr resources --json` prints."""
     return _handle().resources()
 

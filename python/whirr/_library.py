@@ -11,7 +11,10 @@ import shutil
 import sys
 import threading
 import weakref
-from typing import Any, Iterator, Optional
+from typing import TYPE_CHECKING, Any, Iterator, Optional
+
+if TYPE_CHECKING:
+    from .answers import Metrics, Placement, Resources, WhyNow
 
 
 class WhirrError(OSError):
@@ -151,7 +154,7 @@ class Handle:
         with self._turn() as w:
             return bool(self._check(self._lib.whirr_asks_daemon(w), w))
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Metrics:
         sample = ctypes.c_void_p()
         with self._turn() as w:
             self._check(self._lib.whirr_sample(w, ctypes.byref(sample)), w)
@@ -161,7 +164,7 @@ class Handle:
                 self._lib.whirr_sample_free(sample)
         return json.loads(text)
 
-    def resources(self) -> dict[str, Any]:
+    def resources(self) -> Resources:
         with self._turn() as w:
             return json.loads(self._text(w, "whirr_resources_json"))
 
@@ -169,11 +172,11 @@ class Handle:
         with self._turn() as w:
             return self._text(w, "whirr_why")
 
-    def explain(self) -> dict[str, Any]:
+    def explain(self) -> WhyNow:
         with self._turn() as w:
             return json.loads(self._text(w, "whirr_why_json"))
 
-    def fit(self, what: str) -> dict[str, Any]:
+    def fit(self, what: str) -> Placement:
         with self._turn() as w:
             return json.loads(self._text(w, "whirr_fit", w, os.fsencode(what)))
 

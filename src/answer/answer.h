@@ -4,7 +4,8 @@
  *   struct ───┐                      ┌─ answer_write()        JSON
  *             ├─▶ a row per field ──▶├─ answer_read()         and back
  *   in words ─┘                      ├─ answer_schema()       OpenAPI
- *                                    └─ answer_typescript()   types of the dashboard
+ *                                    ├─ answer_typescript()   types of the dashboard
+ *                                    └─ answer_python()       and of the Python package
  *
  * The table is beside the struct, or beside the words that are added to it:
  *
@@ -309,5 +310,6 @@ json_t *answer_schema(const struct answer *a);
 void answer_each_named(const struct answer *const *list, size_t count, void (*call)(const struct answer *a, void *user),
                        void *user);
 
-/* The file of types for the dashboard. */
+/* The files of types for the dashboard and for the Python package. */
 void answer_typescript(struct buf *out, const struct answer *const *list, size_t count);
+void answer_python(struct buf *out, const struct answer *const *list, size_t count);

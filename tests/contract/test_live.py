@@ -413,16 +413,22 @@ def test_query_of_a_listening_client(daemon):
 
 # ---- Socket.IO ----
 
-def test_default_settings_upgrade_to_a_websocket(daemon, node):
-    with node("socketio.mjs", daemon.url) as client:
+@pytest.fixture(params=["socket.io-client", "socket.io-client-3"])
+def package(request):
+    """Both versions that speak protocol 5."""
+    return request.param
+
+
+def test_default_settings_upgrade_to_a_websocket(daemon, node, package):
+    with node("socketio.mjs", daemon.url, "{}", package) as client:
         client.wait("connect")
         eventually(lambda: "websocket" in client.named("transport"), explain=lambda: str(client.events))
         client.wait("gpu_stats", 4)
 
 
 @pytest.mark.parametrize("transport", ["polling", "websocket"])
-def test_either_transport_alone(daemon, node, transport):
-    with node("socketio.mjs", daemon.url, json.dumps({"transports": [transport]})) as client:
+def test_either_transport_alone(daemon, node, transport, package):
+    with node("socketio.mjs", daemon.url, json.dumps({"transports": [transport]}), package) as client:
         client.wait("gpu_stats", 6)
         assert client.named("transport") == [transport]
         names = [e[0] for e in of_samples(client)]

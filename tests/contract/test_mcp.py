@@ -3,6 +3,8 @@
 import concurrent.futures
 import contextlib
 import json
+import pathlib
+import subprocess
 
 import pytest
 from conftest import PATIENCE, eventually
@@ -67,6 +69,24 @@ def test_the_official_clients_understand_every_tool_in_every_version(open_daemon
             assert "content" in result and not result.get("isError"), (version, place, name, arguments, result)
             assert ("structuredContent" in result) == (version is None or version >= "2025-06-18")
             assert len(json.dumps(result, separators=(",", ":"), ensure_ascii=False).encode()) <= 4096, (name, arguments)
+
+
+def test_the_inspector_shows_the_tools_and_their_answers(open_daemon, node):
+    """The command line of the official inspector, which people debug servers with."""
+    d = open_daemon()
+    d.wait_stored(2)
+    program = pathlib.Path(__file__).resolve().parent / "clients" / "node_modules" / ".bin" / "mcp-inspector-cli"
+    for place in ([d.url + "/mcp", "--transport", "http"], [WHIRR, "mcp"]):
+        def inspect(*words):
+            passed_on = [word for name, value in d.env.items() for word in ("-e", f"{name}={value}")]
+            done = subprocess.run([program, "--cli", *passed_on, *place, "--method", *words], capture_output=True, text=True, timeout=PATIENCE)
+            assert done.returncode == 0, (place, words, done.stdout, done.stderr)
+            return json.loads(done.stdout)
+
+        assert len(inspect("tools/list")["tools"]) == 10
+        for name, argument in (("status", []), ("report", ["--tool-arg", "by=user"]), ("why", ["--tool-arg", "since=all"])):
+            result = inspect("tools/call", "--tool-name", name, *argument)
+            assert result["content"][0]["text"] and result["structuredContent"] and not result.get("isError"), (place, name, result)
 
 
 STATES = {"sim:scenario=mixed": {}, "sim:gpus=2,scenario=training,fault=lost@1": {}, "sim:gpus=2,scenario=idle,fault=error@0,fault=xid95@1": {}, "sim:scenario=serving": {},

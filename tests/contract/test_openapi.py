@@ -87,6 +87,14 @@ def test_every_operation_is_described(daemon):
             assert words.endswith((".", "`", "?", ")")) and words.rstrip(".") != operation["summary"], (method, path, words)
 
 
+def test_other_tools_find_nothing_wrong_with_the_description(daemon, node, tmp_path):
+    """swagger-parser, Redocly with its recommended rules, and openapi-typescript, whose types TypeScript accepts."""
+    with node("check-with-others.mjs", daemon.url, str(tmp_path)) as client:
+        found = client.wait("checked")[0]
+    assert found["problems"] == [], json.dumps(found["problems"], indent=1)[:6000]
+    assert found["paths"] == len(daemon.json("/openapi.json")["paths"]) > 50 and found["types"] > 100000
+
+
 def test_a_generated_client(start, node, tmp_path):
     daemon = start("--interval", "60")  # which is not late for minutes
     with node("generated.mjs", daemon.url, str(tmp_path / "client")) as client:

@@ -42,6 +42,58 @@ def test_status_why_and_fit():
     assert small["fits"] and not large["fits"] and not daemon
 
 
+# Whether a value is what its type says; a key that no type has is not.
+FITS = """
+    import typing
+    def fits(value, kind, where):
+        of, inside = typing.get_origin(kind), typing.get_args(kind)
+        if typing.is_typeddict(kind) if hasattr(typing, "is_typeddict") else hasattr(kind, "__required_keys__"):
+            hints = typing.get_type_hints(kind)
+            required = {key for base in (kind, *getattr(kind, "__orig_bases__", ())) for key in getattr(base, "__required_keys__", ())}
+            assert required <= set(value) <= set(hints), (where, kind, required ^ set(value))
+            for key, one in value.items():
+                fits(one, hints[key], f"{where}.{key}")
+        elif of is list:
+            for i, one in enumerate(value):
+                fits(one, inside[0], f"{where}[{i}]")
+        elif of is dict:
+            assert all(isinstance(k, str) and isinstance(v, inside[1]) for k, v in value.items()), (where, value)
+        elif of is typing.Union:
+            if value is not None:
+                fits(value, inside[0], where)
+        elif of is typing.Literal:
+            assert value in inside, (where, value, kind)
+        else:
+            assert type(value) is kind or (kind is float and type(value) is int), (where, value, kind)
+"""
+
+
+def test_answers_are_what_their_types_say(start):
+    """Of all functions, sampled here and asked from a daemon."""
+    d = start("--source", "sim:scenario=training,gpus=2")
+    d.wait_sampled()
+    for at in ('source="sim:scenario=mixed"', 'source="sim:gpus=2,scenario=training,fault=lost@1"', 'source="sim:gpus=1,scenario=mig"', f'socket={str(d.sock)!r}'):
+        run(FITS + f"""
+    import whirr
+    from whirr import answers
+    with whirr.open({at}) as w:
+        whirr._shared = w
+        status = whirr.status()
+        fits(status, answers.Metrics, "status")
+        fits(whirr.processes(), typing.List[answers.ProcessOnGpu], "processes")
+        fits(whirr.explain(), answers.WhyNow, "explain")
+        fits(whirr.resources(), answers.Resources, "resources")
+        for what in ("1GiB", "9TiB"):
+            fits(whirr.fit(what), answers.Placement, "fit")
+        try:
+            fits(dict(status, odd=1), answers.Metrics, "status")
+        except AssertionError:
+            pass
+        else:
+            raise SystemExit("nothing was compared")
+""")
+
+
 def test_what_is_not_known_is_none(tmp_path):
     """Memory that a GPU doesn't report is not a no, and a GPU that can't be read has no list of processes."""
     fits, processes, asleep = json.loads(run(f"""

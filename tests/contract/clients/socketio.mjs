@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Socket.IO client as people write it, with the default settings unless told otherwise.
+// A Socket.IO client as people write it, with the default settings unless told otherwise: node socketio.mjs URL [OPTIONS [PACKAGE]].
 import readline from "node:readline";
-import { io } from "socket.io-client";
 
-const [url, options] = process.argv.slice(2);
+const [url, options, client = "socket.io-client"] = process.argv.slice(2);
+const { io } = await import(client);
 const say = (what, value) => console.log(JSON.stringify([what, value, Date.now()]));
 const socket = options ? io(url, JSON.parse(options)) : io(url);
 socket.on("connect", () => {

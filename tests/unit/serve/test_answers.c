@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "../format/sample.h"
+#include "answer_members.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/units.h"
@@ -859,39 +860,6 @@ static void fill(const struct answer *a, char *record, uint32_t *seed)
     }
 }
 
-/* Without what is made, and what only points elsewhere. */
-static void deep_members(const struct answer *a, struct answer *ret)
-{
-    size_t count = 0;
-    struct answer_field *fields = calloc(256, sizeof *fields);
-    *ret = *a;
-    ret->rows = calloc(1, sizeof *ret->rows);
-    ret->rows->list = fields;
-    for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
-        if (f->make || f->next || f->by_pointer || f->by_text || f->kind == ANSWER_WORD)
-            continue;
-        assert_true(count < 255);
-        fields[count] = *f;
-        if (f->of) {
-            struct answer *part = calloc(1, sizeof *part);
-            deep_members(f->of, part);
-            fields[count].of = part;
-        }
-        count++;
-    }
-}
-
-static void free_members(const struct answer *a)
-{
-    for (const struct answer_field *f = answer_fields(a); f->kind; f++)
-        if (f->of) {
-            free_members(f->of);
-            free((void *)f->of);
-        }
-    free((void *)a->rows->list);
-    free(a->rows);
-}
-
 static void there_and_back(const struct answer *a, void *user)
 {
     size_t *tried = user;
@@ -1009,17 +977,16 @@ static void what_cannot_be_is_named(void **state)
     json_decref(json);
 }
 
-/* ---- the dashboard ---- */
+/* ---- types for others ---- */
 
-static void types_of_the_dashboard_follow(void **state)
+static void follows(const char *name, void (*make)(struct buf *out, const struct answer *const *list, size_t count))
 {
-    (void)state;
     char path[512];
     struct env env;
     AUTO_BUF struct buf made = BUF(1 << 20), kept = BUF(1 << 20);
     env_init_system(&env);
-    source_path(path, "web/src/api.ts");
-    answer_typescript(&made, all_answers, all_answer_count);
+    source_path(path, name);
+    make(&made, all_answers, all_answer_count);
     if (getenv("WHIRR_WRITE_TYPES")) {
         AUTO_FCLOSE FILE *f = fopen(path, "w");
         assert_non_null(f);
@@ -1028,14 +995,26 @@ static void types_of_the_dashboard_follow(void **state)
     }
     assert_int_equal(file_read_all(&env, path, &kept), 0);
     if (strcmp(buf_view(&kept).at, buf_view(&made).at) != 0)
-        fail_msg("web/src/api.ts is old; write it anew: WHIRR_WRITE_TYPES=1 meson test -C build answers");
+        fail_msg("%s is old; write it anew: WHIRR_WRITE_TYPES=1 meson test -C build answers", name);
+}
+
+static void types_of_the_dashboard_follow(void **state)
+{
+    (void)state;
+    follows("web/src/api.ts", answer_typescript);
+}
+
+static void types_of_the_python_package_follow(void **state)
+{
+    (void)state;
+    follows("python/whirr/answers.py", answer_python);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(answers_are_as_they_were), TEST(what_is_written_can_be_read),   TEST(none_and_unknown_are_told_apart),
-        TEST(what_cannot_be_is_named),  TEST(types_of_the_dashboard_follow),
+        TEST(what_cannot_be_is_named),  TEST(types_of_the_dashboard_follow), TEST(types_of_the_python_package_follow),
     };
     return RUN_TESTS(tests);
 }
