@@ -332,7 +332,7 @@ static int answer_forget(struct health_part *p, const char *which, bool undo, co
     if (rc == -EBUSY)
         return part_error(out, 409, "gpu_is_there",
                           "This GPU is there: only one that is missing or was replaced can be forgotten.");
-    if (rc == -ENOTUNIQ)
+    if (rc == -EMLINK)
         return part_error(out, 409, "several_gpus", "Several GPUs are called that; name one by its UUID.");
     if (rc < 0)
         return part_error(out, 404, "no_such_gpu",

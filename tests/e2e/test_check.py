@@ -25,6 +25,7 @@ GPU = """gpu Fake GPU
   throttle 0
   used 0
 """
+OPENCL = BUILD / "tests" / "fakes" / "compute" / "libopencl-fake.so"
 pytestmark = pytest.mark.skipif(not CUDA.exists(), reason="built for Linux only")
 
 
@@ -103,6 +104,29 @@ def test_faults_end_in_the_right_words(box, fault, code, says):
     done = box.check(fault=fault)
     assert done.returncode == code and says in done.stdout, (done.returncode, done.stdout, done.stderr)
     assert code == 0 or "healthy" not in done.stdout
+
+
+@pytest.mark.skipif(not OPENCL.exists() or not pathlib.Path("/etc/OpenCL/vendors/pocl.icd").exists(), reason="no OpenCL for CPUs (Debian: pocl-opencl-icd)")
+@pytest.mark.parametrize("fault, says", [
+    ("none", None),
+    ("flip", "its memory returned 1 wrong word"),
+    ("link", "its PCIe link changed"),
+    ("lost", "it failed during the check"),
+    ("memory", None),
+])
+def test_a_real_opencl(box, fault, says):
+    """Its speed is that of a CPU: only answers are looked at."""
+    ours = {**box.env(), "WHIRR_CUDA_LIBRARY": "/none", "WHIRR_OPENCL_LIBRARY": str(OPENCL), "WHIRR_FAKE_OPENCL": fault}
+    done = run_whirr("--source", "nvml", "check", "--for", "4s", "--json", folder=box.folder, **ours)
+    run = json.loads(done.stdout)["checks"][0]
+    assert run["device"]["api"] == "opencl", run
+    if says:
+        assert done.returncode == 2 and says in run["words"], run
+        return
+    tests = {t["test"]: t for t in run["tests"]}
+    assert run["end"] == "done" and done.returncode != 2 and all(t["wrong"] == 0 for t in tests.values()), run
+    share = run["memory_covered_bytes"] / run["memory_wanted_bytes"]
+    assert share < 0.5 and "healthy" != run["verdict"] if fault == "memory" else share == 1, run
 
 
 @pytest.mark.slow

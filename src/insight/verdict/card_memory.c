@@ -103,7 +103,7 @@ int health_forget(struct health_history *h, const struct snapshot *now, const ch
         count++;
     }
     if (count != 1)
-        return count ? -ENOTUNIQ : there ? -EBUSY : -ENOENT;
+        return count ? -EMLINK : there ? -EBUSY : -ENOENT;
     found->forgotten = at;
     str_copy(found->forgotten_by, sizeof found->forgotten_by, str_from(at.ms && by ? by : ""));
     h->changes++;

@@ -80,7 +80,7 @@ void health_meet(struct health_history *h, const struct snapshot *now);
 struct health_card *health_card_of(struct health_history *h, const struct gpu *gpu);
 
 /* A person took it out: it need not be there any more (`at` 0: it has to again). -ENOENT: no card has this UUID, PCI address or
- * index; -EBUSY: it is there; -ENOTUNIQ: several. */
+ * index; -EBUSY: it is there; -EMLINK: several. */
 int health_forget(struct health_history *h, const struct snapshot *now, const char *which, struct wall at, const char *by,
                   struct health_card **ret);
 /* The GPU that is now where this card was; NULL: none. */
