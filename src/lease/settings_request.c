@@ -167,7 +167,7 @@ int helper_connect(void)
     control_socket(to.sun_path);
     const struct timeval within = {.tv_sec = ANSWER_MS / MS_PER_S}; /* connecting waits, too, while it serves others */
     AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &within, sizeof within) < 0 ||
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, (const char *)&within, sizeof within) < 0 ||
         connect(fd, (struct sockaddr *)&to, sizeof to) < 0)
         return -errno;
     int connected = fd;

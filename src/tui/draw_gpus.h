@@ -15,6 +15,8 @@ extern const struct gpu_metric gpu_metrics[TRAIL_COUNT];
 float gpu_full_scale(const struct gpu *gpu, enum trail_of of);
 struct reading gpu_share(const struct gpu *gpu, enum trail_of of);
 
+/* Where `width` has no room for "at the power limit": "power". Other words stay. */
+void gpu_shorten_limit(char *words, size_t size, const struct process *p, int width);
 void gpu_fan_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu);
 void gpu_power_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, bool limit);
 void gpu_value_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, enum trail_of of);

@@ -7,8 +7,9 @@
 #include "base/cleanup.h"
 #include "insight/facts/levels.h"
 #include "tui/draw.h"
+#include "tui/draw_gpus.h"
 
-enum { COMMAND_MIN = 16, COMMAND_MIN_WIDE = 30, WIDE_FROM = 110, IDLE_SHOWN_MS = 60000 };
+enum { COMMAND_MIN = 16, COMMAND_MIN_WIDE = 30, WIDE_FROM = 110, LIMIT_BRIEF = 14, IDLE_SHOWN_MS = 60000 };
 
 /* The units' activity is that of the only busy process; with several, it is unknown whose it is. */
 static struct reading work_of(const struct gpu *gpu, const struct process *p)
@@ -70,6 +71,8 @@ static struct process_table choose_columns(const struct top *t, int width)
     memcpy(table.columns, top_columns, sizeof table.columns);
     if (width >= WIDE_FROM)
         table.columns[COL_LIMIT].width = limit_width(t);
+    else
+        table.columns[COL_LIMIT].width = LIMIT_BRIEF;
     unsigned chosen = (t->settings.columns | 1U << COL_COMMAND) & ((1U << COL_COUNT) - 1);
     if (!has_idle_process(t))
         chosen &= ~(1U << COL_IDLE);
@@ -267,6 +270,8 @@ static void draw_row(struct top *t, struct canvas *c, const struct top_row *row,
             continue;
         int width = info->width ? info->width : c->width - x - 1;
         cell_text(t, row, (enum top_column)i, text, sizeof text);
+        if (i == COL_LIMIT)
+            gpu_shorten_limit(text, sizeof text, row->process, width);
         bool secondary = idle || i == COL_AGE || i == COL_CONTAINER || i == COL_TYPE || i == COL_BY;
         if (i == COL_COMMAND) {
             int branch = draw_branch(c, row, x, y);

@@ -242,6 +242,7 @@ static void draw_reason(struct top *t, struct canvas *c, size_t position, int x,
     enum tint tint;
     if (reason_text(t, position, words, sizeof words, &tint))
         canvas_text(c, 0, y, 1, tint, "▲");
+    gpu_shorten_limit(words, sizeof words, gpu_top_process(&top_shown(t)->gpus[position]), width);
     int used = canvas_text(c, x, y, width, tint, words) + 2;
     gpu_lease_text(t, position, words, sizeof words);
     if (words[0] && width - used >= 12)

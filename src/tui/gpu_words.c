@@ -36,6 +36,20 @@ struct reading gpu_share(const struct gpu *gpu, enum trail_of of)
     return isnan(value) || full <= 0 ? reading_absent(READING_UNSUPPORTED) : reading_ok((int64_t)lroundf(1000 * value / full));
 }
 
+void gpu_shorten_limit(char *words, size_t size, const struct process *p, int width)
+{
+    static const char *const openings[] = {"the ", "its own ", "its ", "waiting for ", "waiting "};
+    if (!p || width_of(words) <= width || strcmp(words, limit_doing(p->limit.code)) != 0)
+        return;
+    const char *brief = limit_words(p->limit.code);
+    for (size_t i = 0; i < ARRAY_LEN(openings); i++)
+        if (strncmp(brief, openings[i], strlen(openings[i])) == 0) {
+            brief += strlen(openings[i]);
+            break;
+        }
+    str_copy(words, size, str_from(brief));
+}
+
 void gpu_fan_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu)
 {
     enum fan_state state = fan_judge(gpu).state;

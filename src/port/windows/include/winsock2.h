@@ -5,7 +5,10 @@
 
 #pragma push_macro("gethostname")
 #undef gethostname
+#pragma push_macro("POINT") /* ours; theirs is a type */
+#undef POINT
 #include_next <winsock2.h>
+#pragma pop_macro("POINT")
 #pragma pop_macro("gethostname")
 #undef near
 #undef far
