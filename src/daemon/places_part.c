@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Places as a part of the daemon, where `[limits] places` asks for them: when what limits a program on a GPU changes, a thread
- * samples its lines for two seconds, and the history keeps where it was as an event of kind "place".
+ * samples its lines for two seconds, and the history keeps where it was as an event of kind "place". So it does of a rank when
+ * others begin to wait for it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,6 +23,7 @@ struct placed_program {
     int32_t pid;
     int64_t start_key;
     enum limit limit;        /* at that time */
+    bool awaited;            /* by other ranks, at that time */
     struct mono next;        /* not before */
     char place[PLACE_WORDS]; /* "augment(), train.py:214"; "" unknown */
     bool listed;             /* in this sample */
@@ -52,6 +54,23 @@ struct places_part {
     size_t count;
     struct placed_program programs[PROGRAMS_MAX];
 };
+
+static bool waits_for_others(const struct process *p)
+{
+    return p->limit.code == LIMIT_STRAGGLER_WAIT || p->limit.code == LIMIT_KERNEL_WAIT;
+}
+
+/* How many ranks of its job on this host wait while this one does not. */
+static int waiting_ranks(const struct snapshot *s, const struct process *of)
+{
+    int count = 0;
+    for (size_t g = 0; g < s->gpu_count && of->job[0] && !waits_for_others(of); g++)
+        for (size_t i = 0; i < s->gpus[g].process_count; i++) {
+            const struct process *other = &s->gpus[g].processes[i];
+            count += other->pid != of->pid && strcmp(other->job, of->job) == 0 && waits_for_others(other);
+        }
+    return count;
+}
 
 static void keep_place(struct place_look *l, const struct place *p)
 {
@@ -98,6 +117,7 @@ static void begin(struct places_part *p, struct placed_program *program, const s
 {
     struct place_look *l = calloc(1, sizeof *l);
     program->limit = process->limit.code;
+    program->awaited = waiting_ranks(s, process) > 0;
     program->next = (struct mono){s->taken.ns + AGAIN_MS * (int64_t)NS_PER_MS};
     if (!l)
         return;
@@ -121,11 +141,17 @@ static void record(struct places_part *p, const struct place_look *l, struct wal
                  LOG_TEXT("error", l->err.text));
     p->denied |= l->rc == -EPERM;
     struct placed_program *program = program_of(p, l->process);
+    int waiting = waiting_ranks(l->snapshot, l->process);
+    int64_t rank;
     char who[PROCESS_WORDS], text[2 * PLACE_WORDS + PROCESS_WORDS];
-    if (!program || !l->place[0] || strcmp(program->place, l->place) == 0)
+    if (!program || !l->place[0] || (strcmp(program->place, l->place) == 0 && !waiting))
         return;
     process_words(l->process, WITH_PID, who);
-    snprintf(text, sizeof text, program->place[0] ? "%s: %s; before, %s" : "%s: %s", who, l->words, program->place);
+    if (waiting && reading_get(l->process->rank, &rank))
+        snprintf(text, sizeof text, "%s: rank %lld is in %s, while %d wait%s for it", who, (long long)rank, l->place, waiting,
+                 waiting == 1 ? "s" : "");
+    else
+        snprintf(text, sizeof text, program->place[0] ? "%s: %s; before, %s" : "%s: %s", who, l->words, program->place);
     str_copy(program->place, sizeof program->place, str_from(l->place));
     AUTO_BUF struct buf data = BUF(8192);
     struct json_writer j = JSON_WRITER(&data);
@@ -135,6 +161,7 @@ static void record(struct places_part *p, const struct place_look *l, struct wal
     jw_key_text(&j, "file", l->keys.file);
     jw_key_int(&j, "line", l->keys.line);
     jw_key_text(&j, "function", l->keys.function);
+    jw_key_int(&j, "waiting_ranks", waiting);
     jw_end(&j);
     store_service_event(p->store, &(struct store_event){.at = at,
                                                         .gpu_index = l->gpu_index,
@@ -182,7 +209,8 @@ static void places_part_sampled(void *part, const struct snapshot *s)
             if (!program)
                 continue;
             program->listed = true;
-            if (!p->look && program->limit != process->limit.code && s->taken.ns >= program->next.ns)
+            bool changed = program->limit != process->limit.code || program->awaited != (waiting_ranks(s, process) > 0);
+            if (!p->look && changed && !waits_for_others(process) && s->taken.ns >= program->next.ns)
                 begin(p, program, &s->gpus[g], process, s);
         }
     forget_ended(p);

@@ -17,10 +17,10 @@ LOOP = "def turn():\n    n = 0\n    while True:\n        n += 1\n\nprint('ready'
 
 
 @contextlib.contextmanager
-def running(folder, text):
+def running(folder, text, **env):
     program = folder / "turn.py"
     program.write_text(text)
-    with subprocess.Popen(["/usr/bin/python3", program], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(["/usr/bin/python3", program], stdout=subprocess.PIPE, text=True, env={**os.environ, **env}) as process:
         try:
             assert process.stdout.readline() == "ready\n"
             yield process
@@ -127,3 +127,19 @@ def test_the_history_keeps_where_a_program_was_when_its_limit_changed(nvml, tmp_
         assert re.search(r": waits for a socket in augment\(\) in turn\.py:10.*; before, read\(\), turn\.py:[45]$", both[-1]["text"]) and both[-1]["gpu_index"] == 0, both
     quiet = nvml(on_gpu(), "--store", f"sqlite:{tmp_path}/quiet.db")
     assert quiet.json("/api/history/events?since=-1h&kind=place")["events"] == []
+
+
+@pytest.mark.slow
+def test_the_history_keeps_where_a_rank_was_that_others_waited_for(nvml, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text("[limits]\nplaces = true\n")
+    job = {"TORCHELASTIC_RUN_ID": "ft", "WORLD_SIZE": "2"}
+    with running(tmp_path, LOOP, **job, RANK="0") as late, running(tmp_path, LOOP, **job, RANK="1") as waits:
+        gpus = on_gpu(late.pid) + ("gpu NVIDIA H200\n  profile h200\n  power 140000\n  gpu_util 100\n  gpm 1 100\n  gpm 2 1\n  gpm 10 0.5\n"
+                                   f"  process {waits.pid} compute 17000 100 1\n")
+        d = nvml(gpus, "--config", str(config), "--interval", "0.3", "--store", f"sqlite:{tmp_path}/history.db")
+
+        def told():
+            return [e["text"] for e in d.json("/api/history/events?since=-1h&kind=place")["events"] if e["kind"] == "place" and "rank" in e["text"]]
+
+        assert re.search(r"turn\.py \(pid \d+.*\): rank 0 is in turn\(\), turn\.py:[34], while 1 waits for it$", eventually(told, explain=lambda: d.whirr("ps").stdout + d.log())[0])
