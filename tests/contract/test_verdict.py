@@ -316,3 +316,9 @@ def test_heat_of_a_part_leads_the_answer_about_work(scenario, words):
 def test_all_hosts_and_one_process_is_refused_rather_than_ignored():
     refused = run_whirr("why", "--fleet", "http://127.0.0.1:9/", "1234")
     assert refused.returncode == 2 and "whirr ps --fleet" in refused.stderr, refused.stderr
+
+
+def test_the_state_of_a_gpu_is_its_first_finding_and_not_what_that_brings_about():
+    """Tiles and tabs of the page show the state: beside a stopped fan it is the fan, not the heat."""
+    said = json.loads(run_whirr("why", "--source", "sim:scenario=fan-stopped,gpus=2,start=400", "--json").stdout)
+    assert [g["brief"]["state"] for g in said["gpus"]] == ["fan stopped", "busy"], said["gpus"]

@@ -32,10 +32,16 @@ static void answer_brief(const struct facts *f, struct why_part *part, bool by_c
     struct text state = TEXT(b->state), numbers = TEXT(b->numbers), doing = TEXT(b->doing);
     bool calm = f->load == LOAD_IDLE && f->heat < HEAT_WARM && f->fan < FAN_RAISED;
     const struct why_cause *work = find_work_cause(part);
+    const struct finding *first = verdict_first(f->verdict, part->gpu_index);
     unsigned said = SAID_POWER | (f->fan >= FAN_RAISED && f->load == LOAD_IDLE ? SAID_LOAD : SAID_FAN);
     if (by_cause)
         brief_cause(b, f, &part->causes[0]);
-    if (is_troubled(f) && f->load != LOAD_IDLE && !b->state[0]) {
+    if (!b->state[0] && first && first->severity >= SEVERITY_WARNING && finding_kind(first->code)->area == AREA_FAN) {
+        for (const char *c = finding_code_name(first->code); *c;
+             c++) /* "fan stopped": what it brings about, heat, is not the state */
+            text_append(&state, "%c", *c == '_' ? ' ' : *c);
+        said = SAID_POWER | SAID_FAN;
+    } else if (is_troubled(f) && f->load != LOAD_IDLE && !b->state[0]) {
         text_append(&state, f->activity.throttled_by & THROTTLE_HOT ? "thermal throttling" : sounds_loud(f) ? "loud" : "hot");
         said = SAID_POWER | (sounds_loud(f) ? 0 : SAID_FAN);
     } else if (!b->state[0] && !b->doing[0]) {
