@@ -88,18 +88,37 @@ static void read_who(struct db_statement *q, int first, struct process *who)
     str_copy(who->job, sizeof who->job, db_text(q, first + 3));
 }
 
+/* Hosts, how long each has been silent, and how long it may be: fifteen seconds plus twice its usual interval, as in fleets
+ * from metrics. Every sample has a row of its host, whether GPUs sleep or not; without such rows last_seen_ms has to do, which is
+ * written once a minute. */
+static void write_heard(const struct clocks *c, struct buf *sql)
+{
+    buf_printf(sql,
+               "WITH heard AS MATERIALIZED (SELECT h.id, h.name, " AHEAD " AS ahead_ms, %lld + " AHEAD " - "
+               "GREATEST(h.last_seen_ms, w.newest_ms) AS silent_ms, COALESCE(LEAST(%lld + 2 * w.gap_ms, %lld), %lld) AS allowed_ms "
+               "FROM hosts h " JOIN_CLOCK "LEFT JOIN LATERAL (SELECT MAX(y.at_ms) AS newest_ms, MAX(y.gap_ms) AS gap_ms FROM "
+               "(SELECT x.at_ms, x.at_ms - LEAD(x.at_ms) OVER (ORDER BY x.at_ms DESC) AS gap_ms FROM (SELECT "
+               "CAST(EXTRACT(EPOCH FROM recorded_at) * 1000 AS BIGINT) AS at_ms FROM host_samples WHERE host_id = h.id AND "
+               "recorded_at > to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) ORDER BY recorded_at DESC "
+               "LIMIT %d) x) y) w ON true WHERE h.last_seen_ms - " AHEAD " > %lld) ",
+               (long long)c->now_ms, (long long)HOST_GRACE_MS, (long long)HOST_ALIVE_MS, (long long)HOST_ALIVE_MS,
+               (long long)(c->slowest_ms - HOST_ALIVE_MS), (long long)(c->fastest_ms + HOST_ALIVE_MS), (int)HOST_GAPS,
+               (long long)(c->now_ms - HOST_SILENT_MS));
+}
+
 static void write_gpus(const struct store *s, const struct clocks *c, struct buf *sql)
 {
+    write_heard(c, sql);
     buf_printf(sql,
                "SELECT h.name, g.gpu_index, g.uuid, g.name, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '%s' "
                "ORDER BY f.since_ms DESC LIMIT 1), x.util, x.used, x.total, x.free, x.temp, x.power, "
                "(SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = "
-               "'" FACT_INSTANCES "' ORDER BY f.since_ms DESC LIMIT 1) FROM gpus g JOIN hosts h ON h.id = g.host_id " JOIN_CLOCK
+               "'" FACT_INSTANCES "' ORDER BY f.since_ms DESC LIMIT 1) FROM gpus g JOIN heard h ON h.id = g.host_id "
                "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, %s AS free, "
                "temp_mdegc AS temp, power_mw AS power FROM samples WHERE gpu_id = g.id AND recorded_at > "
                "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) AND recorded_at > "
-               "to_timestamp((%lld + " AHEAD ") / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
-               "true WHERE g.last_seen_ms - " AHEAD " > %lld ORDER BY h.name, g.gpu_index",
+               "to_timestamp((%lld + h.ahead_ms) / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
+               "true WHERE g.last_seen_ms - h.ahead_ms > %lld AND h.silent_ms < h.allowed_ms ORDER BY h.name, g.gpu_index",
                FACT_STATE, column_or_null(s, "mem_free_bytes"), (long long)(c->slowest_ms - HOST_ALIVE_MS),
                (long long)(c->fastest_ms + HOST_ALIVE_MS), (long long)(c->now_ms - HOST_ALIVE_MS),
                (long long)(c->now_ms - HOST_ALIVE_MS));
@@ -136,10 +155,8 @@ int all_hosts_gpus(struct store *s, host_gpu_fn *each, void *user, struct error 
 static void write_silent(const struct store *s, const struct clocks *c, struct buf *sql)
 {
     (void)s;
-    buf_printf(sql,
-               "SELECT * FROM (SELECT h.name, %lld - h.last_seen_ms + " AHEAD " AS silent_ms FROM hosts h " JOIN_CLOCK
-               ") x WHERE silent_ms >= %lld AND silent_ms < %lld",
-               (long long)c->now_ms, (long long)HOST_ALIVE_MS, (long long)HOST_SILENT_MS);
+    write_heard(c, sql);
+    buf_text(sql, "SELECT name, silent_ms FROM heard WHERE silent_ms >= allowed_ms");
 }
 
 int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct error *err)

@@ -143,6 +143,18 @@ def test_a_fleet_from_the_database_of_its_history(fleet, ask):
     assert "not answering" not in ask("status").stdout.splitlines()[0]
 
 
+def test_a_host_that_was_killed_is_named_before_five_minutes_are_over(fleet, ask):
+    """By how often it wrote; those of which only last_seen_ms is known keep their five minutes."""
+    found = lambda: {h["host"]: h for h in json.loads(ask("status", "--json").stdout)["hosts"]}  # noqa: E731
+    assert found()["real"]["trouble"] != "silent"
+    fleet.process.kill()
+    killed = eventually(lambda: (h := found()["real"])["trouble"] == "silent" and h)
+    assert killed["note"].startswith("not answering for ") and killed["power_watts"] is None and killed["last_seen_at"], killed
+    assert int(sql("SELECT EXTRACT(EPOCH FROM clock_timestamp()) * 1000 - last_seen_ms FROM hosts WHERE name = 'real'").split(".")[0]) < 300000
+    assert {n for n, h in found().items() if h["trouble"] == "silent"} == {"gpu0", "real"}
+    assert "real" not in {g["host"] for g in json.loads(ask("fit", "1GiB", "--json").stdout)["gpus"]}
+
+
 def test_what_is_expected_and_whose_name_is_shared(fleet, ask, tmp_path):
     sql("UPDATE gpus SET last_seen_ms = 0 WHERE id IN (10031, 10033); "
         "INSERT INTO gpus (id, host_id, identity, uuid, name, vendor, simulated, gpu_index, first_seen_ms, last_seen_ms) "
