@@ -89,7 +89,7 @@ static void read_who(struct db_statement *q, int first, struct process *who)
 }
 
 /* Hosts, how long each has been silent, and how long it may be: fifteen seconds plus twice its usual interval, as in fleets
- * from metrics. Every sample has a row of its host, whether GPUs sleep or not; without such rows last_seen_ms has to do, which is
+ * from metrics. Every sample has a row of its host, whether GPUs sleep or not; without such rows last_seen_ms suffices, which is
  * written once a minute. */
 static void write_heard(const struct clocks *c, struct buf *sql)
 {

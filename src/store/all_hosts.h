@@ -12,7 +12,7 @@
 enum {
     HOST_ALIVE_MS = 5 * 60000,     /* a host that hasn't written for longer is silent, */
     HOST_GRACE_MS = 15000,         /* and one whose samples come more often, after this and twice their distance; */
-    HOST_GAPS = 6,                 /* samples whose distances are looked at */
+    HOST_GAPS = 6,                 /* samples whose distances are read */
     HOST_SILENT_MS = 7 * 86400000, /* after this it is gone */
 };
 
