@@ -381,6 +381,14 @@ test("who may only read sees no button that would refuse", { skip }, async (t) =
   }
 });
 
+test("processes that may not be seen are not said to be none", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=2,fault=denied"),
+    page = await visit(t, d.url);
+  await page.getByText("Its processes can't be seen from here.").first().waitFor();
+  await page.getByText("Processes can't be seen. whirr isn't allowed to read it.").waitFor();
+  assert.equal(await page.getByText(/No process(es)?( is using it)?\./).count(), 0);
+});
+
 test("the lines below the answer do not repeat it", { skip }, async (t) => {
   const d = await daemon(t, "sim:scenario=fan-stopped,start=400"),
     page = await visit(t, d.url);

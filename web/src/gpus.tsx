@@ -18,7 +18,10 @@ function doing(g: Gpu, then: boolean): string {
   const top = [...g.processes].sort(
     (a, b) => (b.utilization_percent ?? 0) - (a.utilization_percent ?? 0) || (b.memory_mb ?? 0) - (a.memory_mb ?? 0),
   )[0];
-  if (!top) return g.state === "ok" ? (then ? "No process was using it." : "No process is using it.") : "";
+  if (!top && g.state !== "ok") return "";
+  if (!top && (g.absent.processes || g.processes_hidden))
+    return then ? "Its processes were not seen." : "Its processes can't be seen from here.";
+  if (!top) return then ? "No process was using it." : "No process is using it.";
   const who = [top.user, top.container_name ?? top.container].filter(Boolean).join(", ");
   return `${top.short_name ?? top.display_name ?? top.name ?? top.pid}${who ? ` (${who})` : ""}`;
 }

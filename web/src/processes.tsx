@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Remedies } from "./act";
 import { Because } from "./answer";
 import { courseOf, type Courses, useCourses } from "./courses";
-import { DASH, duration, memory, percent, plainly, tied, watts } from "./format";
+import { absence, DASH, duration, memory, percent, plainly, tied, watts } from "./format";
 import { get } from "./live";
 import { EndedProcesses } from "./lives";
 import { memo } from "./memo";
@@ -346,6 +346,7 @@ function List({
   };
   const hidden = shown.reduce((n, g) => n + g.processes_hidden, 0),
     left = shown.reduce((n, g) => n + g.processes_left_out, 0);
+  const unseen = shown.find((g) => g.absent.processes)?.absent.processes;
   const groups = view.group ? grouped(list, view.group) : null;
   const lived = useMemo(() => new Map(lives.map((l) => [`${l.gpu_index}-${l.pid}`, l])), [lives]);
   const found = new Map<number, Finding>();
@@ -367,7 +368,11 @@ function List({
     <Section
       id="processes"
       title="Processes"
-      note={`${few ? `${first} of ` : ""}${list.length}${picked == null ? "" : ` on GPU ${picked}`}${few && !key ? ", what matters first" : ""}`}
+      note={
+        unseen && !list.length
+          ? "not seen"
+          : `${few ? `${first} of ` : ""}${list.length}${picked == null ? "" : ` on GPU ${picked}`}${few && !key ? ", what matters first" : ""}`
+      }
       side={
         <div class="controls">
           {picked != null && (
@@ -399,7 +404,13 @@ function List({
     >
       {!list.length ? (
         <p class="dim">
-          {view.q ? `No process matches “${view.q}”.` : then ? "No processes were stored." : "No processes."}
+          {view.q
+            ? `No process matches “${view.q}”.`
+            : then
+              ? "No processes were stored."
+              : unseen
+                ? `Processes can't be seen. ${absence(unseen)}`
+                : "No processes."}
         </p>
       ) : groups ? (
         <Scroll label="Table of processes">
@@ -502,7 +513,10 @@ function List({
       {!then && !groups && <EndedProcesses s={s} />}
       {left > 0 && <p class="dim">{left} more than whirr lists for one GPU.</p>}
       {hidden > 0 && (
-        <p class="dim">{hidden} more can't be seen from here: they belong to other users or containers.</p>
+        <p class="dim">
+          {hidden}
+          {list.length ? " more" : ""} can't be seen from here: they belong to other users or containers.
+        </p>
       )}
     </Section>
   );
