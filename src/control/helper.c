@@ -3,14 +3,19 @@
  * listens on a Unix socket, identifies the peer before reading a byte, checks every value against the GPU's range, and restores
  * everything when it ends. It opens no network connection, runs no program, and writes only to the kernel's device files and the
  * journals.
+ *
+ *   main thread       accepts, decides about GPUs; calls no driver
+ *   settings thread   gets the connections that ask about settings; a driver may hang there
  */
 #include "control/helper.h"
 
 #include <errno.h>
 #include <grp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -19,6 +24,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/mailbox.h"
 #include "base/os/net.h"
 #include "config/places.h"
 #include "control/holder.h"
@@ -32,6 +38,8 @@ enum {
     GROUPS_MAX = 1024,
     IDLE_MS = 30000,
     SILENT_MS = 5000,
+    STUCK_MS = 5000,
+    STOP_MS = 20000,
     SHORTAGE_MS = 100
 };
 
@@ -47,16 +55,26 @@ struct asker {
     char in[REQUEST_MAX];
 };
 
-struct helper {
-    const struct config *config;
-    struct settings_holder holder;
-    bool can_set; /* there are GPUs with settings */
-    struct lease_broker broker;
-    uid_t daemon; /* the user of the system's daemon; 0: none */
-    int listener;
-    char quiet_id[LEASE_ID_SIZE]; /* of the quiet hours; "": not now */
+/* Connections that one thread reads. */
+struct desk {
     size_t count;
     struct asker *clients[CLIENTS_MAX];
+};
+
+struct helper {
+    const struct env *env;
+    const struct config *config;
+    uid_t daemon; /* the user of the system's daemon; 0: none */
+    int listener;
+    struct desk desk;
+    struct lease_broker broker;
+    struct mailbox *handed, *over; /* connections for the settings thread; its end */
+    atomic_size_t in_use;          /* there: connections and leases */
+    _Atomic int64_t busy_since;    /* by the monotonic clock; 0: it waits for requests */
+    struct settings_holder holder; /* from here on of the settings thread alone */
+    struct error cannot;           /* why no settings can be changed; "": they can */
+    char quiet_id[LEASE_ID_SIZE];  /* of the quiet hours; "": not now */
+    struct desk settings_desk;
 };
 
 /* ---- permissions ---- */
@@ -83,8 +101,8 @@ static bool in_group(int fd, const char *name)
 /* Whether this peer may change settings; NULL: yes, else why not. */
 static const char *refuse_settings(const struct helper *h, const struct asker *c)
 {
-    if (!h->can_set)
-        return "there is no GPU whose settings can be changed";
+    if (h->cannot.text[0])
+        return h->cannot.text;
     if (c->uid == 0 || c->uid == geteuid())
         return NULL;
     if (!h->config->control.allow)
@@ -140,8 +158,8 @@ static void tell_ended(void *user, const struct lease *l, const char *why)
     log_info("a lease of settings has ended", LOG_TEXT("id", l->id), LOG_TEXT("user", l->user), LOG_TEXT("why", why));
     if (strcmp(h->quiet_id, l->id) == 0)
         h->quiet_id[0] = '\0';
-    for (size_t i = 0; i < h->count; i++) {
-        struct asker *c = h->clients[i];
+    for (size_t i = 0; i < h->settings_desk.count; i++) {
+        struct asker *c = h->settings_desk.clients[i];
         if (strcmp(c->holds, l->id) != 0)
             continue;
         AUTO_BUF struct buf line = BUF(1024);
@@ -234,7 +252,27 @@ static int do_gpus(struct helper *h, struct asker *c, struct request *r, int *pa
     }
 }
 
-static void handle(struct helper *h, struct asker *c, struct str line)
+/* The settings thread has been in one call for long: a driver hangs. */
+static bool is_stuck(const struct helper *h)
+{
+    int64_t since = atomic_load(&h->busy_since);
+    return since && mono_since_ms(clock_mono(&clock_system), (struct mono){since}) >= STUCK_MS;
+}
+
+/* To the settings thread, with what it has sent. */
+static int hand_over(struct helper *h, struct asker *c, struct error *err)
+{
+    if (c->begun.fd >= 0)
+        return error_set(err, -EINVAL, "this connection has begun a lease of GPUs");
+    if (is_stuck(h) || atomic_load(&h->in_use) >= CLIENTS_MAX + HOLDER_LEASES_MAX)
+        return error_set(err, -EBUSY, "settings of GPUs can't be changed now: a driver does not answer, or too many ask at once");
+    atomic_fetch_add(&h->in_use, 1);
+    mailbox_put(h->handed, c);
+    return 0;
+}
+
+/* False: the settings thread has it now. */
+static bool handle(struct helper *h, struct asker *c, struct str line, bool of_settings)
 {
     struct error err = {0};
     char words[SETTINGS_WORDS] = "";
@@ -244,29 +282,37 @@ static void handle(struct helper *h, struct asker *c, struct str line)
     int rc = r && l ? request_read(line, r, &err) : error_set(&err, -ENOMEM, "out of memory");
     if (rc == 0 && r->until.ms && r->until.ms <= clock_wall(&clock_system).ms)
         rc = error_set(&err, -EINVAL, "its end lies in the past");
-    bool gpus = rc == 0 && (r->op >= REQUEST_READY || (r->op == REQUEST_END && lease_list_find(&h->broker.list, r->id)));
-    if (rc == 0)
-        rc = gpus ? do_gpus(h, c, r, &passed, &err) : do_settings(h, c, r, l, words, &err);
+    bool gpus =
+        rc == 0 && (r->op >= REQUEST_READY || (!of_settings && r->op == REQUEST_END && lease_list_find(&h->broker.list, r->id)));
+    if (rc == 0 && gpus && of_settings && r->op != REQUEST_READY)
+        rc = error_set(&err, -EINVAL, "this connection is about settings");
+    else if (rc == 0 && gpus)
+        rc = do_gpus(h, c, r, &passed, &err);
+    else if (rc == 0 && of_settings)
+        rc = do_settings(h, c, r, l, words, &err);
+    else if (rc == 0 && (rc = hand_over(h, c, &err)) == 0)
+        return false;
     const struct lease *shown = rc < 0 ? NULL : r->op == REQUEST_SET ? l : r->op == REQUEST_COMMIT ? &r->lease : NULL;
     if (rc < 0 || !gpus)
         log_info(rc < 0 ? "a request was refused" : "a request was done", LOG_TEXT("user", c->user), LOG_TEXT("why", err.text));
     answer(c, rc, shown, words, passed, &err);
     if (passed >= 0)
         close(passed);
+    return true;
 }
 
 /* ---- clients ---- */
 
-static void drop_client(struct helper *h, size_t at)
+static void drop_client(struct helper *h, struct desk *d, size_t at)
 {
-    struct asker *c = h->clients[at];
+    struct asker *c = d->clients[at];
     struct lease *l = c->holds[0] ? holder_find(&h->holder, c->holds) : NULL;
     if (l && holder_end(&h->holder, c->holds, NULL, NULL) < 0)
         l->until.ms = 1; /* ended: holder_look retries until it succeeds */
     lease_broker_cancel(&h->broker, &c->begun);
     close(c->fd);
     free(c);
-    h->clients[at] = h->clients[--h->count];
+    d->clients[at] = d->clients[--d->count];
 }
 
 static void name_user(struct asker *c)
@@ -279,21 +325,25 @@ static void name_user(struct asker *c)
 }
 
 /* No user can lock out all others; root always gets a place. */
-static bool has_place(const struct helper *h, uid_t uid)
+static bool has_place(const struct desk *d, uid_t uid)
 {
     size_t own = 0;
-    for (size_t i = 0; i < h->count; i++)
-        own += h->clients[i]->uid == uid;
-    return uid == 0 ? h->count < CLIENTS_MAX : h->count < CLIENTS_MAX - CLIENTS_OF_ROOT && own < CLIENTS_OF_USER;
+    for (size_t i = 0; i < d->count; i++)
+        own += d->clients[i]->uid == uid;
+    return uid == 0 ? d->count < CLIENTS_MAX : d->count < CLIENTS_MAX - CLIENTS_OF_ROOT && own < CLIENTS_OF_USER;
 }
 
 /* Silent connections without a lease make room for others. */
-static void drop_silent(struct helper *h)
+static bool make_place(struct helper *h, struct desk *d, uid_t uid, struct error *err)
 {
     struct mono now = clock_mono(&clock_system);
-    for (size_t i = h->count; i-- > 0;)
-        if (!h->clients[i]->holds[0] && mono_since_ms(now, h->clients[i]->heard_at) >= SILENT_MS)
-            drop_client(h, i);
+    for (size_t i = has_place(d, uid) ? 0 : d->count; i-- > 0;)
+        if (!d->clients[i]->holds[0] && mono_since_ms(now, d->clients[i]->heard_at) >= SILENT_MS)
+            drop_client(h, d, i);
+    if (has_place(d, uid))
+        return true;
+    error_set(err, -EBUSY, "whirr-control has too many connections; close some of yours, or try again");
+    return false;
 }
 
 static void accept_client(struct helper *h)
@@ -309,8 +359,8 @@ static void accept_client(struct helper *h)
     int rc = 0;
     if (!net_peer_user(fd, &c->uid))
         rc = error_set(&err, -EPERM, "whirr-control cannot see who asks");
-    else if (!has_place(h, c->uid) && (drop_silent(h), !has_place(h, c->uid)))
-        rc = error_set(&err, -EBUSY, "whirr-control has too many connections; close some of yours, or try again");
+    else if (!make_place(h, &h->desk, c->uid, &err))
+        rc = err.code;
     if (rc < 0) {
         answer(c, rc, NULL, NULL, -1, &err);
         free(c);
@@ -318,25 +368,53 @@ static void accept_client(struct helper *h)
     }
     c->trusted = c->uid == 0 || c->uid == geteuid() || (h->daemon && c->uid == h->daemon);
     name_user(c);
-    h->clients[h->count++] = c;
+    h->desk.clients[h->desk.count++] = c;
     fd = -1;
 }
 
-/* False: disconnected, or invalid input. */
-static bool read_client(struct helper *h, struct asker *c)
+/* Answers what it has asked. False: it is handed over. */
+static bool answer_lines(struct helper *h, struct desk *d, struct asker *c)
 {
-    ssize_t got = recv(c->fd, c->in + c->len, sizeof c->in - c->len, 0);
-    if (got <= 0)
-        return got < 0 && (errno == EAGAIN || errno == EINTR);
-    c->heard_at = clock_mono(&clock_system);
-    c->len += (size_t)got;
     for (char *end; (end = memchr(c->in, '\n', c->len));) {
         size_t line = (size_t)(end - c->in);
-        handle(h, c, (struct str){c->in, line});
+        if (!handle(h, c, (struct str){c->in, line}, d == &h->settings_desk))
+            return false;
         c->len -= line + 1;
         memmove(c->in, end + 1, c->len);
     }
-    return c->len < sizeof c->in;
+    return true;
+}
+
+/* Removes it where it is disconnected, sends nonsense, or is handed over. */
+static void read_client(struct helper *h, struct desk *d, size_t at)
+{
+    struct asker *c = d->clients[at];
+    ssize_t got = recv(c->fd, c->in + c->len, sizeof c->in - c->len, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    c->heard_at = clock_mono(&clock_system);
+    c->len += (size_t)MAX_OF(got, 0);
+    if (got > 0 && !answer_lines(h, d, c))
+        d->clients[at] = d->clients[--d->count];
+    else if (got <= 0 || c->len == sizeof c->in)
+        drop_client(h, d, at);
+}
+
+/* Waits for the first `more` of them and for clients, and serves those. As poll(). */
+static int serve_desk(struct helper *h, struct desk *d, struct pollfd *ready, size_t more, int within_ms)
+{
+    size_t count = d->count;
+    for (size_t i = 0; i < count; i++)
+        ready[more + i] = (struct pollfd){.fd = d->clients[i]->fd, .events = POLLIN};
+    if (d == &h->settings_desk)
+        atomic_store(&h->busy_since, 0);
+    int some = poll(ready, more + count, within_ms);
+    if (d == &h->settings_desk)
+        atomic_store(&h->busy_since, clock_mono(&clock_system).ns);
+    for (size_t i = count; some > 0 && i-- > 0;)
+        if (ready[more + i].revents)
+            read_client(h, d, i);
+    return some;
 }
 
 /* ---- quiet hours ---- */
@@ -387,40 +465,105 @@ static void look_at_quiet_hours(struct helper *h)
 
 /* ---- running ---- */
 
-static volatile sig_atomic_t stopping;
+static atomic_bool stopping;
 
 static void stop(int number)
 {
     (void)number;
-    stopping = 1;
+    atomic_store(&stopping, true);
 }
 
-/* Until the next look: at settings every two seconds, at leases of GPUs when the next one ends by time. */
-static int wait_ms(const struct helper *h, bool watched)
+/* Until the next lease of GPUs ends by time. */
+static int wait_ms(const struct helper *h)
 {
-    int64_t left = watched ? HOLDER_LOOK_MS : IDLE_MS;
+    int64_t left = IDLE_MS;
     if (h->broker.next.ms)
         left = MIN_OF(left, MAX_OF(h->broker.next.ms - clock_wall(&clock_system).ms, (int64_t)0));
     return (int)left;
 }
 
-static void serve_once(struct helper *h, int within_ms)
+static void serve_once(struct helper *h)
 {
     struct pollfd ready[CLIENTS_MAX + 2] = {{.fd = h->listener, .events = POLLIN}, {.fd = h->broker.watch, .events = POLLIN}};
-    size_t count = h->count;
-    for (size_t i = 0; i < count; i++)
-        ready[i + 2] = (struct pollfd){.fd = h->clients[i]->fd, .events = POLLIN};
-    int some = poll(ready, count + 2, within_ms);
+    int some = serve_desk(h, &h->desk, ready, 2, wait_ms(h));
     if (some == 0 || (some > 0 && ready[1].revents))
         lease_broker_look(&h->broker);
-    if (some <= 0)
-        return;
-    for (size_t i = count; i-- > 0;)
-        if (ready[i + 2].revents && !read_client(h, h->clients[i]))
-            drop_client(h, i);
-    if (ready[0].revents)
+    if (some > 0 && ready[0].revents)
         accept_client(h);
 }
+
+/* ---- settings ---- */
+
+static void take_handed(struct helper *h)
+{
+    struct desk *d = &h->settings_desk;
+    for (struct asker *c; (c = mailbox_take(h->handed, 0));) {
+        struct error err = {0};
+        if (make_place(h, d, c->uid, &err)) {
+            d->clients[d->count++] = c;
+            (void)answer_lines(h, d, c);
+            continue;
+        }
+        answer(c, err.code, NULL, NULL, -1, &err);
+        close(c->fd);
+        free(c);
+    }
+}
+
+/* Confined once the driver is open, before it reads a request. */
+static void open_settings(struct helper *h, int watchdog)
+{
+    int rc = holder_open(&h->holder, h->env, h->config->lease.dir, watchdog, &h->cannot);
+    if (rc == 0)
+        rc = helper_confine(&h->holder.dir, NULL, &h->cannot);
+    if (rc == -ENODEV)
+        error_set(&h->cannot, rc, "there is no GPU whose settings can be changed");
+    else if (rc < 0)
+        log_error("settings of GPUs can't be changed", LOG_TEXT("why", h->cannot.text));
+    if (rc < 0)
+        holder_close(&h->holder);
+    else
+        h->cannot.text[0] = '\0';
+}
+
+static void *serve_settings(void *arg)
+{
+    struct helper *h = arg;
+    struct desk *d = &h->settings_desk;
+    struct mono looked = {0};
+    open_settings(h, h->holder.watchdog);
+    while (!atomic_load(&stopping)) {
+        struct pollfd ready[CLIENTS_MAX + 1] = {{.fd = mailbox_fd(h->handed), .events = POLLIN}};
+        bool watched = h->holder.count || (h->config->quiet.from[0] && !h->cannot.text[0]);
+        serve_desk(h, d, ready, 1, watched ? HOLDER_LOOK_MS : IDLE_MS);
+        take_handed(h);
+        struct mono now = clock_mono(&clock_system);
+        if (!h->cannot.text[0] && mono_since_ms(now, looked) >= HOLDER_LOOK_MS) {
+            looked = now;
+            look_at_quiet_hours(h);
+            holder_look(&h->holder, tell_ended, h);
+        }
+        atomic_store(&h->in_use, d->count + h->holder.count);
+    }
+    while (d->count)
+        drop_client(h, d, 0);
+    holder_close(&h->holder);
+    mailbox_put(h->over, h);
+    return NULL;
+}
+
+/* Signals that stop the helper are for the main thread. */
+static int start_settings(struct helper *h, pthread_t *thread)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = -pthread_create(thread, NULL, serve_settings, h);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+/* ---- running ---- */
 
 int helper_watch(const struct env *env, const struct config *config, struct error *err)
 {
@@ -439,56 +582,75 @@ static uid_t daemon_user(void)
     return place_system_state(path) && stat(path, &info) == 0 ? info.st_uid : 0;
 }
 
+static void keep_item(void *item)
+{
+    (void)item;
+}
+
+static void drop_handed(void *item)
+{
+    struct asker *c = item;
+    if (c)
+        close(c->fd);
+    free(c);
+}
+
 int helper_run(const struct env *env, const struct config *config, int listener, bool stays, struct error *err)
 {
-    AUTO_FREE struct helper *h = calloc(1, sizeof *h);
-    if (!h)
-        return error_set(err, -ENOMEM, "out of memory");
-    h->config = config;
-    h->listener = listener;
+    static struct helper of_this_process; /* a thread that hangs may still use it at the end */
+    struct helper *h = &of_this_process;
+    pthread_t thread;
+    *h = (struct helper){.env = env,
+                         .config = config,
+                         .listener = listener,
+                         .daemon = daemon_user(),
+                         .broker = LEASE_BROKER_CLOSED,
+                         .holder = HOLDER_CLOSED,
+                         .busy_since = clock_mono(&clock_system).ns};
     static const char *const watch[] = {"--watch", NULL};
     int watchdog = watchdog_start(env->self_program, watch, config->lease.dir);
     if (watchdog < 0)
         return error_set(err, watchdog, "cannot make a process that gives fans back: %s", strerror(-watchdog));
+    h->holder.watchdog = watchdog;
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
         files.rlim_cur = files.rlim_max; /* a descriptor for each lease */
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
     const struct lease_broker_limits limits = {config->lease.held_max, config->lease.waiting_max};
-    h->broker = LEASE_BROKER_CLOSED;
-    h->daemon = daemon_user();
-    int rc = holder_open(&h->holder, env, config->lease.dir, watchdog, err);
-    h->can_set = rc == 0;
-    if (rc == 0 || rc == -ENODEV)
-        rc = lease_broker_open(&h->broker, config->lease.dir, limits, err);
+    h->handed = mailbox_new(2 * (CLIENTS_MAX + HOLDER_LEASES_MAX), drop_handed);
+    h->over = mailbox_new(1, keep_item);
+    int rc = h->handed && h->over ? lease_broker_open(&h->broker, config->lease.dir, limits, err)
+                                  : error_set(err, -ENOMEM, "out of memory");
+    if (rc == 0 && (rc = start_settings(h, &thread)) < 0)
+        error_set(err, rc, "cannot start a thread: %s", strerror(-rc));
+    bool started = rc == 0;
     if (rc == 0)
-        rc = helper_confine(h->can_set ? &h->holder.dir : NULL, &h->broker.dir, err);
-    if (rc < 0) {
-        lease_broker_close(&h->broker);
-        holder_close(&h->holder);
-        return rc;
-    }
+        rc = helper_confine(NULL, &h->broker.dir, err);
     const struct sigaction on_stop = {.sa_handler = stop};
     sigaction(SIGTERM, &on_stop, NULL);
     sigaction(SIGINT, &on_stop, NULL);
     stays |= config->quiet.from[0] != '\0';
-    struct mono idle_since = clock_mono(&clock_system), looked = {0};
-    while (!stopping && (stays || mono_since_ms(clock_mono(&clock_system), idle_since) < IDLE_MS)) {
-        bool watched = h->holder.count || config->quiet.from[0];
-        serve_once(h, wait_ms(h, watched));
-        struct mono now = clock_mono(&clock_system);
-        if (h->count || h->holder.count || h->broker.list.count)
-            idle_since = now;
-        if (!h->can_set || mono_since_ms(now, looked) < HOLDER_LOOK_MS)
-            continue;
-        looked = now;
-        look_at_quiet_hours(h);
-        holder_look(&h->holder, tell_ended, h);
+    struct mono idle_since = clock_mono(&clock_system);
+    while (rc == 0 && !atomic_load(&stopping) && (stays || mono_since_ms(clock_mono(&clock_system), idle_since) < IDLE_MS)) {
+        serve_once(h);
+        if (h->desk.count || atomic_load(&h->in_use) || h->broker.list.count)
+            idle_since = clock_mono(&clock_system);
     }
-    while (h->count)
-        drop_client(h, 0);
+    while (h->desk.count)
+        drop_client(h, &h->desk, 0);
     lease_broker_close(&h->broker); /* its leases go on: the next one reads the journal */
-    holder_close(&h->holder);
-    return 0;
+    if (!started)
+        holder_close(&h->holder);
+    atomic_store(&stopping, true);
+    mailbox_put(h->handed, NULL); /* wakes it */
+    if (started && !mailbox_take(h->over, STOP_MS)) {
+        log_error("a driver hangs: what was set is put back once it answers"); /* by the watchdog, and --restore of the unit */
+        return rc;
+    }
+    if (started)
+        pthread_join(thread, NULL);
+    mailbox_free(h->handed);
+    mailbox_free(h->over);
+    return rc;
 }

@@ -394,6 +394,7 @@ int lease_set_recover(struct lease_dir *d, const struct control_set *c, bool all
     int rc = lease_dir_list(d, now, &list, err), left = 0;
     if (rc < 0)
         return rc;
+    lease_dir_sweep(d, &list);
     for (size_t i = 0; i < list.count; i++) {
         struct lease *l = &list.at[i];
         if (l->kind != LEASE_SETTING)

@@ -91,10 +91,10 @@ enum value_owner lease_value_owner(const struct lease_value *v, int rc, const st
         return v->unfinished || v->kind == CONTROL_FAN ? VALUE_OURS : VALUE_FOREIGN;
     if (!now->now_known)
         return VALUE_OURS;
+    if (control_equal(v->kind, now->now, v->asked)) /* also where that was the value before: it is not taken by another */
+        return VALUE_OURS;
     if (control_equal(v->kind, now->now, v->before))
         return VALUE_BEFORE;
-    if (control_equal(v->kind, now->now, v->asked))
-        return VALUE_OURS;
     if (v->unfinished && is_half(v, now->now))
         return VALUE_OURS;
     struct control_value stock = now->exact_stock ? now->stock_value : (struct control_value){.stock = true};

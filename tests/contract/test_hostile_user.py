@@ -15,7 +15,7 @@ import time
 import pytest
 from isolation import ON_WINDOWS, WHIRR, environment
 from settings_host import CONTROL, SCRIPT, SettingsHost
-from waiting import ended, eventually, throughout
+from waiting import PATIENCE, ended, eventually, throughout
 
 pytestmark = [pytest.mark.skipif(ON_WINDOWS or os.geteuid() != 0, reason="needs root, who can be another user")]
 NOBODY = 65534
@@ -267,6 +267,38 @@ def test_a_lease_of_a_process_that_was_killed_does_not_block_the_next(gpu):
     assert done.returncode == 0 and gpu.value() == 300000 and len(gpu.files()) == 1, done.stderr
     assert gpu("lease", "end", pathlib.Path(gpu.files()[0]).stem).returncode == 0
     assert gpu.value() == 450000, "what the dead one had set is nothing to go back to"
+
+
+def test_a_driver_that_hangs_holds_up_no_lease_of_gpus(gpu):
+    """It hangs as it is opened: settings wait for it and are refused then, what needs no driver goes on, and both work once it answers."""
+    gpu.script("hang nvmlInit_v2\n" + SCRIPT)
+    service = gpu.helper()
+    eventually(lambda: (gpu.folder / "script.hanging").exists())
+    asked = {"op": "set", "hold": True, "settings": [{"gpu": "GPU-00000000-1111-2222-3333-444444444444", "gpu_index": 0, "what": "power_limit", "low": 300000, "high": 300000}]}
+
+    def ask(request, connection=None):
+        with connection or socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(PATIENCE if connection else 1)
+            try:
+                if not connection:
+                    s.connect(str(gpu.folder / "sock"))
+                    s.sendall(json.dumps(request).encode() + b"\n")
+                return json.loads(s.recv(65536))
+            except TimeoutError:
+                return {"ok": False}
+
+    waits = socket.socket(socket.AF_UNIX)
+    waits.connect(str(gpu.folder / "sock"))
+    waits.sendall(json.dumps(asked).encode() + b"\n")
+    sim = {"WHIRR_LEASE_DIR": gpu.leases, "WHIRR_CONTROL_SOCKET": gpu.folder / "sock"}
+    done = gpu("--source", "sim:scenario=idle,gpus=1", "run", "--gpu", "0", "--timeout", "60s", "--", "true", **sim)
+    assert done.returncode == 0, done.stderr
+    eventually(lambda: "a driver does not answer" in ask(asked).get("error", ""))
+    gpu.script(SCRIPT)
+    assert ask(None, waits)["ok"], "what waited is done"
+    eventually(lambda: ask(asked)["ok"])
+    service.terminate()
+    assert ended(service) == 0 and gpu.value() == 450000
 
 
 def test_a_flood_at_the_socket_keeps_no_one_out(gpu, hostile):
