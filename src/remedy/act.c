@@ -24,8 +24,13 @@ int act_plan(const struct act *a, const struct gpu *gpu, enum remedy_code code, 
     case REMEDY_STOCK_LIMIT: return plan_setting(l, gpu, CONTROL_POWER, "stock", err);
     case REMEDY_FAN_AUTO: return plan_setting(l, gpu, CONTROL_FAN, "auto", err);
     case REMEDY_RESET_CLOCKS: return plan_setting(l, gpu, CONTROL_CLOCKS, "stock", err);
-    default: return error_set(err, -EOPNOTSUPP, "whirr can't do that itself");
+    default: break;
     }
+    if (!a->env->simulated)
+        return error_set(err, -EOPNOTSUPP, "whirr can't do that itself");
+    char number[24];
+    snprintf(number, sizeof number, "%d", (int)code + 1);
+    return plan_setting(l, gpu, CONTROL_ADVICE, number, err);
 }
 
 bool act_is_denied(const struct act *a, const struct change_list *l)

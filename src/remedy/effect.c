@@ -11,6 +11,7 @@
 #include "base/moment.h"
 #include "base/words.h"
 #include "config/places.h"
+#include "insight/facts/levels.h"
 
 enum { FILE_MAX = 512 * 1024, VALUES = sizeof(struct remedy_values) / sizeof(struct reading) };
 /* A step that began at a power this far from today's says nothing about today. */
@@ -140,8 +141,8 @@ int effects_add(const struct effect *e, struct error *err)
     effects_read(&all);
     if (effects_put(&all, e) < 0)
         return error_set(err, -ENOMEM, "out of memory");
-    struct json_writer j = JSON_WRITER(&text);
     for (size_t i = 0; i < all.count; i++) {
+        struct json_writer j = JSON_WRITER(&text); /* each line is a text of its own */
         answer_write(&j, &effect_answer, &all.list[i], NULL);
         buf_char(&text, '\n');
     }
@@ -195,7 +196,7 @@ void effects_expect(const struct effects *all, const struct gpu *gpu, struct rem
 static void say_expected(const struct snapshot *now, const struct gpu *gpu, struct remedy *r, char *text)
 {
     char words[EFFECT_WORDS], when[MOMENT_TEXT_SIZE], *tail = strstr(text, "   (");
-    const struct remedy_values from = {.clock_khz = gpu->clock_graphics_khz};
+    const struct remedy_values from = effect_base(gpu->util_permille, gpu->clock_graphics_khz);
     size_t at = tail ? (size_t)(tail - text) : strlen(text);
     if (!effect_words(&r->expected, &from, words)[0])
         return;
@@ -218,10 +219,16 @@ void effects_expect_all(const struct effects *all, const struct snapshot *now, s
         }
 }
 
+struct remedy_values effect_base(struct reading util_permille, struct reading clock_khz)
+{
+    return (struct remedy_values){.clock_khz = util_is_idle(util_permille) ? reading_absent(READING_UNREAD) : clock_khz};
+}
+
 const char *effect_words(const struct remedy_values *change, const struct remedy_values *from, char out[EFFECT_WORDS])
 {
     char power[WORDS_SIZE] = "", fan[WORDS_SIZE] = "", speed[WORDS_SIZE] = "";
     int64_t value, was;
+    out[0] = '\0';
     if (reading_get(change->power_mw, &value) && llabs(value) >= 1000)
         snprintf(power, sizeof power, "%lld W %s", words_whole(llabs(value), 1000), value < 0 ? "less" : "more");
     if (reading_get(change->fan_permille, &value) && llabs(value) >= 10)
@@ -235,7 +242,10 @@ const char *effect_words(const struct remedy_values *change, const struct remedy
     if (reading_get(moved, &value) && reading_get(base, &was) && was > 0 && llabs(value) * 100 / was)
         snprintf(speed, sizeof speed, "%s%lld%% %s", power[0] || fan[0] ? ", " : "", words_whole(llabs(value) * 100, was),
                  value < 0 ? "slower" : "faster");
-    snprintf(out, EFFECT_WORDS, "%s%s%s", power, fan, speed);
+    if (power[0] || fan[0] || speed[0])
+        snprintf(out, EFFECT_WORDS, "%s%s%s", power, fan, speed);
+    else if (reading_get(change->temp_mdegc, &value) && llabs(value) >= 1000)
+        snprintf(out, EFFECT_WORDS, "%lld °C %s", words_whole(llabs(value), 1000), value < 0 ? "cooler" : "hotter");
     return out;
 }
 

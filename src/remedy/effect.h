@@ -50,6 +50,8 @@ void effects_expect_all(const struct effects *all, const struct snapshot *now, s
 
 struct reading effect_change(struct reading before, struct reading after);
 struct remedy_values effect_changes(const struct remedy_values *before, const struct remedy_values *after);
+/* What a change is said beside: clocks say nothing about the speed of a GPU at rest. */
+struct remedy_values effect_base(struct reading util_permille, struct reading clock_khz);
 /* "135 W and 14% fan less, 9% slower" */
 enum { EFFECT_WORDS = 128 };
 const char *effect_words(const struct remedy_values *change, const struct remedy_values *from, char out[EFFECT_WORDS]);

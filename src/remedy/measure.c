@@ -11,7 +11,7 @@
 
 enum { BEFORE_PART = 12, BEFORE_MS_LEAST = 300, SAMPLES_LEAST = 2 };
 /* Readings that move by less than this have not moved. */
-enum { NOISE_PERMILLE = 20, NOISE_FAN_PERMILLE = 20, LOAD_PERMILLE = 150 };
+enum { NOISE_PERMILLE = 20, NOISE_FAN_PERMILLE = 20, NOISE_MDEGC = 4000, LOAD_PERMILLE = 150 };
 
 const char *doing_phase_name(enum doing_phase phase)
 {
@@ -162,6 +162,8 @@ static bool has_moved(const struct measured *from, const struct remedy_values *c
     if (reading_get(change->clock_khz, &value) && reading_get(from->values.clock_khz, &was) &&
         permille_of(value, was) > NOISE_PERMILLE)
         return true;
+    if (reading_get(change->temp_mdegc, &value) && llabs(value) > NOISE_MDEGC)
+        return true;
     return reading_get(change->fan_permille, &value) && llabs(value) > NOISE_FAN_PERMILLE;
 }
 
@@ -239,14 +241,38 @@ void doing_stop(struct remedy_doing *d, const char *why)
     d->phase = changed ? DOING_END : DOING_OVER;
 }
 
+/* Advice about a program is about what it lets the GPU do. */
+static bool is_for_the_load(const struct remedy_doing *d)
+{
+    enum remedy_kind kind = remedy_row(d->remedy.code)->kind;
+    return kind == REMEDY_ENV || kind == REMEDY_SERVER_API || kind == REMEDY_HINT;
+}
+
+/* How busy the GPU is, too, where that is what the advice is about. */
+static const char *measured_change(const struct remedy_doing *d, const struct remedy_values *change, char words[EFFECT_WORDS])
+{
+    const struct remedy_values clocks = effect_base(d->before.util_permille, d->before.values.clock_khz);
+    struct remedy_values from = d->before.values;
+    char values[EFFECT_WORDS], busy[WORDS_SIZE] = "";
+    int64_t was, is;
+    from.clock_khz = clocks.clock_khz;
+    effect_words(change, &from, values);
+    if (is_for_the_load(d) && reading_get(d->before.util_permille, &was) && reading_get(d->after.util_permille, &is) &&
+        llabs(is - was) > NOISE_PERMILLE)
+        snprintf(busy, sizeof busy, "%lld%% busy instead of %lld%%%s", words_whole(is, 10), words_whole(was, 10),
+                 values[0] ? ", " : "");
+    snprintf(words, EFFECT_WORDS, "%s%s", busy, values);
+    return words;
+}
+
 /* What it did, and whether that is worth keeping. */
 static void judge_step(struct remedy_doing *d)
 {
     struct remedy_values change = effect_changes(&d->before.values, &d->after.values);
     char words[EFFECT_WORDS], text[DOING_TEXT_SIZE];
-    int load = load_changed(&d->before, &d->after);
+    int load = is_for_the_load(d) ? 0 : load_changed(&d->before, &d->after);
     bool keep = true;
-    effect_words(&change, &d->before.values, words);
+    measured_change(d, &change, words);
     if (d->run.limit_moved) {
         doing_say(d, DOING_UNCLEAR, "Can't tell what it did: the power limit was changed meanwhile.");
         keep = false;
@@ -277,7 +303,8 @@ static void judge_try(struct remedy_doing *d)
     struct remedy_values back = effect_changes(&d->after.values, &d->again.values);
     char words[EFFECT_WORDS], text[DOING_TEXT_SIZE];
     int64_t there, home;
-    int load = MAX_OF(load_changed(&d->before, &d->after), load_changed(&d->after, &d->again));
+    int load = is_for_the_load(d) ? load_changed(&d->before, &d->again)
+                                  : MAX_OF(load_changed(&d->before, &d->after), load_changed(&d->after, &d->again));
     d->phase = DOING_OVER;
     if (load) {
         snprintf(text, sizeof text, "Can't tell: the load changed by %d%%.", load);
@@ -287,7 +314,7 @@ static void judge_try(struct remedy_doing *d)
     else if (reading_get(change.power_mw, &there) && reading_get(back.power_mw, &home) && llabs(there + home) * 2 > llabs(there))
         doing_say(d, DOING_UNCLEAR, "Can't tell: going back did not undo it, so something else changed as well.");
     else {
-        snprintf(text, sizeof text, "It makes %s.", effect_words(&change, &d->before.values, words));
+        snprintf(text, sizeof text, "It makes %s.", measured_change(d, &change, words));
         doing_say(d, DOING_MEASURED, text);
     }
 }

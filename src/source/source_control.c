@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
+#include "model/remedy.h"
 #include "source/sim/sim.h"
 
 enum { MW_PER_W = 1000 };
@@ -23,6 +24,7 @@ static const struct {
     [CONTROL_FAN] = {"fan", "fan speed", "%", 1, 1},
     [CONTROL_ACOUSTIC] = {"acoustic_target", "fan target", "", 1, 0},
     [CONTROL_LEVEL] = {"performance_level", "performance level", "", 1, 0},
+    [CONTROL_ADVICE] = {"advice", "advice followed by a person:", "", 1, 0},
 };
 
 const char *const control_levels[CONTROL_LEVELS] = {
@@ -62,11 +64,14 @@ const char *control_text(enum control_kind kind, const char *unit, struct contro
 {
     const char *in = unit && unit[0] ? unit : kinds[kind].unit, *gap = in[0] && strcmp(in, "%") != 0 ? " " : "";
     if (v.stock)
-        snprintf(out, CONTROL_TEXT_SIZE, "%s", kind == CONTROL_FAN ? "automatic" : "stock");
+        snprintf(out, CONTROL_TEXT_SIZE, "%s", kind == CONTROL_FAN ? "automatic" : kind == CONTROL_ADVICE ? "none" : "stock");
     else if (kind == CONTROL_POWER)
         words_power(v.low, out);
     else if (kind == CONTROL_LEVEL)
         snprintf(out, CONTROL_TEXT_SIZE, "%s", v.low >= 0 && v.low < CONTROL_LEVELS ? control_levels[v.low] : "?");
+    else if (kind == CONTROL_ADVICE)
+        snprintf(out, CONTROL_TEXT_SIZE, "%s",
+                 v.low >= 1 && v.low <= REMEDY_COUNT ? remedy_row((enum remedy_code)(v.low - 1))->code : "?");
     else if (v.low != v.high)
         snprintf(out, CONTROL_TEXT_SIZE, "%lld-%lld%s%s", (long long)v.low, (long long)v.high, gap, in);
     else
@@ -160,6 +165,7 @@ int control_parse(enum control_kind kind, const char *text, const struct control
         [CONTROL_FAN] = "\"45%\" or \"auto\"",
         [CONTROL_ACOUSTIC] = "a number or \"stock\"",
         [CONTROL_LEVEL] = "\"low\", \"high\" or \"stock\"",
+        [CONTROL_ADVICE] = "a number",
     };
     struct control_value v = {0};
     if (!parse_value(kind, str_trim(str_from(text)), s, &v))

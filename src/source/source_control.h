@@ -14,6 +14,7 @@ enum control_kind {
     CONTROL_FAN,      /* fixed fan speed, percent; persists when the program that set it dies */
     CONTROL_ACOUSTIC, /* target of the firmware's own fan control, in the GPU's unit */
     CONTROL_LEVEL,    /* kernel performance level, one of control_levels */
+    CONTROL_ADVICE,   /* of simulated GPUs alone: a person has followed this advice, 1 + enum remedy_code */
     CONTROL_KINDS
 };
 

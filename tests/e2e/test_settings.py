@@ -375,6 +375,15 @@ def test_advice_is_what_this_user_may_do(host):
     assert words not in other.stdout and "nvidia-smi -i 0 -pl" in other.stdout, other.stderr
 
 
+def test_what_is_for_a_person_is_not_done(host):
+    host.script(SCRIPT.replace("temperature 55", "temperature 93"))
+    advised = json.loads(host("why", "--json").stdout)["gpus"][0]["remedies"]
+    number = next(r["number"] for r in advised if r["kind"] in ("physical", "hint"))
+    host("why")
+    done = host("do", number, "--yes")
+    assert done.returncode == 1 and "that is for a person; whirr can't do it" in done.stderr, (advised, done.stdout, done.stderr)
+
+
 # ---- tune ----
 
 LOAD = """

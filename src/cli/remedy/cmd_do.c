@@ -121,7 +121,7 @@ static void say_plan(struct do_command *d, const struct change_list *l)
     for (size_t i = 0; i < d->remedy->affects_count; i++)
         printf("%s%s%s", i ? ", " : " Affects ", d->remedy->affects[i], i + 1 == d->remedy->affects_count ? "." : "");
     puts(doing->trying ? "" : " Undo: whirr undo");
-    const struct remedy_values from = {.clock_khz = d->gpu->clock_graphics_khz};
+    const struct remedy_values from = effect_base(d->gpu->util_permille, d->gpu->clock_graphics_khz);
     bool known = d->remedy->source && effect_words(&d->remedy->expected, &from, words)[0];
     printf("  expected  %s%s\n", known ? "about " : "not known yet: no such step was measured here", known ? words : "");
 }
@@ -269,7 +269,7 @@ static int do_it(struct do_command *d)
     AUTO_CHANGES struct change_list changed = {0};
     struct error err = {0};
     const struct options *o = d->cli->options;
-    if (remedy_row(d->remedy->code)->kind != REMEDY_SETTING) {
+    if (remedy_row(d->remedy->code)->kind != REMEDY_SETTING && !d->gpu->simulated) {
         printf("%s\n", d->sentence);
         return cli_fail("that is for a person; whirr can't do it");
     }
@@ -355,7 +355,7 @@ const struct command command_do = {
     .details =
         "N is the number of a remedy in the newest answer of `whirr why` that you were shown. It looks again first, says what it "
         "would change and for whom, and asks. It measures before and after; what has no effect is taken back. What was measured is "
-        "what is expected the next time. Remedies that are not settings of a GPU are for a person.",
+        "what is expected the next time. Remedies that are not settings of a GPU are for a person, unless the GPU is simulated.",
     .exits = DO_EXITS,
     .arguments = "N",
     .arguments_min = 1,

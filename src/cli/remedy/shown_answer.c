@@ -58,8 +58,7 @@ void expect_remedies(const struct snapshot *now, struct why *why)
     AUTO_EFFECTS struct effects all = {0};
     bool any = false;
     for (size_t g = 0; g < why->gpu_count; g++)
-        for (size_t i = 0; i < why->gpus[g].suggestion_count; i++)
-            any |= remedy_row(why->gpus[g].remedies[i].code)->kind == REMEDY_SETTING;
+        any |= why->gpus[g].suggestion_count > 0;
     if (!any)
         return;
     effects_read(&all);

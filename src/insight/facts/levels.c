@@ -262,6 +262,11 @@ bool load_has_fallen(struct reading before, struct reading after)
     return after.state == READING_OK && after.value + LOAD_FELL_LEAST < reading_or(before, 0);
 }
 
+bool util_is_idle(struct reading util_permille)
+{
+    return reading_or(util_permille, IDLE_MAX) < IDLE_MAX;
+}
+
 bool process_is_idle(const struct process *p)
 {
     return p->util_permille.state == READING_OK && p->util_permille.value < PROCESS_IDLE_MAX;

@@ -5,6 +5,8 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "model/finding_code.h"
+#include "model/remedy.h"
 #include "source/sim/body.h"
 #include "source/sim/sim_fill.h"
 
@@ -26,6 +28,10 @@ static struct control_value value_before(const struct sim *s, int gpu, enum cont
     for (size_t i = 0; kind == CONTROL_FAN && scenario->fan_control && gpu == 0 && i < scenario->reading_count; i++)
         if (scenario->readings[i].metric == METRIC_fan_permille)
             return number(scenario->readings[i].value / 10, scenario->readings[i].value / 10);
+    for (size_t i = 0; kind == CONTROL_CLOCKS && scenario->finding == FINDING_CLOCKS_LOW && gpu == 0 && i < scenario->reading_count;
+         i++)
+        if (scenario->readings[i].metric == METRIC_clock_graphics_khz)
+            return number(scenario->readings[i].value / 1000, scenario->readings[i].value / 1000);
     return (struct control_value){.stock = true};
 }
 
@@ -66,6 +72,9 @@ static int sim_look(struct source *source, size_t at, enum control_kind kind, st
     } else if (kind == CONTROL_FAN && c->fans) {
         ret->least = 30;
         ret->most = 100;
+    } else if (kind == CONTROL_ADVICE) {
+        ret->least = 1;
+        ret->most = REMEDY_COUNT;
     } else
         return error_set(err, -EOPNOTSUPP, kind == CONTROL_FAN ? "it has no fan that can be set" : "it has no such setting");
     ret->now = value_now(s, gpu, kind);

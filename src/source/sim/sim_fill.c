@@ -281,7 +281,7 @@ static void fill_host_side(const struct fill *f, struct process *p, const char *
         p->rank = reading_ok(f->gpu);
         p->world_size = reading_ok(f->world->gpus);
     }
-    if (f->gpu != 0 || !s->evidence_count || !process_evidence(p))
+    if (f->gpu != 0 || !s->evidence_count || sim_advice(f->world, 0, f->t) == ADVICE_ON_PROGRAM || !process_evidence(p))
         return;
     p->host->state = READING_OK;
     p->host->looks = 20;
@@ -389,7 +389,8 @@ static void fill_readings(const struct fill *f, struct gpu *g)
     if (f->gpu != 0 && !count && !sim_was_set(f->world, f->gpu, f->t))
         return;
     bool was_set = sim_was_set(f->world, f->gpu, f->t);
-    for (size_t i = 0; i < count; i++)
+    bool advised = sim_advice(f->world, f->gpu, f->t) != ADVICE_NONE;
+    for (size_t i = 0; i < count && !advised; i++)
         if (!was_set || !is_physical(list[i].metric))
             g->metric[list[i].metric] = reading_ok(list[i].value + (int64_t)((double)list[i].per_second * f->t));
     const struct sim_change *fan = sim_setting(f->world, f->gpu, CONTROL_FAN, f->t);

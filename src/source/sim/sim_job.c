@@ -86,6 +86,9 @@ static bool sim_job_alive(const struct sim_world *w, size_t job, int gpu, double
     const struct sim_job *j = &w->scenario->jobs[job];
     if (!sim_where_has(j->where, gpu))
         return false;
+    bool unused = j->pattern == LOAD_HELD || j->pattern == LOAD_PARKED;
+    if (unused && (j->program->type & PROCESS_COMPUTE) && sim_advice(w, gpu, t) == ADVICE_ON_CONTEXT)
+        return false;
     struct sim_when when = job_when(w, job, gpu);
     return turn_at(&when, when.to > 0 ? when.to - when.from : 0, gpu, t, ret) && t < ret->ends;
 }
@@ -182,9 +185,22 @@ static double vram_of(const struct sim_world *w, const struct sim_job *j, size_t
     return floor(share * total * 512) * 2048;
 }
 
+/* Of a program whose limit is gone. */
+static const struct sim_job *unlimited(const struct sim_job *j, struct sim_job *copy)
+{
+    *copy = *j;
+    copy->util = 0.95;
+    copy->mem_util = MIN_OF(0.6, j->mem_util * copy->util / j->util);
+    copy->power = MAX_OF(j->power, 0.8);
+    return copy;
+}
+
 static struct sim_load load_of(const struct sim_world *w, size_t job, int gpu, double t, const struct sim_life *life)
 {
     const struct sim_job *j = &w->scenario->jobs[job];
+    struct sim_job copy;
+    if (w->scenario->evidence_count && j->util > 0 && sim_advice(w, gpu, t) == ADVICE_ON_PROGRAM)
+        j = unlimited(j, &copy);
     double age = t - life->began;
     uint64_t salt = SALT_NOISE + 8 * job;
     uint64_t chance_gpu = j->together ? 0 : (uint64_t)gpu;
@@ -263,6 +279,8 @@ bool sim_condition_life(const struct sim_condition *c, int gpu, double t, struct
 bool sim_has_trouble(const struct sim_world *w, enum sim_trouble_kind kind, int gpu, double t, double *ret_value, double *ret_since)
 {
     bool found = false;
+    if (sim_advice_ends(w, kind, gpu, t))
+        return false;
     for (size_t i = 0; i < sim_condition_count(w); i++) {
         const struct sim_condition *c = sim_condition(w, i);
         struct sim_life life;

@@ -156,6 +156,18 @@ size_t sim_loads(const struct sim_world *w, int gpu, double t, struct sim_share 
 /* A condition on this GPU at t: true, with its value and start. The last row of a kind wins. */
 bool sim_has_trouble(const struct sim_world *w, enum sim_trouble_kind kind, int gpu, double t, double *ret_value,
                      double *ret_since);
+/* What kind of advice a person has followed by t (CONTROL_ADVICE), and whether that ends this trouble. */
+enum sim_advice {
+    ADVICE_NONE,
+    ADVICE_ON_AIR,
+    ADVICE_ON_FAN,
+    ADVICE_ON_POWER,
+    ADVICE_ON_SLOT,
+    ADVICE_ON_CONTEXT,
+    ADVICE_ON_PROGRAM
+};
+enum sim_advice sim_advice(const struct sim_world *w, int gpu, double t);
+bool sim_advice_ends(const struct sim_world *w, enum sim_trouble_kind kind, int gpu, double t);
 /* All conditions: fault times are relative to where the scenario is entered, rows of the scenario absolute. */
 size_t sim_condition_count(const struct sim_world *w);
 const struct sim_condition *sim_condition(const struct sim_world *w, size_t i);

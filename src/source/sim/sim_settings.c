@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/keep.h"
 #include "config/places.h"
+#include "model/remedy.h"
 
 enum { FILE_MAX = 16 * 1024 };
 #define SUFFIX ".sim"
@@ -141,6 +142,43 @@ const struct sim_change *sim_setting(const struct sim_world *w, int gpu, enum co
         if (s->list[i].kind == kind && s->list[i].t <= t)
             return s->list[i].set == SET_BEFORE ? NULL : &s->list[i];
     return NULL;
+}
+
+enum sim_advice sim_advice(const struct sim_world *w, int gpu, double t)
+{
+    const struct sim_change *followed = sim_setting(w, gpu, CONTROL_ADVICE, t);
+    switch (followed ? (enum remedy_code)(followed->low - 1) : REMEDY_COUNT) {
+    case REMEDY_COUNT: return ADVICE_NONE;
+    case REMEDY_AIR:
+    case REMEDY_CASE_FANS:
+    case REMEDY_CLEAN:
+    case REMEDY_COOLER:
+    case REMEDY_COOL_MEMORY:
+    case REMEDY_SPACE: return ADVICE_ON_AIR;
+    case REMEDY_FAN:
+    case REMEDY_STOP_WORK: return ADVICE_ON_FAN;
+    case REMEDY_POWER_SUPPLY:
+    case REMEDY_CHARGER: return ADVICE_ON_POWER;
+    case REMEDY_CLOSE_CONTEXT:
+    case REMEDY_NO_BOOST:
+    case REMEDY_UNLOAD_MODEL: return ADVICE_ON_CONTEXT;
+    case REMEDY_RESEAT:
+    case REMEDY_RESEAT_SLOT:
+    case REMEDY_RESEAT_ERRORS:
+    case REMEDY_BRIDGE:
+    case REMEDY_SLOT: return ADVICE_ON_SLOT;
+    default: return ADVICE_ON_PROGRAM;
+    }
+}
+
+bool sim_advice_ends(const struct sim_world *w, enum sim_trouble_kind kind, int gpu, double t)
+{
+    static const enum sim_advice by[] = {[TROUBLE_AIRFLOW] = ADVICE_ON_AIR,
+                                         [TROUBLE_ROOM] = ADVICE_ON_AIR,
+                                         [TROUBLE_FAN_STOPPED] = ADVICE_ON_FAN,
+                                         [TROUBLE_POWER_LIMIT] = ADVICE_ON_POWER,
+                                         [TROUBLE_LINK] = ADVICE_ON_SLOT};
+    return (size_t)kind < ARRAY_LEN(by) && by[kind] && sim_advice(w, gpu, t) == by[kind];
 }
 
 bool sim_was_set(const struct sim_world *w, int gpu, double t)
