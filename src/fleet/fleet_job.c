@@ -124,7 +124,7 @@ bool fleet_table_job(struct buf *out, const struct page *page, const struct flee
     if (shown < c.processes)
         buf_printf(out, "and %zu more processes; --all shows them\n", c.processes - shown);
     if (is_held_up(&c))
-        buf_printf(out, "What that rank is doing: whirr --host %s why %s\n", c.late->host, c.late->process);
+        buf_printf(out, "See what that rank is doing: whirr --host %s why %s\n", c.late->host, c.late->process);
     out->failed |= g.failed;
     return true;
 }

@@ -17,6 +17,8 @@ struct reading gpu_share(const struct gpu *gpu, enum trail_of of);
 
 /* Where `width` has no room for "at the power limit": "power". Other words stay. */
 void gpu_shorten_limit(char *words, size_t size, const struct process *p, int width);
+/* The index of the GPU that the other ranks of its job wait for; -1: none. `of` NULL: of any job. */
+int draw_straggler(const struct top *t, const struct process *of);
 void gpu_fan_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu);
 void gpu_power_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, bool limit);
 void gpu_value_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, enum trail_of of);

@@ -9,7 +9,7 @@
 #include "tui/draw.h"
 #include "tui/draw_gpus.h"
 
-enum { COMMAND_MIN = 16, COMMAND_MIN_WIDE = 30, WIDE_FROM = 110, LIMIT_BRIEF = 14, IDLE_SHOWN_MS = 60000 };
+enum { COMMAND_MIN = 16, COMMAND_MIN_WIDE = 30, WIDE_FROM = 110, LIMIT_BRIEF = 15, IDLE_SHOWN_MS = 60000 };
 
 /* The units' activity is that of the only busy process; with several, it is unknown whose it is. */
 static struct reading work_of(const struct gpu *gpu, const struct process *p)
@@ -124,10 +124,19 @@ static void job_text(char *text, size_t size, const struct process *p)
     snprintf(text, size, "%s%s%s", p->job, p->job[0] && rank[0] ? " " : "", rank);
 }
 
+/* From 100 GiB on without a decimal, for which there is no room. */
+static void memory_text(char text[NUMBER_SIZE], const struct page *page, struct reading bytes)
+{
+    int64_t value;
+    show_bytes(text, page, bytes);
+    if (reading_get(bytes, &value) && width_of(text) > top_columns[COL_VRAM].width)
+        snprintf(text, NUMBER_SIZE, "%lld GiB", (long long)((value + (1 << 29)) >> 30));
+}
+
 static void number_text(char text[NUMBER_SIZE], const struct page *page, const struct process *p, enum top_column column)
 {
     switch (column) {
-    case COL_VRAM: show_bytes(text, page, p->mem_bytes); break;
+    case COL_VRAM: memory_text(text, page, p->mem_bytes); break;
     case COL_SM: show_percent(text, page, p->util_permille); break;
     case COL_MEM: show_percent(text, page, p->mem_util_permille); break;
     case COL_ENC: show_percent(text, page, p->encoder_permille); break;
@@ -178,7 +187,9 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
         break;
     case COL_CONTAINER: process_container_words(text, size, p); break;
     case COL_LIMIT:
-        if (row->process)
+        if (row->process && p->limit.code == LIMIT_STRAGGLER_WAIT && draw_straggler(t, p) >= 0)
+            snprintf(text, size, "waits for GPU %d", draw_straggler(t, p));
+        else if (row->process)
             str_copy(text, size, str_from(process_doing(p)));
         break;
     case COL_JOB: job_text(text, size, p); break;

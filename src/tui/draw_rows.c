@@ -74,13 +74,22 @@ static bool any_has(const struct snapshot *s, enum row_part part)
     return found;
 }
 
-/* The index of the GPU that the other ranks of a job wait for; -1: none. */
-static int straggler_of(const struct top *t)
+static bool runs_job(const struct gpu *gpu, const char *job)
+{
+    for (size_t i = 0; i < gpu->process_count; i++)
+        if (strcmp(gpu->processes[i].job, job) == 0)
+            return true;
+    return false;
+}
+
+int draw_straggler(const struct top *t, const struct process *of)
 {
     const struct verdict *v = draw_verdict(t);
-    for (size_t i = 0; v && i < v->count; i++)
-        if (v->findings[i].code == FINDING_STRAGGLER && v->findings[i].tense == TENSE_NOW)
-            return v->findings[i].gpu_index;
+    const struct snapshot *s = top_shown(t);
+    for (size_t i = 0; v && !t->cursor_ms && i < v->count; i++)
+        for (size_t g = 0; v->findings[i].code == FINDING_STRAGGLER && v->findings[i].tense == TENSE_NOW && g < s->gpu_count; g++)
+            if (s->gpus[g].index == v->findings[i].gpu_index && (!of || runs_job(&s->gpus[g], of->job)))
+                return s->gpus[g].index;
     return -1;
 }
 
@@ -93,7 +102,7 @@ static bool reason_text(const struct top *t, size_t position, char *words, size_
     gpu_badge_text(t, position, words, size, tint);
     if (words[0])
         return true;
-    int waits_for = t->cursor_ms ? -1 : straggler_of(t);
+    int waits_for = draw_straggler(t, p);
     if (waits_for >= 0 && gpu->index == waits_for) {
         *tint = TINT_WARN;
         str_copy(words, size, str_from(p ? limit_doing(p->limit.code) : "keeps others waiting"));

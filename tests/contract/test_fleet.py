@@ -162,7 +162,7 @@ def test_a_job_on_many_hosts_waits_for_one_of_its_ranks(fleet, ask):
     lines = ask("why", "--fleet", fleet.url, "--job", "4001").stdout.splitlines()
     assert lines[0] == "Job 4001, 599 processes on 150 hosts: 594 wait for GPU 2 of gpu21, where python3 is limited by its loader processes.", lines[0]
     assert lines[2].split()[:2] == ["gpu21", "2"] and lines[2].endswith("waits for its loaders"), lines[:4]
-    assert lines[-2:] == ["and 559 more processes; --all shows them", "What that rank is doing: whirr --host gpu21 why python3"], lines[-2:]
+    assert lines[-2:] == ["and 559 more processes; --all shows them", "See what that rank is doing: whirr --host gpu21 why python3"], lines[-2:]
     found = json.loads(ask("why", "--fleet", fleet.url, "--job", "4001", "--json").stdout)
     assert [(p["host"], p["gpu"], p["limit"], p["limit_percent"]) for p in found["processes"] if p["waited_for"]] == [("gpu21", "2", "loaders", 80)]
     assert found["waiting"] == 594 and {p["limit"] for p in found["processes"] if p["host"] == "gpu7"} == {None}

@@ -504,7 +504,7 @@ static void advise(struct why_part *part, const struct job_wait *w)
         if (!w->late && is_whole(w->job))
             return;
         if (w->late)
-            snprintf(text, sizeof text, "What that rank is doing: whirr why --gpu %d -v", gpu);
+            snprintf(text, sizeof text, "See what that rank is doing: whirr why --gpu %d -v", gpu);
         else
             snprintf(text, sizeof text,
                      "Look at the other hosts of the job, and at the network between them: whirr why --fleet URL --job ID");

@@ -4,10 +4,13 @@
 #pragma once
 
 #pragma push_macro("gethostname")
+#pragma push_macro("POINT")
+#pragma push_macro("TEXT")
 #undef gethostname
-#pragma push_macro("POINT") /* ours; theirs is a type */
 #undef POINT
+#undef TEXT
 #include_next <winsock2.h>
+#pragma pop_macro("TEXT")
 #pragma pop_macro("POINT")
 #pragma pop_macro("gethostname")
 #undef near
