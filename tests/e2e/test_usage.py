@@ -129,6 +129,13 @@ def test_wrong_usage_is_2_and_says_what_was_meant(whirr, args, message):
     assert "--help`" in result.err
 
 
+@pytest.mark.parametrize("scenario, why", [("reserved", "is reserved for alice, and finetune.py"), ("crypto-miner", "kworkerds (www-data) is mining")])
+def test_what_is_marked_is_in_the_first_sentence(sim, scenario, why):
+    """As in `status`: a mark without its reason makes people search."""
+    out = " ".join(sim(scenario + ",start=330", "why").out.split())
+    assert why in out[out.index("▲"):].split(". ")[0], out
+
+
 def test_the_first_words_of_a_long_name_are_enough(whirr):
     for args in (["alert", "test", "temprature > 80"], ["status", "--source", "sim", "--fields", "temprature"]):
         done = whirr(*args)

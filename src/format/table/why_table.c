@@ -23,6 +23,7 @@
 #include "insight/view/idle_audit.h"
 
 enum { LINES_MAX = 12, LABEL_WIDTH = 9 };
+#define SEEN 0.9
 
 static void simulated_label(struct buf *out, const struct page *page, const struct snapshot *s)
 {
@@ -216,13 +217,16 @@ static void cause_lines(struct buf *out, const struct page *page, const struct w
             bool wanted = also ? !brings && found && found->severity > SEVERITY_INFO : brings && cause->confidence >= 0.3;
             if (cause->code == first->code || !wanted || is_in_headline(part, cause->text))
                 continue;
-            labelled(out, page, also || shown ? "Also" : "Cause", INK_PLAIN, with_likelihood(cause, text));
+            /* Other troubles were seen; what may have caused this one was concluded. */
+            bool seen = also && cause->confidence >= SEEN;
+            labelled(out, page, also || shown ? "Also" : "Cause", INK_PLAIN, seen ? cause->text : with_likelihood(cause, text));
             shown++;
         }
         const struct why_cause *own = part->cause_count ? &part->causes[0] : NULL;
         for (size_t i = 0; own && !also && !shown && i < own->evidence_count; i++)
             if (strncmp(own->evidence[i], cannot, strlen(cannot)) == 0) {
-                labelled(out, page, "Cause", INK_PLAIN, own->evidence[i]);
+                snprintf(text, sizeof text, "Not known: %s", own->evidence[i] + strlen(cannot));
+                labelled(out, page, "Cause", INK_PLAIN, text);
                 shown++;
             }
     }

@@ -499,7 +499,7 @@ static void advise(struct why_part *part, const struct job_wait *w)
     case LATE_GPU: snprintf(text, sizeof text, "What is wrong with GPU %d: whirr health", gpu); break;
     case LATE_SLOWED:
     case LATE_LINK:
-    case LATE_SHARED: snprintf(text, sizeof text, "What slows GPU %d down: whirr why --gpu %d -v", gpu, gpu); break;
+    case LATE_SHARED: snprintf(text, sizeof text, "See what slows GPU %d down: whirr why --gpu %d -v", gpu, gpu); break;
     default:
         if (!w->late && is_whole(w->job))
             return;

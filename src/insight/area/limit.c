@@ -1102,7 +1102,7 @@ static void advise_loaders(struct advice *a)
 {
     int64_t count = of_host(a->process, EVIDENCE_child_count), cpu = of_host(a->process, EVIDENCE_child_cpu_permille);
     if (of_host(a->process, EVIDENCE_child_busiest_permille) < 300)
-        line(&a->lines, "The loaders wait themselves: read ahead (prefetch_factor), use more of them, or move the data closer.");
+        line(&a->lines, "Read ahead (prefetch_factor), use more loaders, or move the data closer: the loaders are waiting, too.");
     else if (a->cores && cpu >= a->cores * 750)
         line(&a->lines, "All CPU cores are busy: store the data decoded, use a faster format, or decode on the GPU.");
     else
@@ -1190,7 +1190,7 @@ size_t limit_advice(const struct snapshot *now, const struct gpu *gpu, const str
                                 : "Allow TF32, or use a 16-bit format.");
         break;
     case LIMIT_KERNEL_WAIT:
-        line(&a.lines, "A collective waits like that for a late rank: look for it among the processes of the job: whirr ps");
+        line(&a.lines, "A collective waits like that for a late rank; to find that rank: whirr ps --sort job");
         break;
     case LIMIT_OTHERS: line(&a.lines, "Give it a GPU of its own; who else is on it: whirr ps --gpu %d", gpu->index); break;
     case LIMIT_SPILL: line(&a.lines, "Use a smaller batch or model, or a GPU with more memory."); break;

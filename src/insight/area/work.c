@@ -514,6 +514,8 @@ static void say_busy(struct text *s, const struct facts *f, struct why_part *par
     }
     if (doing[0])
         text_append(s, ": %s", doing);
+    if (doing[0] && cause->code == FINDING_MINING)
+        str_copy(brief->headline, sizeof brief->headline, str_from(s->at));
     text_stop(s);
     if (say_readings(s, f, part, said, " "))
         say_normal(s, f, part);

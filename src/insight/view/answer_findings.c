@@ -128,10 +128,10 @@ static void view_causes(const struct facts *f, struct why_part *part)
     free(v);
 }
 
-/* What the answer says already. */
-static bool is_said(const struct why_part *part, const struct finding *found)
+/* What the answer says already, or what follows from what leads and nobody can act on. */
+static bool is_said(const struct why_part *part, const struct finding *found, bool leads)
 {
-    return (found->tense == TENSE_NOW && find_cause(part, found->code)) || !advice_for(found) ||
+    return (found->tense == TENSE_NOW && find_cause(part, found->code)) || (!advice_for(found) && !leads) ||
            strstr(part->answer, found->headline);
 }
 
@@ -179,7 +179,7 @@ void answer_findings(const struct facts *f, struct why_part *part)
     size_t said = 0, added = 0;
     for (size_t i = 0; i < v->count; i++) {
         const struct finding *found = &v->findings[i];
-        if (found->gpu_index != part->gpu_index || found->severity <= SEVERITY_INFO || is_said(part, found))
+        if (found->gpu_index != part->gpu_index || found->severity <= SEVERITY_INFO || is_said(part, found, found == first))
             continue;
         bool leads = found == first;
         if (said < SENTENCES_MAX) {
@@ -190,7 +190,7 @@ void answer_findings(const struct facts *f, struct why_part *part)
             str_copy(part->brief.headline, sizeof part->brief.headline, str_from(found->headline));
         else if (!found->is_effect && found->severity >= SEVERITY_WARNING)
             join_headline(part, found);
-        if (!found->is_effect) {
+        if (!found->is_effect && advice_for(found)) {
             part->remedy_root = found->code;
             remedy_insert(part, added++, remedy_with_text(advice_for(found)), advice_for(found));
         }

@@ -49,7 +49,7 @@ const struct sim_fault *sim_fault(size_t number)
     return number < ARRAY_LEN(fault_names) ? &fault_names[number].said : NULL;
 }
 
-/* "unknown scenario 'trainnig' (did you mean 'training'?); known: ..." */
+/* "unknown scenario 'trainnig' of the simulator; did you mean 'training'?" */
 static int params_refuse(struct error *err, const char *what, struct str given, const char *const *names, size_t count)
 {
     char text[NAME_SIZE];
@@ -58,11 +58,11 @@ static int params_refuse(struct error *err, const char *what, struct str given, 
     AUTO_BUF struct buf known = BUF(400);
     for (size_t i = 0; i < count; i++)
         buf_printf(&known, "%s%s", i ? ", " : "", names[i]);
-    struct str list = buf_view(&known);
     if (nearest)
-        return error_set(err, -EINVAL, "unknown %s '%s' of the simulator; did you mean '%s'? Known: " STR_FMT, what, text, nearest,
-                         STR_ARG(list));
-    return error_set(err, -EINVAL, "unknown %s '%s' of the simulator; known: " STR_FMT, what, text, STR_ARG(list));
+        return error_set(err, -EINVAL, "unknown %s '%s' of the simulator; did you mean '%s'?", what, text, nearest);
+    if (known.failed)
+        return error_set(err, -EINVAL, "unknown %s '%s' of the simulator; `whirr sim` lists them", what, text);
+    return error_set(err, -EINVAL, "unknown %s '%s' of the simulator; known: %s", what, text, known.at);
 }
 
 static int sim_params_number(struct error *err, const char *name, struct str text, double least, double most, double *ret)
