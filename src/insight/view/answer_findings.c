@@ -128,7 +128,7 @@ static void view_causes(const struct facts *f, struct why_part *part)
     free(v);
 }
 
-/* What the answer says already, or what follows from what leads and nobody can act on. */
+/* What the answer says already, or what has no advice and does not lead. */
 static bool is_said(const struct why_part *part, const struct finding *found, bool leads)
 {
     return (found->tense == TENSE_NOW && find_cause(part, found->code)) || (!advice_for(found) && !leads) ||
