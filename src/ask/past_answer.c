@@ -12,6 +12,7 @@
 
 #include "ask/cli.h"
 #include "ask/client.h"
+#include "ask/progress.h"
 #include "ask/session.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -122,9 +123,11 @@ static int past_ask(struct cli *cli, struct past_question *q, json_t **ret, stru
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
     const struct config *config = cli->settings;
+    struct progress *shown = progress_begin("reading the history");
     int rc = cli->ask.direct || cli->ask.store ? 0 : ask_daemon(cli, q, &answer, err);
     if (rc == 0)
         rc = read_here(cli, config, q, &answer, err);
+    progress_end(shown);
     if (rc < 0)
         return rc;
     *ret = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/progress.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "cli/alert/alert.h"
-#include "cli/progress.h"
 #include "engine/attribution.h"
 #include "insight/verdict/judge.h"
 #include "store/store.h"

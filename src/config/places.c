@@ -202,9 +202,9 @@ static bool memory_file(char path[PLACE_SIZE + 16])
     return true;
 }
 
-static void read_memory_line(FILE *f, char text[STORE_PLACE_SIZE])
+static void read_memory_line(FILE *f, char *text, int size)
 {
-    if (!fgets(text, STORE_PLACE_SIZE, f))
+    if (!fgets(text, size, f))
         text[0] = '\0';
     text[strcspn(text, "\n")] = '\0';
 }
@@ -216,32 +216,40 @@ void history_recall(struct history_memory *ret)
     FILE *f = memory_file(path) ? fopen(path, "re") : NULL;
     if (!f)
         return;
-    read_memory_line(f, ret->now);
-    read_memory_line(f, ret->before);
+    read_memory_line(f, ret->now, sizeof ret->now);
+    read_memory_line(f, ret->before, sizeof ret->before);
+    read_memory_line(f, ret->host, sizeof ret->host);
+    read_memory_line(f, ret->was, sizeof ret->was);
+    read_memory_line(f, ret->machine, sizeof ret->machine);
     fclose(f);
     /* A file moved or deleted on purpose needs no mention. */
     if (ret->before[0] == '/' && access(ret->before, F_OK) < 0 && errno == ENOENT)
         ret->before[0] = '\0';
 }
 
-bool history_note(const char *place, struct history_memory *ret)
+bool history_note(const char *place, const char *host, const char *machine, struct history_memory *ret)
 {
     char path[PLACE_SIZE + 16];
     history_recall(ret);
     bool moved = strcmp(ret->now, place) != 0;
-    if (!moved)
+    if (!moved && !ret->was[0] && strcmp(ret->host, host) == 0 && strcmp(ret->machine, machine) == 0)
         return false;
-    if (ret->now[0])
+    /* The name before is kept for two starts: at the first, the server may not have answered. */
+    bool renamed = strcmp(ret->machine, machine) == 0 && strcmp(ret->host, host) != 0;
+    str_copy(ret->was, sizeof ret->was, str_from(renamed ? ret->host : ""));
+    str_copy(ret->host, sizeof ret->host, str_from(host));
+    str_copy(ret->machine, sizeof ret->machine, str_from(machine));
+    if (moved && ret->now[0])
         str_copy(ret->before, sizeof ret->before, str_from(ret->now));
     if (strcmp(ret->before, place) == 0 || (ret->before[0] == '/' && access(ret->before, F_OK) < 0 && errno == ENOENT))
         ret->before[0] = '\0';
     str_copy(ret->now, sizeof ret->now, str_from(place));
     FILE *f = memory_file(path) ? fopen(path, "we") : NULL;
     if (f) {
-        fprintf(f, "%s\n%s\n", ret->now, ret->before);
+        fprintf(f, "%s\n%s\n%s\n%s\n%s\n", ret->now, ret->before, ret->host, ret->was, ret->machine);
         fclose(f);
     }
-    return ret->before[0];
+    return moved && ret->before[0];
 }
 
 int place_runtime(char path[PLACE_SIZE], struct error *err)

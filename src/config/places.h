@@ -37,10 +37,13 @@ void store_place_text(const char *url, char *text, size_t size);
  * behind, unseen. Both in store_place_text() form; "": unknown or none. */
 struct history_memory {
     char now[STORE_PLACE_SIZE], before[STORE_PLACE_SIZE];
+    /* The name under which this host is stored, the one before, for as long as it may still have to be replaced, and the machine:
+     * a copy of it with this directory is another host. */
+    char host[256], was[256], machine[64];
 };
 void history_recall(struct history_memory *ret);
-/* Records the current place; *ret gets the previous state. True: the place changed. */
-bool history_note(const char *place, struct history_memory *ret);
+/* Records the current place, name and machine; *ret gets the previous state. True: the place changed. */
+bool history_note(const char *place, const char *host, const char *machine, struct history_memory *ret);
 /* The state directory of the system's daemon: its owner is the daemon's user. */
 bool place_system_state(char path[PLACE_SIZE]);
 /* The socket of the system's daemon. */

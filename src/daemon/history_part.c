@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/os/place.h"
@@ -77,9 +78,33 @@ static void find_place(const char *url, struct history_place *place)
         snprintf(place->text, sizeof place->text, "%s%s%s", absolute, str_ends(str_from(absolute), "/") ? "" : "/", name);
 }
 
-static struct store_service *start_service(const struct config *config, const struct env *env, struct history_place *place,
-                                           struct error *err)
+/* The name under which this host is stored, and its machine; of a recorded one, nothing is remembered. */
+static void name_host(const struct config *config, const struct env *env, struct history_memory *ret)
 {
+    *ret = (struct history_memory){0};
+    if (config->store.host[0])
+        str_copy_clean(ret->host, sizeof ret->host, str_from(config->store.host));
+    else if (!env_is_recorded(env))
+        env_host_name(ret->host, sizeof ret->host);
+    if (file_read(env, "/etc/machine-id", ret->machine, sizeof ret->machine) < 0)
+        ret->machine[0] = '\0';
+    ret->machine[strcspn(ret->machine, "\n")] = '\0';
+}
+
+/* What it was called when this directory's daemon last wrote; "": the same. */
+static void previous_name(const struct history_memory *own, char *was, size_t size)
+{
+    struct history_memory memory;
+    history_recall(&memory);
+    bool renamed = memory.host[0] && strcmp(memory.host, own->host) != 0;
+    bool same = strcmp(memory.machine, own->machine) == 0;
+    str_copy(was, size, str_from(!same || !own->host[0] ? "" : renamed ? memory.host : memory.was));
+}
+
+static struct store_service *start_service(const struct config *config, const struct env *env, struct history_place *place,
+                                           const struct history_memory *own, struct error *err)
+{
+    char was[HOST_NAME_SIZE];
     char url[STORE_PLACE_SIZE], folder[PLACE_SIZE], queue[PLACE_SIZE + 32] = "";
     *err = (struct error){0};
     *place = (struct history_place){.lock = -1};
@@ -93,9 +118,11 @@ static struct store_service *start_service(const struct config *config, const st
         return NULL;
     if (server)
         snprintf(queue, sizeof queue, "%s/queue.db", folder);
+    previous_name(own, was, sizeof was);
     const struct store_service_options options = {
         .clock = env->clock,
-        .store = {.env = env, .url = url, .host = config->store.host, .limits = history_limits(config)},
+        .store =
+            {.env = env, .url = url, .host = config->store.host, .was = was, .one_host = true, .limits = history_limits(config)},
         .queue_path = queue[0] ? queue : NULL,
         .queue_bytes = config->store.queue_bytes,
         .say = log_plainly,
@@ -167,10 +194,10 @@ static bool is_damaged(const struct history_part *p)
 }
 
 /* Nothing is copied between databases: tell users who change store.url where the old one is. */
-static void note_place(struct history_part *p)
+static void note_place(struct history_part *p, const struct history_memory *own)
 {
     const char *before = p->memory.before, *now = p->place.text;
-    if (now[0] && history_note(now, &p->memory))
+    if (now[0] && history_note(now, own->host, own->machine, &p->memory))
         log_warn("the history is kept in another place than before: nothing was copied, and the old one is still there; "
                  "to take it along: whirr db copy BEFORE NOW; to go back to it, set store.url (or --store) and restart",
                  LOG_TEXT("before", before), LOG_TEXT("now", now));
@@ -183,7 +210,9 @@ static void *open_history(const struct part_host *host, struct error *ret)
     struct error err;
     if (!p)
         return NULL;
-    p->service = start_service(host->config, host->env, &p->place, &err);
+    struct history_memory own;
+    name_host(host->config, host->env, &own);
+    p->service = start_service(host->config, host->env, &p->place, &own, &err);
     if (!p->service && err.code == -EBUSY) {
         error_set(ret, err.code, "%s", err.text);
         free(p);
@@ -196,7 +225,7 @@ static void *open_history(const struct part_host *host, struct error *ret)
     if (!p->service && err.text[0])
         log_error("no history is kept", LOG_TEXT("error", err.text));
     else
-        note_place(p);
+        note_place(p, &own);
     if (p->service)
         p->look = begin_look(p->place.text);
     return p;

@@ -186,9 +186,10 @@ struct store {
     struct schema schema;
     struct store_limits limits;
     char host_name[HOST_NAME_SIZE]; /* "" until the first snapshot, unless the options name the host */
-    bool host_given;
-    int64_t host_id;             /* 0: unknown yet */
-    struct running host_running; /* for the host's own series */
+    bool host_given, one_host;
+    char was_name[HOST_NAME_SIZE]; /* what it was called before; "": nothing else */
+    int64_t host_id;               /* 0: unknown yet */
+    struct running host_running;   /* for the host's own series */
     struct known_gpu *gpus;
     size_t gpu_count, gpu_next; /* gpu_next: the probable position of the next GPU of a sample */
     struct process_run *runs;

@@ -31,6 +31,10 @@ struct store_options {
     const struct env *env;
     const char *url;  /* "sqlite:PATH" or "postgresql://..." */
     const char *host; /* "": use the name in the snapshots */
+    /* The name under which the same host wrote before; NULL, "": it had none. A host that is new here has the history of that one,
+     * which is renamed. */
+    const char *was;
+    bool one_host; /* a host whose name changes meanwhile is renamed, too */
     struct store_limits limits;
 };
 

@@ -93,6 +93,9 @@ int store_open(const struct store_options *options, struct store **ret, struct e
     if (rc < 0)
         return rc;
     s->limits = options->limits;
+    s->one_host = options->one_host;
+    if (options->was)
+        str_copy(s->was_name, sizeof s->was_name, str_from(options->was));
     if (options->host && options->host[0]) {
         s->host_given = true;
         str_copy(s->host_name, sizeof s->host_name, str_from(options->host));
@@ -254,6 +257,27 @@ static int settle(struct store *s, struct error *err)
     return rc < 0 ? rc : running_mark(s, err);
 }
 
+/* Gives the row of this host's previous name its new one. 1: done, 0: there is none. */
+static int rename_host(struct store *s, int64_t *ret_id, struct error *err)
+{
+    char now[HOST_NAME_SIZE];
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    if (!s->was_name[0] || strcmp(s->was_name, s->host_name) == 0)
+        return 0;
+    memcpy(now, s->host_name, sizeof now);
+    memcpy(s->host_name, s->was_name, sizeof now);
+    int rc = ask_host(s, ST_HOST_FIND, 0, ret_id, err);
+    memcpy(s->host_name, now, sizeof now);
+    if (rc == 1)
+        rc = db_prepare(s->db, "UPDATE hosts SET name = $1 WHERE id = $2", &q, err);
+    if (!q)
+        return rc;
+    db_bind_text(q, 1, now);
+    db_bind_i64(q, 2, *ret_id);
+    rc = db_put(q, err);
+    return rc < 0 ? rc : 1;
+}
+
 static int identify_host(struct store *s, const struct snapshot *snapshot, struct error *err)
 {
     if (s->host_id && (s->host_given || strcmp(s->host_name, snapshot->host.name) == 0))
@@ -261,14 +285,19 @@ static int identify_host(struct store *s, const struct snapshot *snapshot, struc
     int rc = settle(s, err); /* for the host's previous name */
     if (rc < 0)
         return rc;
-    if (!s->host_given)
+    if (!s->host_given) {
+        if (s->one_host && s->host_id)
+            memcpy(s->was_name, s->host_name, sizeof s->was_name);
         str_copy(s->host_name, sizeof s->host_name, str_from(snapshot->host.name));
+    }
     int64_t id = 0;
     rc = ask_host(s, ST_HOST_FIND, 0, &id, err);
     if (rc == 0) {
         rc = schema_lock(s->db, err); /* one new ID at a time; another host may have added the name meanwhile */
         if (rc == 0)
             rc = ask_host(s, ST_HOST_FIND, 0, &id, err);
+        if (rc == 0)
+            rc = rename_host(s, &id, err);
         if (rc == 0)
             rc = ask_host(s, ST_HOST_INSERT, snapshot->taken_at.ms, &id, err);
     }

@@ -233,6 +233,46 @@ def test_it_shows_how_far_it_is_and_stops_without_loss(day, tmp_path):
     assert told["written"] < told["rows"] and count(to, "events") == 1000000
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_renamed_host_keeps_its_history(kind, tmp_path, start):
+    store = destination(kind, tmp_path)
+    url = f"sqlite:{store}" if kind == "sqlite" else store
+
+    def write(name, state, **more):
+        (tmp_path / state).mkdir(exist_ok=True)
+        d = start("--interval", "0.1", "--store", url, WHIRR_SERVER_HOST_NAME=name, XDG_STATE_HOME=str(tmp_path / state), **more)
+        d.wait_stored(5)
+        d.stop()
+        samples = db("export", "host-samples", "--store", store, folder=tmp_path).splitlines()[1:]
+        return {host: sum(1 for s in samples if s.split(",")[1] == host) for host in {s.split(",")[1] for s in samples}}
+
+    before = write("old", "a")
+    if kind == "postgresql":  # another host beside it
+        before |= write("other", "b")
+    after = write("new", "a")
+    assert set(after) == set(before) - {"old"} | {"new"} and after["new"] > before["old"]
+    back = write("new", "a")
+    assert set(back) == set(after) and back["new"] > after["new"]
+    if kind == "postgresql":  # a name that another host has: both stay
+        taken = write("other", "a")
+        assert taken["new"] == back["new"] and taken["other"] > before["other"]
+    copied = write("copy", "c")  # another directory is another host
+    assert copied["copy"] and copied["new"] == back["new"]
+
+
+@pytest.mark.parametrize("words", [["report", "--since", "-365d"], ["history"]])
+def test_a_question_that_takes_long_says_that_it_reads(words, tmp_path, start):
+    d = start("--interval", "0.1", "--store", f"sqlite:{tmp_path / 'h.db'}")
+    d.wait_stored(2)
+    d.process.send_signal(signal.SIGSTOP)
+    terminal = Pty([str(WHIRR), *words], d.env, 100, 24)
+    terminal.wait_for(b"reading the history, ")
+    d.process.send_signal(signal.SIGCONT)
+    assert terminal.ended(PATIENCE) == 0
+    assert b"GPU" in terminal.output.rpartition(b"\r\x1b[K")[2]  # the line is gone
+    terminal.close()
+
+
 def test_a_day_that_was_stopped_is_not_there(tmp_path):
     file = tmp_path / "d.db"
     playing = subprocess.Popen([WHIRR, "sim", "day", str(file), "--source", "sim:scenario=multi-user"], env=environment(tmp_path), stdout=subprocess.DEVNULL)

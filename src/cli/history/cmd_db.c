@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "ask/history_source.h"
+#include "ask/progress.h"
 #include "base/cleanup.h"
 #include "base/os/words.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
 #include "cli/history/db.h"
-#include "cli/progress.h"
 #include "config/places.h"
 #include "store/admin.h"
 

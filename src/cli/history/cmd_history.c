@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "ask/history_source.h"
+#include "ask/progress.h"
 #include "base/cleanup.h"
 #include "base/os/console.h"
 #include "cli/cli_show.h"
@@ -103,7 +104,9 @@ static int show_answer(const struct cli *cli, struct history_source *source, con
                        struct plot_view *view, struct error *err)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX), events = BUF(ANSWER_MAX), out = BUF(ANSWER_MAX);
+    struct progress *shown = progress_begin("reading the history");
     int rc = history_source_get(source, q, &answer, err);
+    progress_end(shown);
     if (rc < 0)
         return rc;
     if (cli->json)

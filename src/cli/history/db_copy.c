@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/progress.h"
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
 #include "cli/history/db.h"
-#include "cli/progress.h"
 #include "store/admin.h"
 #include "store/copy.h"
 

@@ -50,7 +50,7 @@ struct store_reader {
 struct store_service {
     struct store_service_options options;
     char *url, *queue_path; /* queue_path "": none */
-    char host[HOST_NAME_SIZE];
+    char host[HOST_NAME_SIZE], was[HOST_NAME_SIZE];
     struct mailbox *inbox, *orders;
     struct mailbox *works, *answers; /* to the writer and back */
     pthread_t keeper, writer;

@@ -58,6 +58,7 @@ struct store_service *store_service_new(const struct store_service_options *opti
         return NULL;
     }
     str_copy(v->host, sizeof v->host, str_from(options->store.host ? options->store.host : ""));
+    str_copy(v->was, sizeof v->was, str_from(options->store.was ? options->store.was : ""));
     backlog_init(&v->backlog);
     v->used_bytes = -1;
     v->status = (struct store_status){.state = STORE_OPENING, .used_bytes = -1};

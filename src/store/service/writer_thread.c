@@ -37,7 +37,12 @@ static int open_store(struct store_service *v, struct work *w)
 {
     if (v->store)
         return 0;
-    const struct store_options options = {.env = v->options.store.env, .url = v->url, .host = v->host, .limits = w->limits};
+    const struct store_options options = {.env = v->options.store.env,
+                                          .url = v->url,
+                                          .host = v->host,
+                                          .was = v->was,
+                                          .one_host = v->options.store.one_host,
+                                          .limits = w->limits};
     int rc = store_open(&options, &v->store, &w->err);
     if (rc == -EUCLEAN && !service_is_server(v)) {
         move_aside(v, &w->err);

@@ -118,6 +118,28 @@ static void cards_keep_their_identity_over_restarts_and_renumbering(void **state
     sim_history_close(&h);
 }
 
+static void a_host_whose_name_changes_keeps_its_rows(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    const struct store_options options = {
+        .env = &test_env, .url = store_url("renamed.db"), .host = "", .one_host = true, .limits = store_default_limits};
+    struct store *s = NULL;
+    struct error err = {0};
+    assert_int_equal(store_open(&options, &s, &err), 0);
+    for (int i = 0; i < 6; i++) {
+        struct snapshot *snapshot = sim_history_next(&h);
+        snprintf(snapshot->host.name, sizeof snapshot->host.name, i < 3 ? "old" : "new");
+        write_one(s, snapshot);
+        snapshot_unref(snapshot);
+    }
+    store_close(s);
+    assert_int_equal(sql_i64("renamed.db", "SELECT COUNT(*) FROM hosts"), 1);
+    assert_int_equal(sql_i64("renamed.db", "SELECT COUNT(*) FROM gpu_stats WHERE host = 'new'"), 6);
+    sim_history_close(&h);
+}
+
 static void facts_are_written_when_they_change(void **state)
 {
     (void)state;
@@ -474,6 +496,7 @@ int main(void)
         TEST(rows_have_the_columns_of_the_contract_in_its_units),
         TEST(absent_is_null_and_unknown_metrics_cost_no_column),
         TEST(cards_keep_their_identity_over_restarts_and_renumbering),
+        TEST(a_host_whose_name_changes_keeps_its_rows),
         TEST(facts_are_written_when_they_change),
         TEST(energy_follows_the_mean_draw),
         TEST(each_run_of_a_process_is_one_row),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/progress.h"
+#include "ask/progress.h"
 
 #include <pthread.h>
 #include <signal.h>
