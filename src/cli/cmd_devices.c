@@ -63,7 +63,7 @@ const struct command command_devices = {
 
 const struct command command_driver = {
     .name = "driver",
-    .summary = "Show the driver, CUDA and NVML versions",
+    .summary = "Show driver, CUDA and NVML versions; release the driver for an upgrade",
     .examples = {{"whirr driver", "driver, CUDA and NVML versions"},
                  {"whirr driver --json | jq -r .driver_version", "the driver version for a script"},
                  {"whirr driver --direct", "without asking a running daemon"}},
