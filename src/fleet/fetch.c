@@ -28,6 +28,7 @@ enum fleet_question {
     FLEET_TEMP,
     FLEET_POWER,
     FLEET_FINDINGS,
+    FLEET_ODD,
     FLEET_HERE,
     FLEET_STALE,
     FLEET_SEEN,
@@ -74,6 +75,8 @@ static const struct {
     [FLEET_TEMP] = {OF_A_GPU("gpu_temperature_celsius"), FLEET_WANT_HOSTS},
     [FLEET_POWER] = {OF_A_GPU("gpu_power_watts"), FLEET_WANT_HOSTS},
     [FLEET_FINDINGS] = {FINDINGS("whirr_finding"), FLEET_WANT_GPUS},
+    /* What the recording rules of packaging/prometheus found, if the database has them. */
+    [FLEET_ODD] = {"{__name__=~\"gpu:odd_.+\"}", FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
     /* Hosts that push have no `up`, and scraped ones have no name once they are down. */
     [FLEET_HERE] = {"max by (host,instance) (whirr_build_info)", FLEET_WANT_ALL | FLEET_WANT_SUMS},
     [FLEET_STALE] = {STALE, FLEET_WANT_ALL | FLEET_WANT_SUMS},
@@ -91,6 +94,7 @@ struct taking {
     struct fleet *fleet;
     struct fleet_silence silence;
     enum fleet_question question;
+    bool sums; /* GPUs are there only as far as they are in trouble */
     size_t gpu_capacity, process_capacity;
 };
 
@@ -238,6 +242,25 @@ static int take_finding(struct taking *t, const struct vector_row *row)
     return n ? 0 : -ENOMEM;
 }
 
+static int take_odd(struct taking *t, const struct vector_row *row)
+{
+    struct fleet_gpu *g = t->sums ? find_or_add(t, row) : fetch_find(t->fleet, row);
+    if (!g)
+        return t->sums ? -ENOMEM : 0;
+    const char *name = vector_label(row, "__name__");
+    int64_t *to = strcmp(name, "gpu:odd_watts") == 0      ? &g->odds.watts_permille
+                  : strcmp(name, "gpu:odd_celsius") == 0  ? &g->odds.celsius
+                  : strcmp(name, "gpu:odd_hertz") == 0    ? &g->odds.hertz_permille
+                  : strcmp(name, "gpu:odd_siblings") == 0 ? &g->odds.siblings
+                                                          : NULL;
+    bool share = to == &g->odds.watts_permille || to == &g->odds.hertz_permille;
+    if (to)
+        *to = MAX_OF(reading_or(scaled(row->value, share ? 1000 : 1), 0), (int64_t)0);
+    copy(g->name, sizeof g->name, vector_label(row, "name"));
+    copy(g->odds.process, sizeof g->odds.process, vector_label(row, "process"));
+    return 0;
+}
+
 static int fetch_take_row(void *user, const struct vector_row *row)
 {
     struct taking *t = user;
@@ -253,6 +276,7 @@ static int fetch_take_row(void *user, const struct vector_row *row)
     case FLEET_TROUBLE:
     case FLEET_FINDINGS: return take_finding(t, row);
     case FLEET_GPUS_DOWN: return take_gpu_down(t, row);
+    case FLEET_ODD: return take_odd(t, row);
     case FLEET_SUMS: return sums_take(t->fleet, row);
     case FLEET_HERE: return seen_add(&t->silence.here, row);
     case FLEET_STALE: return seen_add(&t->silence.stale, row);
@@ -332,7 +356,7 @@ static int take_answers(struct asking *a, struct fleet *f, struct error *err)
             rc = a->of[q].rc;
             *err = a->of[q].err;
         }
-    struct taking t = {.fleet = f};
+    struct taking t = {.fleet = f, .sums = a->asked[0] == FLEET_SUMS};
     for (size_t q = 0; q < a->count && rc == 0; q++) {
         t.question = a->asked[q];
         rc = (a->of[q].series ? vector_read_series : vector_read)(&a->of[q].answer, fetch_take_row, &t);

@@ -56,6 +56,11 @@ struct fleet_gpu {
     bool divided;                                           /* into instances (MIG), which work is placed on */
     uint32_t first_instance;                                /* from 1; 0: none known */
     struct reading instance_free_bytes, instance_max_bytes; /* the most free memory in one of them; size of the largest */
+    struct fleet_odds {
+        int64_t watts_permille, celsius, hertz_permille; /* more than the middle of its siblings; 0: not odd */
+        int64_t siblings;                                /* other GPUs of its model at the same work */
+        char process[PROCESS_WORDS];
+    } odds;
     struct fleet_findings findings;
     enum fleet_state state;
 };

@@ -124,9 +124,32 @@ bool fleet_has_gpus(const struct fleet *f, const char *host)
     return false;
 }
 
+/* "GPU 3 draws 20% more power than its 511 siblings (H100, train.py)". */
+static void add_odds(struct fleet_gpu *g)
+{
+    const struct fleet_odds *o = &g->odds;
+    char text[FINDING_HEADLINE_SIZE], how[96] = "";
+    if (o->siblings <= 0 || !(o->watts_permille || o->celsius || o->hertz_permille))
+        return;
+    if (o->hertz_permille)
+        snprintf(how, sizeof how, "is clocked %lld%% lower", (long long)(o->hertz_permille + 5) / 10);
+    if (o->celsius)
+        snprintf(how + strlen(how), sizeof how - strlen(how), "%sis %lld °C hotter", how[0] ? " and " : "", (long long)o->celsius);
+    if (o->watts_permille)
+        snprintf(how + strlen(how), sizeof how - strlen(how), "%sdraws %lld%% more power", how[0] ? " and " : "",
+                 (long long)(o->watts_permille + 5) / 10);
+    snprintf(text, sizeof text, "GPU %s %s than its %lld siblings (%s, %s)", g->gpu[0] ? g->gpu : g->uuid, how,
+             (long long)o->siblings, g->name, o->process);
+    fleet_findings_add(
+        &g->findings,
+        &(struct fleet_finding){
+            .code = "odd_one_out", .process = o->process, .headline = text, .severity = SEVERITY_NOTICE, .confidence = 0.7});
+}
+
 static void settle_gpu(struct fleet_gpu *g)
 {
     int64_t index;
+    add_odds(g);
     if (!g->findings.code[0] && !g->up) /* an older version reports this as gpu_up */
         g->findings.first = (struct finding){.code = FINDING_LOST, .severity = SEVERITY_CRITICAL, .confidence = 1};
     g->findings.first.power_mw = reading_or(g->power_mw, 0);

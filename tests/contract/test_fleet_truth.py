@@ -145,6 +145,24 @@ def test_a_counter_that_goes_back_a_little_is_not_counted_from_zero(ask, tmp_pat
         database.stop()
 
 
+def test_the_odd_one_out_of_its_siblings_is_named_with_their_number(ask, tmp_path):
+    """What the recording rules found (tests of theirs: whirr.test.yml), by one query."""
+    samples = Samples().host("a", gpus=2).host("b", gpus=2)
+    kind = {"host": "b", "gpu": 1, "uuid": "GPU-b-1", "name": "H100", "process": "train.py"}
+    samples.add("gpu:odd_watts", 0.22, **kind)
+    samples.add("gpu:odd_celsius", 14.2, **kind)
+    samples.add("gpu:odd_siblings", 511, **kind)
+    database = filled(tmp_path, samples)
+    try:
+        found, hosts = eventually(lambda: (s := status(ask, database.url))[1] and s, explain=database.log)
+        said = "GPU 1 is 14 °C hotter and draws 22% more power than its 511 siblings (H100, train.py)"
+        assert hosts["b"]["note"] == said and (hosts["b"]["trouble"], hosts["b"]["code"]) == ("unusual", "odd_one_out") and hosts["a"]["trouble"] == "fine", hosts
+        for command in ("status", "why"):
+            assert said[:40] in ask(command, "--fleet", database.url).stdout, command  # as much as there is room for
+    finally:
+        database.stop()
+
+
 def push_settings(folder, name, url):
     file = folder / f"{name}.toml"
     file.write_text(f'[metrics]\nlabels = {{ host = "{name}" }}\n[push.db]\nurl = "{url}"\ninterval = "200ms"\n')
