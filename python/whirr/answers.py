@@ -2,7 +2,7 @@
 """The form of every answer, made from its table (src/answer/answer.h): WHIRR_WRITE_TYPES=1 meson test -C build answers"""
 from __future__ import annotations
 
-from typing import Literal, Optional, TypedDict
+from typing import Any, Literal, Optional, TypedDict
 
 
 class AlertRule(TypedDict):
@@ -505,6 +505,45 @@ class GuardEvent(TypedDict):
     #: A sentence without a full stop
     text: str
     timestamp: str
+
+
+class HistorySeriesMetrics(TypedDict):
+    name: str
+    unit: Optional[str]
+    #: As many as times; of energy the sum, of throttle reasons the share of samples in which the GPU was throttled
+    mean: list[Optional[float]]
+    min: list[Optional[float]]
+    max: list[Optional[float]]
+
+
+class HistorySeries(TypedDict):
+    """One GPU, host, or process on a GPU."""
+    of: Literal["gpu", "host", "process"]
+    host: str
+    gpu_index: Optional[int]
+    gpu_name: Optional[str]
+    gpu_uuid: Optional[str]
+    process: Optional[str]
+    pid: Optional[int]
+    #: Beginnings of the steps, in seconds since 1970
+    times: list[float]
+    #: Of a process: what limited it in most of each step; null where that was not judged. null for GPUs and hosts
+    limits: Optional[list[Optional[str]]]
+    metrics: list[HistorySeriesMetrics]
+
+
+class History(TypedDict):
+    """Metrics over time."""
+    #: null: from the beginning
+    since: Optional[str]
+    until: str
+    #: Length of a step; null when nothing is stored
+    step_seconds: Optional[float]
+    #: What was read
+    level: Optional[Literal["samples", "minutes", "hours"]]
+    series: list[HistorySeries]
+    #: Whether a GPU of that time was a simulated one
+    simulated: bool
 
 
 class GuardHealth(TypedDict):
@@ -1831,6 +1870,121 @@ class Notifier(TypedDict):
 
 class Notifiers(TypedDict):
     notifiers: list[Notifier]
+
+
+class PastEvent(TypedDict):
+    """Something that happened."""
+    id: int
+    at: str
+    host: str
+    gpu_index: Optional[int]
+    kind: str
+    severity: str
+    code: Optional[int]
+    text: Optional[str]
+    #: More, depending on the kind; null: nothing
+    data: Any
+
+
+class PastEvents(TypedDict):
+    """What happened."""
+    #: null: from the beginning
+    since: Optional[str]
+    until: str
+    events: list[PastEvent]
+    count: int
+    #: null on the last page
+    next_cursor: Optional[str]
+    #: Whether a GPU of that time was a simulated one
+    simulated: bool
+
+
+class LimitStretch(TypedDict):
+    """Consecutive minutes in which the same thing limited a process."""
+    life: int
+    host: str
+    gpu_index: int
+    since: str
+    until: str
+    code: Literal["compute", "compute_no_tensor", "memory_bandwidth", "power", "heat", "clocks", "video", "pcie_in", "pcie_out", "nvlink", "spill", "launch", "compile", "host_cpu", "cpu_work", "partly_on_cpu", "allocation", "loaders", "cpu_quota", "disk", "network_fs", "memory_pressure", "numa", "kernel_wait", "straggler_wait", "peer", "other_programs", "no_requests", "none", "cannot_tell"]
+    #: Behind "limited by"
+    words: str
+    #: What the process does meanwhile
+    doing: str
+    side: Literal["none", "gpu", "link", "host", "others"]
+
+
+class PastLimits(TypedDict):
+    """What limited processes, and when."""
+    #: null: from the beginning
+    since: Optional[str]
+    until: str
+    stretches: list[LimitStretch]
+    count: int
+    #: False: there are more than `limit`; ask for a shorter time
+    complete: bool
+
+
+class ProcessLifeLimits(TypedDict):
+    code: Literal["compute", "compute_no_tensor", "memory_bandwidth", "power", "heat", "clocks", "video", "pcie_in", "pcie_out", "nvlink", "spill", "launch", "compile", "host_cpu", "cpu_work", "partly_on_cpu", "allocation", "loaders", "cpu_quota", "disk", "network_fs", "memory_pressure", "numa", "kernel_wait", "straggler_wait", "peer", "other_programs", "no_requests", "none", "cannot_tell"]
+    words: str
+    #: Of its minutes that were judged
+    share_percent: float
+
+
+class ProcessLife(TypedDict):
+    """One life of a process on a GPU."""
+    #: Number of this life of a process on a GPU
+    life: int
+    host: str
+    gpu_index: int
+    gpu_uuid: Optional[str]
+    pid: int
+    name: Optional[str]
+    user: Optional[str]
+    #: Masked
+    command: Optional[str]
+    container: Optional[str]
+    model: Optional[str]
+    type: Optional[Literal["compute", "graphics", "both"]]
+    started_at: Optional[str]
+    first_seen: str
+    last_seen: str
+    ended: bool
+    memory_peak_mb: Optional[float]
+    memory_mean_mb: Optional[float]
+    utilization_mean_percent: Optional[float]
+    energy_joules: float
+    #: As in Process
+    short_name: Optional[str]
+    #: It held memory for half an hour or more and did nothing
+    held_idle: bool
+    simulated: bool
+    #: What limited it in that time, the longest first; null where sums are of whole lives
+    limits: Optional[list[ProcessLifeLimits]]
+
+
+class ProcessHistoryNotAttributed(TypedDict):
+    host: str
+    gpu_index: int
+    gpu_uuid: Optional[str]
+    energy_joules: float
+
+
+class ProcessHistory(TypedDict):
+    """Who used the GPUs."""
+    #: null: from the beginning
+    since: Optional[str]
+    until: str
+    sums_of: str
+    processes: list[ProcessLife]
+    #: Per GPU, the energy of that time that no visible process explains. Empty when only some processes were asked for, or sums are of whole lives
+    not_attributed: list[ProcessHistoryNotAttributed]
+    count: int
+    #: null on the last page
+    next_cursor: Optional[str]
+    #: Whether a GPU of that time was a simulated one
+    simulated: bool
 
 
 class PlacementEvictions(TypedDict):

@@ -3,6 +3,7 @@
  *
  *   struct ───┐                      ┌─ answer_write()        JSON
  *             ├─▶ a row per field ──▶├─ answer_read()         and back
+ *             │                      ├─ answer_csv()          lines of a download
  *   in words ─┘                      ├─ answer_schema()       OpenAPI
  *                                    ├─ answer_typescript()   types of the dashboard
  *                                    └─ answer_python()       and of the Python package
@@ -55,6 +56,7 @@ enum answer_field_kind {
     ANSWER_LIST,  /* of `item`: INT, NUMBER, TEXT, WORD, PIECE or OBJECT */
     ANSWER_PIECE, /* struct str; only written */
     ANSWER_LINES, /* a text, as a list of its lines */
+    ANSWER_ANY,   /* struct str: JSON of whatever form, written before; empty: none */
     ANSWER_MAP,   /* texts by names that are not known before: items are struct answer_pair */
 };
 
@@ -109,6 +111,7 @@ struct answer_step {
     size_t at; /* 0 at first; next() moves it */
     union {
         int64_t number;
+        double real;
         struct answer_pair pair;
         struct str text;
         const void *both[2];
@@ -147,6 +150,7 @@ struct answer_field {
     bool foreign : 1;    /* a text that programs and users can influence */
     bool optional : 1;   /* without a value the key is left out */
     bool has_state : 1;
+    bool gaps : 1;  /* elements of a list may be none */
     bool stays : 1; /* a list that is never null: where it is unknown, the reason is beside it */
 };
 
@@ -284,6 +288,7 @@ static inline const char *answer_key(const char *key)
 #define SCALE(factor) .scale = (factor)
 #define TENTHS .parts = 10
 #define STAYS .stays = true
+#define GAPS .gaps = true
 /* Without a value the key is left out; follows WHEN, PRESENT or a function that makes it. */
 #define MAYBE .optional = true
 /* A member of type enum reading_state tells why there is no value. */
@@ -298,6 +303,9 @@ static inline const char *answer_key(const char *key)
 void answer_write(struct json_writer *j, const struct answer *a, const void *record, void *context);
 /* Only its fields, for an object with others. */
 void answer_write_keys(struct json_writer *j, const struct answer *a, const void *record, void *context);
+
+/* A line of CSV; record NULL: the titles. */
+void answer_csv(struct buf *out, const struct answer *a, const void *record, void *context);
 
 /* Reads the members of an object that answer_write() wrote, here or in another version. Without a value a member becomes none,
  * or stays as it is where none is not possible. false: something in it can't be, and `wrong` (may be NULL) is the first such key;

@@ -41,12 +41,13 @@ static void add_type(struct buf *out, enum answer_field_kind kind, const struct 
     case ANSWER_READING:
     case ANSWER_OPTION: buf_text(out, f->whole ? "int" : "float"); break;
     case ANSWER_BOOL: buf_text(out, "bool"); break;
+    case ANSWER_ANY: buf_text(out, "Any"); break;
     case ANSWER_LINES: buf_text(out, "list[str]"); break;
     case ANSWER_MAP: buf_text(out, "dict[str, str]"); break;
     case ANSWER_LIST:
-        buf_text(out, f->item == ANSWER_NUMBER ? "list[Optional[" : "list[");
+        buf_text(out, f->gaps ? "list[Optional[" : "list[");
         add_type(out, f->item, f, outer);
-        buf_text(out, f->item == ANSWER_NUMBER ? "]]" : "]");
+        buf_text(out, f->gaps ? "]]" : "]");
         break;
     case ANSWER_OBJECT:
         name_part(name, f->of->name ? f->of->name : outer, f->of->name ? "" : f->key);
@@ -154,6 +155,6 @@ void answer_python(struct buf *out, const struct answer *const *list, size_t cou
              "\"\"\"The form of every answer, made from its table (src/answer/answer.h): WHIRR_WRITE_TYPES=1 meson test -C build "
              "answers\"\"\"\n"
              "from __future__ import annotations\n\n"
-             "from typing import Literal, Optional, TypedDict\n");
+             "from typing import Any, Literal, Optional, TypedDict\n");
     answer_each_named(list, count, add_named, out);
 }

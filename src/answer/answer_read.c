@@ -153,6 +153,7 @@ static bool read_value(const struct answer_field *f, const json_t *value, char *
     case ANSWER_LINES: return read_lines(value, at, f->size);
     case ANSWER_LIST: return read_list(f, value, record);
     case ANSWER_PIECE:
+    case ANSWER_ANY:
     case ANSWER_KEYS:
     case ANSWER_MAP: break;
     }

@@ -93,18 +93,19 @@ static json_t *or_null(json_t *type)
 
 static json_t *type_of_items(const struct answer_field *f)
 {
-    switch (f->item) {
-    case ANSWER_INT: return json_pack("{s:s}", "type", "integer");
-    case ANSWER_NUMBER: return or_null(json_pack("{s:s}", "type", "number"));
-    case ANSWER_OBJECT: return type_of_object(f->of);
-    default: return json_pack("{s:s}", "type", "string");
-    }
+    json_t *type = f->item == ANSWER_OBJECT ? type_of_object(f->of)
+                                            : json_pack("{s:s}", "type",
+                                                        f->item == ANSWER_INT      ? "integer"
+                                                        : f->item == ANSWER_NUMBER ? "number"
+                                                                                   : "string");
+    return f->gaps ? or_null(type) : type;
 }
 
 /* Of a value that is there. */
 static json_t *type_of(const struct answer_field *f)
 {
     switch (f->kind == ANSWER_READING && f->item ? f->item : f->kind) {
+    case ANSWER_ANY: return json_object();
     case ANSWER_MOMENT: return named("Time");
     case ANSWER_OBJECT: return type_of_object(f->of);
     case ANSWER_LIST: return json_pack("{s:s, s:o}", "type", "array", "items", type_of_items(f));
@@ -119,7 +120,7 @@ static json_t *type_of(const struct answer_field *f)
 
 static json_t *field_schema(const struct answer_field *f)
 {
-    json_t *schema = answer_may_be_null(f) ? or_null(type_of(f)) : type_of(f);
+    json_t *schema = answer_may_be_null(f) && f->kind != ANSWER_ANY ? or_null(type_of(f)) : type_of(f);
     if (f->natural)
         json_object_set_new(schema, "minimum", json_integer(0));
     if (f->about)

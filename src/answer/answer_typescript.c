@@ -61,14 +61,13 @@ static void add_type(struct buf *out, enum answer_field_kind kind, const struct 
     case ANSWER_READING:
     case ANSWER_OPTION: buf_text(out, "number"); break;
     case ANSWER_BOOL: buf_text(out, "boolean"); break;
+    case ANSWER_ANY: buf_text(out, "unknown"); break;
     case ANSWER_LINES: buf_text(out, "string[]"); break;
     case ANSWER_MAP: buf_text(out, "Record<string, string>"); break;
     case ANSWER_LIST:
-        if (f->item == ANSWER_NUMBER)
-            buf_text(out, "(number | null)");
-        else
-            add_type(out, f->item, f, indent);
-        buf_text(out, "[]");
+        buf_text(out, f->gaps ? "(" : "");
+        add_type(out, f->item, f, indent);
+        buf_text(out, f->gaps ? " | null)[]" : "[]");
         break;
     case ANSWER_OBJECT:
         if (f->of->name)

@@ -218,6 +218,12 @@ static void write_value(struct object *o, const struct answer_field *f, const vo
         else
             answer_write(o->j, f->of, at, o->at.context);
         break;
+    case ANSWER_ANY:
+        if (((const struct str *)at)->len)
+            jw_raw(o->j, *(const struct str *)at);
+        else
+            jw_null(o->j);
+        break;
     case ANSWER_LINES: write_lines(o, at); break;
     case ANSWER_LIST:
     case ANSWER_MAP:

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "format/json/json.h"
 #include "past/history_answer.h"
+#include "past/past_json.h"
 #include "past/past_rows.h"
 
 enum { GAP_STEPS = 3, GAP_LEAST_MS = 60000 };
@@ -137,67 +138,158 @@ static int gather_subject(struct store *s, struct gathered *g, const struct hist
     return store_series(s, &plot, history_json_gather, g, err);
 }
 
-static void write_column(struct json_writer *j, const struct gathered *g, size_t metric, const char *key)
-{
-    jw_key_array(j, key);
-    for (size_t i = 0; i < g->count; i++) {
-        struct history_value v = history_value_of(&g->metrics[metric], &g->values[i * g->metric_count + metric]);
-        jw_number(j, key[1] == 'e' ? v.mean : key[1] == 'i' ? v.min : v.max);
-    }
-    jw_end(j);
-}
-
 static const char *of_name(enum history_of of)
 {
     return of == OF_GPU ? "gpu" : of == OF_HOST ? "host" : "process";
 }
+ANSWER_NAMES(kinds_of_series, enum history_of, of_name, OF_GPU, OF_PROCESS);
 
-static void write_subject(struct json_writer *j, const struct gathered *g, const struct history_subject *subject)
+struct told_metric {
+    const char *name, *unit;
+    const struct gathered *g;
+    size_t at;
+};
+
+static struct history_value value_at(const struct told_metric *m, size_t i)
 {
-    const struct history_question *q = g->q;
-    bool gpu = subject->of != OF_HOST;
-    jw_object(j);
-    jw_key_text(j, "of", of_name(subject->of));
-    jw_key_text(j, "host", subject->host);
-    jw_key(j, "gpu_index");
-    if (gpu)
-        jw_int(j, subject->gpu.index);
-    else
-        jw_null(j);
-    jw_key_text(j, "gpu_name", gpu ? subject->gpu.identity.name : NULL);
-    jw_key_text(j, "gpu_uuid", gpu && subject->gpu.identity.uuid[0] ? subject->gpu.identity.uuid : NULL);
-    jw_key_text(j, "process", q->process[0] ? q->process : NULL);
-    jw_key(j, "pid");
-    if (q->pid)
-        jw_int(j, q->pid);
-    else
-        jw_null(j);
-    jw_key_array(j, "times");
-    for (size_t i = 0; i < g->count; i++)
-        jw_number(j, (double)g->times[i] / MS_PER_S);
-    jw_end(j);
-    jw_key(j, "limits");
-    if (subject->of == OF_PROCESS) {
-        jw_array(j);
-        for (size_t i = 0; i < g->count; i++)
-            jw_text(j, limit_name(g->limits[i]));
-        jw_end(j);
-    } else {
-        jw_null(j);
-    }
-    jw_key_array(j, "metrics");
-    for (size_t i = 0; i < g->metric_count; i++) {
-        jw_object(j);
-        jw_key_text(j, "name", g->metrics[i].name);
-        json_words(j, "unit", g->metrics[i].unit);
-        write_column(j, g, i, "mean");
-        write_column(j, g, i, "min");
-        write_column(j, g, i, "max");
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
+    return history_value_of(&m->g->metrics[m->at], &m->g->values[i * m->g->metric_count + m->at]);
 }
+
+#define NEXT_VALUE(part)                                                                 \
+    static const void *next_##part(const struct answer_at *at, struct answer_step *step) \
+    {                                                                                    \
+        const struct told_metric *m = at->record;                                        \
+        if (step->at == m->g->count)                                                     \
+            return NULL;                                                                 \
+        step->item.real = value_at(m, step->at++).part;                                  \
+        return &step->item;                                                              \
+    }
+NEXT_VALUE(mean)
+NEXT_VALUE(min)
+NEXT_VALUE(max)
+
+static void metric_fields(struct answer_rows *to)
+{
+    ROWS(struct told_metric) = {
+        FIELD(WORD, "name", name, NULL),
+        FIELD(WORD, "unit", unit, NULL, OR_NULL),
+        EACH(NUMBER, "mean", next_mean,
+             "As many as times; of energy the sum, of throttle reasons the share of samples in which the GPU was throttled", GAPS),
+        EACH(NUMBER, "min", next_min, NULL, GAPS),
+        EACH(NUMBER, "max", next_max, NULL, GAPS),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer metric_answer = ANSWER(struct told_metric, metric_fields);
+
+struct told_series {
+    enum history_of of;
+    const char *host, *gpu_name, *gpu_uuid, *process;
+    int gpu_index; /* -1: of a host */
+    int32_t pid;
+    bool of_process;
+    const struct gathered *g;
+};
+
+struct told_history {
+    struct wall since, until;
+    int64_t step_ms;
+    enum level level;
+    bool known, simulated;
+    struct store *store;
+    const struct history_subjects *subjects;
+    struct gathered g;
+    struct told_series series; /* the one being written */
+    struct told_metric metric;
+    int rc;
+    struct error *err;
+};
+
+static const void *next_time(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_series *t = at->record;
+    if (step->at == t->g->count)
+        return NULL;
+    step->item.real = (double)t->g->times[step->at++] / MS_PER_S;
+    return &step->item;
+}
+
+static const void *next_limit(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_series *t = at->record;
+    if (step->at == t->g->count)
+        return NULL;
+    step->item.pair.key = limit_name(t->g->limits[step->at++]);
+    return &step->item;
+}
+
+static const void *next_metric(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_history *t = at->context;
+    size_t i = step->at++;
+    if (i >= t->g.metric_count)
+        return NULL;
+    t->metric = (struct told_metric){t->g.metrics[i].name, t->g.metrics[i].unit, &t->g, i};
+    return &t->metric;
+}
+
+static void series_fields(struct answer_rows *to)
+{
+    ROWS(struct told_series) = {
+        FIELD(NAME, "of", of, NULL, NAMES(kinds_of_series)),
+        FIELD(WORD, "host", host, NULL),
+        FIELD(INT, "gpu_index", gpu_index, NULL, NONE(-1)),
+        FIELD(WORD, "gpu_name", gpu_name, NULL, OR_NULL),
+        FIELD(WORD, "gpu_uuid", gpu_uuid, NULL, OR_NULL),
+        FIELD(WORD, "process", process, NULL, OR_NULL),
+        FIELD(INT, "pid", pid, NULL, OR_NULL),
+        EACH(NUMBER, "times", next_time, "Beginnings of the steps, in seconds since 1970"),
+        EACH(WORD, "limits", next_limit,
+             "Of a process: what limited it in most of each step; null where that was not judged. null for GPUs and hosts", GAPS,
+             PRESENT(of_process)),
+        EACH(OBJECT, "metrics", next_metric, NULL, FIELDS(metric_answer)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer series_answer =
+    ANSWER(struct told_series, series_fields, .name = "HistorySeries", .about = "One GPU, host, or process on a GPU");
+
+/* Reads a subject when its turn comes: only one is in memory. */
+static const void *next_series(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_history *t = at->context;
+    if (t->rc < 0 || !t->subjects || step->at == t->subjects->count)
+        return NULL;
+    const struct history_subject *subject = &t->subjects->list[step->at++];
+    const struct history_question *q = t->g.q;
+    t->rc = gather_subject(t->store, &t->g, t->subjects, subject, t->err);
+    bool gpu = subject->of != OF_HOST;
+    t->series = (struct told_series){.of = subject->of,
+                                     .host = subject->host,
+                                     .gpu_name = gpu ? subject->gpu.identity.name : NULL,
+                                     .gpu_uuid = gpu ? subject->gpu.identity.uuid : NULL,
+                                     .process = q->process,
+                                     .gpu_index = gpu ? subject->gpu.index : -1,
+                                     .pid = q->pid,
+                                     .of_process = subject->of == OF_PROCESS,
+                                     .g = &t->g};
+    return t->rc < 0 ? NULL : &t->series;
+}
+
+static void history_fields(struct answer_rows *to)
+{
+    ROWS(struct told_history) = {
+        FIELD(MOMENT, "since", since, "null: from the beginning", OR_NULL),
+        FIELD(MOMENT, "until", until, NULL),
+        FIELD(AMOUNT, "step_seconds", step_ms, "Length of a step; null when nothing is stored", SCALE(1e-3), NONE(0)),
+        FIELD(NAME, "level", level, "What was read", NAMES(history_levels), PRESENT(known)),
+        EACH(OBJECT, "series", next_series, NULL, FIELDS(series_answer)),
+        FIELD(BOOL, "simulated", simulated, "Whether a GPU of that time was a simulated one"),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer history_answer_form =
+    ANSWER(struct told_history, history_fields, .name = "History", .about = "Metrics over time");
 
 /* One step for all subjects: the coarsest that any of them needs. */
 static void plan(struct store *s, const struct history_question *q, const struct history_subjects *subjects, int64_t *ret_step_ms,
@@ -241,24 +333,12 @@ static int look_at_gpu(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
-static int write_simulated(struct store *s, const struct history_question *q, const char *host, struct json_writer *j,
-                           struct error *err)
+static int find_simulated(struct store *s, const struct history_question *q, const char *host, bool *ret, struct error *err)
 {
     struct simulated_look l = {.q = q};
     int rc = store_gpus(s, host[0] ? host : NULL, look_at_gpu, &l, err);
-    jw_key_bool(j, "simulated", l.found);
+    *ret = l.found;
     return rc;
-}
-
-static void begin_series(struct json_writer *j, const struct history_question *q, int64_t step_ms, enum level level)
-{
-    static const char *const levels[LEVEL_COUNT] = {"samples", "minutes", "hours"};
-    jw_object(j);
-    json_time(j, "since", (struct wall){q->since_ms});
-    json_time(j, "until", (struct wall){q->until_ms});
-    jw_key_number(j, "step_seconds", step_ms ? (double)step_ms / MS_PER_S : NAN);
-    jw_key_text(j, "level", step_ms ? levels[level] : NULL);
-    jw_key_array(j, "series");
 }
 
 static int answer_series(struct store *s, const struct history_question *q, struct json_writer *j, struct error *err)
@@ -270,28 +350,126 @@ static int answer_series(struct store *s, const struct history_question *q, stru
     if (subjects.count > HISTORY_JSON_SUBJECTS_MAX)
         return error_set(err, -EINVAL, "gpu: %zu are meant, at most %d can be answered at once; name some, or download",
                          subjects.count, HISTORY_JSON_SUBJECTS_MAX);
-    struct gathered g = {.q = q};
-    enum level level;
-    plan(s, q, &subjects, &g.step_ms, &level);
-    begin_series(j, q, g.step_ms, level);
-    for (size_t i = 0; rc == 0 && i < subjects.count; i++) {
-        rc = gather_subject(s, &g, &subjects, &subjects.list[i], err);
-        if (rc == 0)
-            write_subject(j, &g, &subjects.list[i]);
-    }
-    free(g.times);
-    free(g.limits);
-    free(g.values);
-    jw_end(j);
+    struct told_history t = {.since = {q->since_ms},
+                             .until = {q->until_ms},
+
+                             .store = s,
+                             .subjects = &subjects,
+                             .g = {.q = q},
+                             .err = err};
+    plan(s, q, &subjects, &t.step_ms, &t.level);
+    t.g.step_ms = t.step_ms;
+    t.known = t.step_ms != 0;
+    rc = find_simulated(s, q, subjects.host, &t.simulated, err);
     if (rc == 0)
-        rc = write_simulated(s, q, subjects.host, j, err);
-    jw_end(j);
-    return rc;
+        answer_write(j, &history_answer_form, &t, &t);
+    free(t.g.times);
+    free(t.g.limits);
+    free(t.g.values);
+    return rc < 0 ? rc : t.rc;
 }
 
 /* ---- lists ---- */
 
-enum { REMAINDERS_AT_ONCE = 64 };
+struct told_rest {
+    const struct store_gpu *gpu;
+    int64_t energy_mj;
+};
+
+static void rest_gpu_fields(struct answer_rows *to)
+{
+    ROWS(struct store_gpu) = {
+        FIELD(TEXT, "host", host, NULL),
+        FIELD(INT, "gpu_index", index, NULL),
+        FIELD(TEXT, "gpu_uuid", identity.uuid, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer rest_gpu_answer = ANSWER(struct store_gpu, rest_gpu_fields);
+
+static void rest_fields(struct answer_rows *to)
+{
+    ROWS(struct told_rest) = {
+        VIA(KEYS, NULL, gpu, rest_gpu_answer, NULL),
+        FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer rest_answer = ANSWER(struct told_rest, rest_fields);
+
+/* A page of a list. */
+struct told_list {
+    struct wall since, until;
+    bool within;
+    struct str rows, rest;
+    size_t count;
+    char next_cursor[32];
+    bool simulated;
+};
+
+static void list_span_fields(struct answer_rows *to)
+{
+    ROWS(struct told_list) = {
+        FIELD(MOMENT, "since", since, "null: from the beginning", OR_NULL),
+        FIELD(MOMENT, "until", until, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer list_span_answer = ANSWER(struct told_list, list_span_fields);
+
+static void list_end_fields(struct answer_rows *to)
+{
+    ROWS(struct told_list) = {
+        FIELD(INT, "count", count, NULL),
+        FIELD(TEXT, "next_cursor", next_cursor, "null on the last page", OR_NULL),
+        FIELD(BOOL, "simulated", simulated, "Whether a GPU of that time was a simulated one"),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer list_end_answer = ANSWER(struct told_list, list_end_fields);
+
+static bool make_sums_of(const struct answer_at *at, union answer_value *ret)
+{
+    ret->word = ((const struct told_list *)at->record)->within ? "time" : "life";
+    return true;
+}
+
+static void process_list_fields(struct answer_rows *to)
+{
+    ROWS(struct told_list) = {
+        {.kind = ANSWER_KEYS, FIELDS(list_span_answer)},
+        MADE(WORD, "sums_of", make_sums_of, NULL, .schema = "{\"enum\": [\"time\", \"life\"]}"),
+        WRITTEN("processes", rows, life_answer, NULL),
+        WRITTEN("not_attributed", rest, rest_answer,
+                "Per GPU, the energy of that time that no visible process explains. Empty when only some processes were asked for, "
+                "or sums are of whole lives"),
+        {.kind = ANSWER_KEYS, FIELDS(list_end_answer)},
+    };
+    KEEP_ROWS(to);
+}
+const struct answer process_history_answer =
+    ANSWER(struct told_list, process_list_fields, .name = "ProcessHistory", .about = "Who used the GPUs");
+
+static void event_list_fields(struct answer_rows *to)
+{
+    ROWS(struct told_list) = {
+        {.kind = ANSWER_KEYS, FIELDS(list_span_answer)},
+        WRITTEN("events", rows, past_event_answer, NULL),
+        {.kind = ANSWER_KEYS, FIELDS(list_end_answer)},
+    };
+    KEEP_ROWS(to);
+}
+const struct answer past_events_answer =
+    ANSWER(struct told_list, event_list_fields, .name = "PastEvents", .about = "What happened");
+
+static void write_list(struct json_writer *j, const struct history_question *q, struct told_list *t)
+{
+    t->since.ms = q->since_ms;
+    t->until.ms = q->until_ms;
+    answer_write(j, q->kind == HISTORY_PROCESSES ? &process_history_answer : &past_events_answer, t, NULL);
+}
+
+enum { LIST_MAX = 64 << 20, REMAINDERS_AT_ONCE = 64 };
 
 struct remainders {
     struct store *store;
@@ -311,15 +489,9 @@ static int write_some(struct remainders *r)
         ids[i] = r->gpus[i].id;
     int rc = store_energy_of(r->store, ids, r->count, r->question->since_ms, r->question->until_ms, energy, r->err);
     for (size_t i = 0; rc == 0 && i < r->count; i++) {
-        const struct store_gpu *gpu = &r->gpus[i];
-        if (energy[i].energy_mj == 0)
-            continue;
-        jw_object(r->j);
-        jw_key_text(r->j, "host", gpu->host);
-        jw_key_int(r->j, "gpu_index", gpu->index);
-        json_words(r->j, "gpu_uuid", gpu->identity.uuid);
-        jw_key_number(r->j, "energy_joules", (double)(energy[i].energy_mj - energy[i].attributed_mj) * 1e-3);
-        jw_end(r->j);
+        const struct told_rest rest = {&r->gpus[i], energy[i].energy_mj - energy[i].attributed_mj};
+        if (energy[i].energy_mj != 0)
+            answer_write(r->j, &rest_answer, &rest, NULL);
     }
     r->count = 0;
     return rc;
@@ -335,17 +507,14 @@ static int add_gpu(void *user, const struct store_gpu *gpu)
 }
 
 /* Usage that no process explains: with it, the list adds up to the GPUs. Only in a complete list. */
-static int write_remainders(struct store *s, const struct history_question *q, const struct history_list *list, struct error *err)
+static int write_remainders(struct store *s, const struct history_question *q, const struct history_list *list,
+                            struct json_writer *j, struct error *err)
 {
-    struct remainders r = {.store = s, .question = q, .gpu_id = list->gpu_id, .j = list->j, .err = err};
+    struct remainders r = {.store = s, .question = q, .gpu_id = list->gpu_id, .j = j, .err = err};
     int rc = 0;
-    jw_key_array(list->j, "not_attributed");
     if (!q->pid && !q->process[0] && !q->run && history_list_within(s, q))
         rc = store_gpus(s, list->host, add_gpu, &r, err);
-    if (rc == 0)
-        rc = write_some(&r);
-    jw_end(list->j);
-    return rc;
+    return rc == 0 ? write_some(&r) : rc;
 }
 
 static int answer_list(struct store *s, const struct history_question *q, struct json_writer *j, struct error *err)
@@ -356,33 +525,29 @@ static int answer_list(struct store *s, const struct history_question *q, struct
         return rc;
     if (subjects.count > 1)
         return error_set(err, -EINVAL, "gpu: one GPU can be asked for, or all");
-    bool runs = q->kind == HISTORY_PROCESSES;
+    AUTO_BUF struct buf rows = BUF(LIST_MAX), rest = BUF(LIST_MAX);
+    struct json_writer each = JSON_WRITER(&rows), remainder = JSON_WRITER(&rest);
+    struct told_list told = {.within = history_list_within(s, q)};
     struct history_list list = {
-        .question = q, .j = j, .limit = q->limit, .cursor = q->cursor, .gpu_id = subjects.count ? subjects.list[0].id : 0};
+        .question = q, .j = &each, .limit = q->limit, .cursor = q->cursor, .gpu_id = subjects.count ? subjects.list[0].id : 0};
     list.host = subjects.host[0] ? subjects.host : NULL;
-    jw_object(j);
-    json_time(j, "since", (struct wall){q->since_ms});
-    json_time(j, "until", (struct wall){q->until_ms});
-    if (q->kind == HISTORY_LIMITS) {
-        rc = history_limits_write(s, q, list.host, list.gpu_id, j, err);
-        jw_end(j);
-        return rc;
-    }
-    if (runs)
-        jw_key_text(j, "sums_of", history_list_within(s, q) ? "time" : "life");
-    jw_key_array(j, runs ? "processes" : "events");
+    if (q->kind == HISTORY_LIMITS)
+        return history_limits_write(s, q, list.host, list.gpu_id, j, err);
     rc = history_list_write(s, &list, err);
-    jw_end(j);
-    if (rc == 0 && runs)
-        rc = write_remainders(s, q, &list, err);
-    jw_key_int(j, "count", (int64_t)list.count);
-    char cursor[32];
-    snprintf(cursor, sizeof cursor, "%llx", (long long)list.cursor);
-    jw_key_text(j, "next_cursor", list.more && !q->by_energy ? cursor : NULL);
+    if (rc == 0 && q->kind == HISTORY_PROCESSES)
+        rc = write_remainders(s, q, &list, &remainder, err);
     if (rc == 0)
-        rc = write_simulated(s, q, subjects.host, j, err);
-    jw_end(j);
-    return rc;
+        rc = find_simulated(s, q, subjects.host, &told.simulated, err);
+    if (rc < 0)
+        return rc;
+    told.rows = buf_view(&rows);
+    told.rest = buf_view(&rest);
+    told.count = list.count;
+    if (list.more && !q->by_energy)
+        snprintf(told.next_cursor, sizeof told.next_cursor, "%llx", (long long)list.cursor);
+    write_list(j, q, &told);
+    j->out->failed |= rows.failed || rest.failed;
+    return 0;
 }
 
 int history_answer(struct store *s, const struct history_question *q, struct buf *out, struct error *err)
@@ -397,29 +562,12 @@ void history_answer_nothing(const struct history_question *q, struct buf *out)
 {
     struct json_writer j = JSON_WRITER(out);
     if (q->kind == HISTORY_SERIES) {
-        begin_series(&j, q, 0, LEVEL_RAW);
-        jw_end(&j);
-        jw_key_bool(&j, "simulated", false);
+        struct told_history none = {.since = {q->since_ms}, .until = {q->until_ms}};
+        answer_write(&j, &history_answer_form, &none, &none);
+    } else if (q->kind == HISTORY_LIMITS) {
+        history_no_limits(q, &j);
     } else {
-        jw_object(&j);
-        json_time(&j, "since", (struct wall){q->since_ms});
-        json_time(&j, "until", (struct wall){q->until_ms});
-        if (q->kind == HISTORY_PROCESSES)
-            jw_key_text(&j, "sums_of", "time");
-        jw_key_array(&j, q->kind == HISTORY_PROCESSES ? "processes" : q->kind == HISTORY_LIMITS ? "stretches" : "events");
-        jw_end(&j);
-        if (q->kind == HISTORY_PROCESSES) {
-            jw_key_array(&j, "not_attributed");
-            jw_end(&j);
-        }
-        jw_key_int(&j, "count", 0);
-        if (q->kind == HISTORY_LIMITS) {
-            jw_key_bool(&j, "complete", true);
-        } else {
-            jw_key_text(&j, "next_cursor", NULL);
-            jw_key_bool(&j, "simulated", false);
-        }
+        write_list(&j, q, &(struct told_list){.within = true});
     }
-    jw_end(&j);
     buf_char(out, '\n');
 }

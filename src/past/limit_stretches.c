@@ -84,24 +84,99 @@ static int note_gpu(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
-static void write_stretch(const struct limit_walk *w, const struct limit_stretch *m, struct json_writer *j)
+ANSWER_NAMES(stretch_limits, enum limit, limit_name, LIMIT_UNJUDGED + 1, LIMIT_COUNT - 1);
+ANSWER_NAMES(sides, enum limit_side, limit_side_name, 0, LIMIT_SIDE_OTHERS);
+
+struct told_stretch {
+    int64_t life;
+    const char *host, *words, *doing;
+    int gpu_index;
+    struct wall since, until;
+    enum limit limit;
+    enum limit_side side;
+};
+
+static void stretch_fields(struct answer_rows *to)
 {
-    const struct store_gpu *gpu = NULL;
-    for (size_t i = 0; i < w->gpu_count && !gpu; i++)
-        gpu = w->gpus[i].id == m->gpu_id ? &w->gpus[i] : NULL;
-    if (!gpu)
-        return;
-    jw_object(j);
-    jw_key_int(j, "life", m->process);
-    jw_key_text(j, "host", gpu->host);
-    jw_key_int(j, "gpu_index", gpu->index);
-    json_time(j, "since", (struct wall){MAX_OF(m->from * MINUTE_MS, w->q->since_ms)});
-    json_time(j, "until", (struct wall){MIN_OF(m->to * MINUTE_MS, w->q->until_ms)});
-    jw_key_text(j, "code", limit_name(m->limit));
-    jw_key_text(j, "words", limit_words(m->limit));
-    jw_key_text(j, "doing", limit_doing(m->limit));
-    jw_key_text(j, "side", limit_side_name(limit_side(m->limit)));
-    jw_end(j);
+    ROWS(struct told_stretch) = {
+        FIELD(INT, "life", life, NULL),
+        FIELD(WORD, "host", host, NULL),
+        FIELD(INT, "gpu_index", gpu_index, NULL),
+        FIELD(MOMENT, "since", since, NULL),
+        FIELD(MOMENT, "until", until, NULL),
+        FIELD(NAME, "code", limit, NULL, NAMES(stretch_limits)),
+        FIELD(WORD, "words", words, "Behind \"limited by\""),
+        FIELD(WORD, "doing", doing, "What the process does meanwhile"),
+        FIELD(NAME, "side", side, NULL, NAMES(sides)),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer stretch_answer = ANSWER(struct told_stretch, stretch_fields, .name = "LimitStretch",
+                                                   .about = "Consecutive minutes in which the same thing limited a process");
+
+static const struct store_gpu *gpu_of(const struct limit_walk *w, int64_t id)
+{
+    for (size_t i = 0; i < w->gpu_count; i++)
+        if (w->gpus[i].id == id)
+            return &w->gpus[i];
+    return NULL;
+}
+
+struct told_stretches {
+    const struct limit_walk *walk;
+    struct wall since, until;
+    size_t count;
+    bool complete;
+    struct told_stretch stretch; /* the one being written */
+};
+
+static const void *next_stretch(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_stretches *told = at->context;
+    const struct limit_walk *w = told->walk;
+    while (w && step->at < w->count) {
+        const struct limit_stretch *m = &w->list[step->at++];
+        const struct store_gpu *gpu = gpu_of(w, m->gpu_id);
+        if (!gpu)
+            continue;
+        told->stretch = (struct told_stretch){.life = m->process,
+                                              .host = gpu->host,
+                                              .gpu_index = gpu->index,
+                                              .since = {MAX_OF(m->from * MINUTE_MS, w->q->since_ms)},
+                                              .until = {MIN_OF(m->to * MINUTE_MS, w->q->until_ms)},
+                                              .limit = m->limit,
+                                              .words = limit_words(m->limit),
+                                              .doing = limit_doing(m->limit),
+                                              .side = limit_side(m->limit)};
+        return &told->stretch;
+    }
+    return NULL;
+}
+
+static void limits_fields(struct answer_rows *to)
+{
+    ROWS(struct told_stretches) = {
+        FIELD(MOMENT, "since", since, "null: from the beginning", OR_NULL),
+        FIELD(MOMENT, "until", until, NULL),
+        EACH(OBJECT, "stretches", next_stretch, NULL, FIELDS(stretch_answer)),
+        FIELD(INT, "count", count, NULL),
+        FIELD(BOOL, "complete", complete, "False: there are more than `limit`; ask for a shorter time"),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer past_limits_answer =
+    ANSWER(struct told_stretches, limits_fields, .name = "PastLimits", .about = "What limited processes, and when");
+
+static void write_limits(struct json_writer *j, const struct history_question *q, const struct limit_walk *w)
+{
+    struct told_stretches told = {
+        .walk = w, .since = {q->since_ms}, .until = {q->until_ms}, .count = w ? w->count : 0, .complete = !w || !w->full};
+    answer_write(j, &past_limits_answer, &told, &told);
+}
+
+void history_no_limits(const struct history_question *q, struct json_writer *j)
+{
+    write_limits(j, q, NULL);
 }
 
 int history_limits_write(struct store *s, const struct history_question *q, const char *host, int64_t gpu_id, struct json_writer *j,
@@ -118,12 +193,7 @@ int history_limits_write(struct store *s, const struct history_question *q, cons
         rc = g->hours ? store_process_hours(s, host, g->from / MINUTES_AN_HOUR, g->to / MINUTES_AN_HOUR, take_hour, &w, err)
                       : store_process_minutes(s, host, g->from, g->to, take_minute, &w, err);
     }
-    jw_key_array(j, "stretches");
-    for (size_t i = 0; i < w.count; i++)
-        write_stretch(&w, &w.list[i], j);
-    jw_end(j);
-    jw_key_int(j, "count", (int64_t)w.count);
-    jw_key_bool(j, "complete", !w.full);
+    write_limits(j, q, &w);
     free(w.list);
     free(w.gpus);
     return rc;

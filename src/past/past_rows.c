@@ -63,11 +63,6 @@ void row_text(struct row_writer *r, const char *key, const char *text)
         jw_text(json_of(r), text && text[0] ? text : NULL);
 }
 
-static void row_null(struct row_writer *r, const char *key)
-{
-    row_text(r, key, NULL);
-}
-
 void row_number(struct row_writer *r, const char *key, double value)
 {
     if (key_only(r, key))
@@ -112,85 +107,140 @@ void row_time(struct row_writer *r, const char *key, struct wall at)
     row_text(r, key, at.ms > 0 ? text : NULL);
 }
 
-static void row_reading(struct row_writer *r, const char *key, struct reading value, double scale)
+void row_write(struct row_writer *r, const struct answer *a, const void *record)
 {
-    row_number(r, key, value.state == READING_OK ? (double)value.value * scale : NAN);
+    r->line = JSON_WRITER(r->out);
+    if (r->format == HISTORY_CSV)
+        answer_csv(r->out, a, r->header ? NULL : record, NULL);
+    else
+        answer_write(json_of(r), a, record, NULL);
+    if (r->format == HISTORY_JSONL)
+        buf_char(r->out, '\n');
 }
 
 /* ---- processes ---- */
 
-/* The longest remaining limit; LIMIT_UNJUDGED: none is left. */
-static int next_limit(const struct store_process_run *run, const bool *done)
+ANSWER_NAMES(limit_names, enum limit, limit_name, LIMIT_UNJUDGED + 1, LIMIT_COUNT - 1);
+
+struct told_limit_share {
+    enum limit limit;
+    double share;
+};
+
+static bool make_limit_words(const struct answer_at *at, union answer_value *ret)
 {
-    int most = LIMIT_UNJUDGED;
-    for (int i = LIMIT_UNJUDGED + 1; i < LIMIT_COUNT; i++)
-        if (!done[i] && run->limit_minutes[i] > (most ? run->limit_minutes[most] : 0))
-            most = i;
-    return most;
+    ret->word = limit_words(((const struct told_limit_share *)at->record)->limit);
+    return true;
 }
 
-/* Its limits, longest first, each with its share of the judged minutes. */
-static void write_limits(struct row_writer *r, const struct store_process_run *run)
+static void share_fields(struct answer_rows *to)
 {
-    AUTO_BUF struct buf cell = BUF(1024);
-    struct json_writer *j = json_of(r);
-    bool done[LIMIT_COUNT] = {true};
+    ROWS(struct told_limit_share) = {
+        FIELD(NAME, "code", limit, NULL, NAMES(limit_names), COUNTS),
+        MADE(WORD, "words", make_limit_words, NULL),
+        FIELD(NUMBER, "share_percent", share, "Of its minutes that were judged", SCALE(100), TENTHS, COUNTS),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer share_answer = ANSWER(struct told_limit_share, share_fields);
+
+struct told_run {
+    const struct store_process_run *run;
+    bool limits_known;
+    size_t share_count;
+    struct told_limit_share shares[LIMIT_COUNT];
+};
+
+static int by_share(const void *a, const void *b)
+{
+    const struct told_limit_share *x = a, *y = b;
+    return x->share != y->share ? (x->share < y->share ? 1 : -1) : (int)x->limit - (int)y->limit;
+}
+
+static struct told_run told_run(const struct store_process_run *run)
+{
+    struct told_run t = {.run = run, .limits_known = run->limits_known};
     double all = 0;
     for (int i = LIMIT_UNJUDGED + 1; i < LIMIT_COUNT; i++)
         all += run->limit_minutes[i];
-    if (r->header || !run->limits_known) {
-        row_null(r, "limits");
-        return;
-    }
-    if (r->format != HISTORY_CSV)
-        jw_key_array(j, "limits");
-    for (int most; (most = next_limit(run, done)) > LIMIT_UNJUDGED; done[most] = true) {
-        double share = round(1000 * run->limit_minutes[most] / all) / 10;
-        buf_printf(&cell, "%s%s:%g", cell.len ? " " : "", limit_name((enum limit)most), share);
-        if (r->format == HISTORY_CSV)
-            continue;
-        jw_object(j);
-        jw_key_text(j, "code", limit_name((enum limit)most));
-        jw_key_text(j, "words", limit_words((enum limit)most));
-        jw_key_number(j, "share_percent", share);
-        jw_end(j);
-    }
-    if (r->format != HISTORY_CSV)
-        jw_end(j);
-    else
-        row_text(r, "limits", buf_view(&cell).len ? cell.at : "");
+    for (int i = LIMIT_UNJUDGED + 1; i < LIMIT_COUNT; i++)
+        if (run->limit_minutes[i])
+            t.shares[t.share_count++] = (struct told_limit_share){(enum limit)i, run->limit_minutes[i] / all};
+    qsort(t.shares, t.share_count, sizeof t.shares[0], by_share);
+    return t;
 }
+
+ANSWER_NAMES(process_types, enum process_type, process_type_name, PROCESS_COMPUTE, PROCESS_BOTH);
+
+static void who_fields(struct answer_rows *to)
+{
+    ROWS(struct process) = {
+        FIELD(INT, "pid", pid, NULL),
+        FIELD(TEXT, "name", name, NULL, OR_NULL),
+        FIELD(TEXT, "user", user, NULL, OR_NULL),
+        FIELD(TEXT, "command", command, "Masked", OR_NULL),
+        FIELD(TEXT, "container", container, NULL, OR_NULL),
+        FIELD(TEXT, "model", model, NULL, OR_NULL),
+        FIELD(NAME, "type", type, NULL, NAMES(process_types), OR_NULL),
+        FIELD(MOMENT, "started_at", started_at, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer stored_process_answer = ANSWER(struct process, who_fields);
+
+static bool make_run_name(const struct answer_at *at, union answer_value *ret)
+{
+    process_words(&((const struct store_process_run *)at->record)->process, SHORT_NAME, ret->text);
+    return ret->text[0];
+}
+
+static bool make_held_idle(const struct answer_at *at, union answer_value *ret)
+{
+    const struct store_process_run *run = at->record;
+    ret->yes =
+        run_was_held_idle(run->process.type, run->last_seen.ms - run->first_seen.ms, run->sm_mean_permille, run->memory_peak_bytes);
+    return true;
+}
+
+static void run_fields(struct answer_rows *to)
+{
+    ROWS(struct store_process_run) = {
+        FIELD(INT, "life", id, "Number of this life of a process on a GPU"),
+        FIELD(TEXT, "host", host, NULL),
+        FIELD(INT, "gpu_index", gpu_index, NULL),
+        FIELD(TEXT, "gpu_uuid", gpu_uuid, NULL, OR_NULL),
+        FIELD(KEYS, NULL, process, NULL, FIELDS(stored_process_answer)),
+        FIELD(MOMENT, "first_seen", first_seen, NULL),
+        FIELD(MOMENT, "last_seen", last_seen, NULL),
+        FIELD(BOOL, "ended", ended, NULL),
+        FIELD(OPTION, "memory_peak_mb", memory_peak_bytes, NULL, SCALE(1.0 / (1 << 20))),
+        FIELD(OPTION, "memory_mean_mb", memory_mean_bytes, NULL, SCALE(1.0 / (1 << 20))),
+        FIELD(OPTION, "utilization_mean_percent", sm_mean_permille, NULL, SCALE(0.1)),
+        FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3)),
+        MADE(TEXT, "short_name", make_run_name, "As in Process", OR_NULL),
+        MADE(BOOL, "held_idle", make_held_idle, "It held memory for half an hour or more and did nothing"),
+        FIELD(BOOL, "simulated", simulated, NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer run_answer = ANSWER(struct store_process_run, run_fields);
+
+static void life_fields(struct answer_rows *to)
+{
+    ROWS(struct told_run) = {
+        VIA(KEYS, NULL, run, run_answer, NULL),
+        OBJECTS("limits", shares, share_count, share_answer,
+                "What limited it in that time, the longest first; null where sums are of whole lives", PRESENT(limits_known)),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer life_answer =
+    ANSWER(struct told_run, life_fields, .name = "ProcessLife", .about = "One life of a process on a GPU");
 
 static void write_run(struct row_writer *r, const struct store_process_run *run)
 {
-    const struct process *p = &run->process;
-    char words[PROCESS_WORDS];
-    row_begin(r);
-    row_int(r, "life", run->id);
-    row_text(r, "host", run->host);
-    row_int(r, "gpu_index", run->gpu_index);
-    row_text(r, "gpu_uuid", run->gpu_uuid);
-    row_int(r, "pid", p->pid);
-    row_text(r, "name", p->name);
-    row_text(r, "user", p->user);
-    row_text(r, "command", p->command);
-    row_text(r, "container", p->container);
-    row_text(r, "model", p->model);
-    row_text(r, "type", process_type_name(p->type));
-    row_time(r, "started_at", p->started_at);
-    row_time(r, "first_seen", run->first_seen);
-    row_time(r, "last_seen", run->last_seen);
-    row_bool(r, "ended", run->ended);
-    row_reading(r, "memory_peak_mb", run->memory_peak_bytes, 1.0 / (1 << 20));
-    row_reading(r, "memory_mean_mb", run->memory_mean_bytes, 1.0 / (1 << 20));
-    row_reading(r, "utilization_mean_percent", run->sm_mean_permille, 0.1);
-    row_number(r, "energy_joules", (double)run->energy_mj * 1e-3);
-    row_text(r, "short_name", process_words(p, SHORT_NAME, words));
-    row_bool(r, "held_idle",
-             run_was_held_idle(p->type, run->last_seen.ms - run->first_seen.ms, run->sm_mean_permille, run->memory_peak_bytes));
-    row_bool(r, "simulated", run->simulated);
-    write_limits(r, run);
-    row_end(r);
+    struct told_run t = told_run(run);
+    row_write(r, &life_answer, &t);
 }
 
 static int written(struct history_list *list)
@@ -221,35 +271,47 @@ bool history_list_within(struct store *s, const struct history_question *q)
 
 /* ---- events ---- */
 
+struct told_event {
+    const struct store_event_row *row;
+    struct str data;
+};
+
+static void row_fields(struct answer_rows *to)
+{
+    ROWS(struct store_event_row) = {
+        FIELD(INT, "id", id, NULL),
+        FIELD(MOMENT, "at", at, NULL),
+        FIELD(WORD, "host", host, NULL),
+        FIELD(INT, "gpu_index", gpu_index, NULL, NONE(-1)),
+        FIELD(WORD, "kind", kind, NULL),
+        FIELD(WORD, "severity", severity, NULL),
+        FIELD(INT, "code", code, NULL, OR_NULL),
+        FIELD(WORD, "text", text, NULL, OR_NULL),
+    };
+    KEEP_ROWS(to);
+}
+static const struct answer row_answer = ANSWER(struct store_event_row, row_fields);
+
+static void event_fields(struct answer_rows *to)
+{
+    ROWS(struct told_event) = {
+        VIA(KEYS, NULL, row, row_answer, NULL),
+        FIELD(ANY, "data", data, "More, depending on the kind; null: nothing"),
+    };
+    KEEP_ROWS(to);
+}
+const struct answer past_event_answer =
+    ANSWER(struct told_event, event_fields, .name = "PastEvent", .about = "Something that happened");
+
 static void write_event(struct row_writer *r, const struct store_event_row *e)
 {
-    row_begin(r);
-    row_int(r, "id", e->id);
-    row_time(r, "at", e->at);
-    row_text(r, "host", e->host);
-    if (e->gpu_index >= 0)
-        row_int(r, "gpu_index", e->gpu_index);
-    else
-        row_null(r, "gpu_index");
-    row_text(r, "kind", e->kind);
-    row_text(r, "severity", e->severity);
-    if (e->code)
-        row_int(r, "code", e->code);
-    else
-        row_null(r, "code");
-    row_text(r, "text", e->text);
     /* We wrote this as JSON, but others may have changed it. */
-    json_t *data = r->format != HISTORY_CSV && e->data ? json_loads(e->data, JSON_DECODE_ANY, NULL) : NULL;
-    if (data) {
-        char *line = json_dumps(data, JSON_COMPACT | JSON_ENCODE_ANY);
-        jw_key(json_of(r), "data");
-        jw_raw(json_of(r), str_from(line ? line : "null"));
-        free(line);
-        json_decref(data);
-    } else {
-        row_text(r, "data", e->data);
-    }
-    row_end(r);
+    json_t *data = e->data ? json_loads(e->data, JSON_DECODE_ANY, NULL) : NULL;
+    if (!data && e->data)
+        data = json_string(e->data);
+    AUTO_FREE char *text = data ? json_dumps(data, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    row_write(r, &past_event_answer, &(struct told_event){e, str_from(text ? text : "")});
+    json_decref(data);
 }
 
 static int add_event(void *user, const struct store_event_row *event)

@@ -471,6 +471,43 @@ export interface GuardEvent {
   timestamp: string;
 }
 
+/** One GPU, host, or process on a GPU */
+export interface HistorySeries {
+  of: "gpu" | "host" | "process";
+  host: string;
+  gpu_index: number | null;
+  gpu_name: string | null;
+  gpu_uuid: string | null;
+  process: string | null;
+  pid: number | null;
+  /** Beginnings of the steps, in seconds since 1970 */
+  times: number[];
+  /** Of a process: what limited it in most of each step; null where that was not judged. null for GPUs and hosts */
+  limits: (string | null)[] | null;
+  metrics: {
+    name: string;
+    unit: string | null;
+    /** As many as times; of energy the sum, of throttle reasons the share of samples in which the GPU was throttled */
+    mean: (number | null)[];
+    min: (number | null)[];
+    max: (number | null)[];
+  }[];
+}
+
+/** Metrics over time */
+export interface History {
+  /** null: from the beginning */
+  since: string | null;
+  until: string;
+  /** Length of a step; null when nothing is stored */
+  step_seconds: number | null;
+  /** What was read */
+  level: "samples" | "minutes" | "hours" | null;
+  series: HistorySeries[];
+  /** Whether a GPU of that time was a simulated one */
+  simulated: boolean;
+}
+
 export interface GuardHealth {
   state: "off" | "trouble" | "paused" | "watching";
   workers: number;
@@ -1852,6 +1889,177 @@ export interface Notifier {
 
 export interface Notifiers {
   notifiers: Notifier[];
+}
+
+/** Something that happened */
+export interface PastEvent {
+  id: number;
+  at: string;
+  host: string;
+  gpu_index: number | null;
+  kind: string;
+  severity: string;
+  code: number | null;
+  text: string | null;
+  /** More, depending on the kind; null: nothing */
+  data: unknown;
+}
+
+/** What happened */
+export interface PastEvents {
+  /** null: from the beginning */
+  since: string | null;
+  until: string;
+  events: PastEvent[];
+  count: number;
+  /** null on the last page */
+  next_cursor: string | null;
+  /** Whether a GPU of that time was a simulated one */
+  simulated: boolean;
+}
+
+/** Consecutive minutes in which the same thing limited a process */
+export interface LimitStretch {
+  life: number;
+  host: string;
+  gpu_index: number;
+  since: string;
+  until: string;
+  code:
+    | "compute"
+    | "compute_no_tensor"
+    | "memory_bandwidth"
+    | "power"
+    | "heat"
+    | "clocks"
+    | "video"
+    | "pcie_in"
+    | "pcie_out"
+    | "nvlink"
+    | "spill"
+    | "launch"
+    | "compile"
+    | "host_cpu"
+    | "cpu_work"
+    | "partly_on_cpu"
+    | "allocation"
+    | "loaders"
+    | "cpu_quota"
+    | "disk"
+    | "network_fs"
+    | "memory_pressure"
+    | "numa"
+    | "kernel_wait"
+    | "straggler_wait"
+    | "peer"
+    | "other_programs"
+    | "no_requests"
+    | "none"
+    | "cannot_tell";
+  /** Behind "limited by" */
+  words: string;
+  /** What the process does meanwhile */
+  doing: string;
+  side: "none" | "gpu" | "link" | "host" | "others";
+}
+
+/** What limited processes, and when */
+export interface PastLimits {
+  /** null: from the beginning */
+  since: string | null;
+  until: string;
+  stretches: LimitStretch[];
+  count: number;
+  /** False: there are more than `limit`; ask for a shorter time */
+  complete: boolean;
+}
+
+/** One life of a process on a GPU */
+export interface ProcessLife {
+  /** Number of this life of a process on a GPU */
+  life: number;
+  host: string;
+  gpu_index: number;
+  gpu_uuid: string | null;
+  pid: number;
+  name: string | null;
+  user: string | null;
+  /** Masked */
+  command: string | null;
+  container: string | null;
+  model: string | null;
+  type: "compute" | "graphics" | "both" | null;
+  started_at: string | null;
+  first_seen: string;
+  last_seen: string;
+  ended: boolean;
+  memory_peak_mb: number | null;
+  memory_mean_mb: number | null;
+  utilization_mean_percent: number | null;
+  energy_joules: number;
+  /** As in Process */
+  short_name: string | null;
+  /** It held memory for half an hour or more and did nothing */
+  held_idle: boolean;
+  simulated: boolean;
+  /** What limited it in that time, the longest first; null where sums are of whole lives */
+  limits: {
+    code:
+      | "compute"
+      | "compute_no_tensor"
+      | "memory_bandwidth"
+      | "power"
+      | "heat"
+      | "clocks"
+      | "video"
+      | "pcie_in"
+      | "pcie_out"
+      | "nvlink"
+      | "spill"
+      | "launch"
+      | "compile"
+      | "host_cpu"
+      | "cpu_work"
+      | "partly_on_cpu"
+      | "allocation"
+      | "loaders"
+      | "cpu_quota"
+      | "disk"
+      | "network_fs"
+      | "memory_pressure"
+      | "numa"
+      | "kernel_wait"
+      | "straggler_wait"
+      | "peer"
+      | "other_programs"
+      | "no_requests"
+      | "none"
+      | "cannot_tell";
+    words: string;
+    /** Of its minutes that were judged */
+    share_percent: number;
+  }[] | null;
+}
+
+/** Who used the GPUs */
+export interface ProcessHistory {
+  /** null: from the beginning */
+  since: string | null;
+  until: string;
+  sums_of: string;
+  processes: ProcessLife[];
+  /** Per GPU, the energy of that time that no visible process explains. Empty when only some processes were asked for, or sums are of whole lives */
+  not_attributed: {
+    host: string;
+    gpu_index: number;
+    gpu_uuid: string | null;
+    energy_joules: number;
+  }[];
+  count: number;
+  /** null on the last page */
+  next_cursor: string | null;
+  /** Whether a GPU of that time was a simulated one */
+  simulated: boolean;
 }
 
 export interface Placement {

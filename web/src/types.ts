@@ -4,7 +4,8 @@ import type {
   Activity,
   Finding,
   HealthVerdict,
-  Limit,
+  History as AnyHistory,
+  HistorySeries,
   Metrics as AllMetrics,
   Gpu as AnyGpu,
   Process,
@@ -23,7 +24,10 @@ export type {
   GpuSummary,
   HistoryGap as Gap,
   Limit,
+  LimitStretch,
+  PastEvent,
   Process,
+  ProcessLife as Life,
   RemedyDoing,
   RemedyValues,
   Report,
@@ -64,59 +68,18 @@ export type Severity = "critical" | "warning" | "notice" | "info";
 /** Of now; of a moment of the past with more, and without the findings of its processes. */
 export type Why = WhyNow & Partial<WhyThen>;
 
-export interface Series {
+/** Of a GPU, or of processes on it, as the page asks for them and makes them of its samples. */
+export interface Series extends Pick<HistorySeries, "times">, Partial<Pick<HistorySeries, "gpu_uuid">> {
   gpu_index: number;
   gpu_name: string;
-  gpu_uuid?: string | null;
-  times: number[];
-  metrics: { name: string; unit: string; mean: Num[]; min: Num[]; max: Num[] }[];
+  metrics: (Omit<HistorySeries["metrics"][number], "unit"> & { unit: string })[];
 }
 
-export interface History {
+export interface History extends Pick<AnyHistory, "until"> {
   since: string;
-  until: string;
   step_seconds: number;
   level: string;
   series: Series[];
-}
-
-export interface PastEvent {
-  id: number;
-  at: string;
-  gpu_index: number | null;
-  kind: string;
-  severity: string;
-  text: string | null;
-  data?: Record<string, unknown> | null;
-}
-
-export interface Life {
-  life: number; // identifies a run
-  pid: number;
-  gpu_index: number;
-  name: string | null;
-  short_name?: string | null;
-  user: string | null;
-  type: string | null;
-  first_seen: string;
-  last_seen: string;
-  ended: boolean;
-  utilization_mean_percent: Num;
-  memory_peak_mb: Num;
-  energy_joules: Num;
-  held_idle: boolean; // as the daemon judges it
-}
-
-/** Consecutive minutes in which the same thing limited a process. */
-export interface LimitStretch {
-  life: number;
-  gpu_index: number;
-  since: string;
-  until: string;
-  code: Limit["code"];
-  words: string; // follows "limited by"
-  doing: string;
-  side: string;
 }
 
 export interface Session {

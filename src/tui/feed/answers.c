@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "host/identity.h"
 #include "insight/facts/levels.h"
+#include "past/history_answer.h"
 
 enum { SEEN_WITHIN_MS = 10000 };
 
@@ -171,18 +172,12 @@ static bool was_running(const json_t *run, struct wall at)
 static void answers_add_process(struct gpu *gpu, const json_t *run)
 {
     struct process *p = gpu_add_process(gpu, (int32_t)json_integer_value(json_object_get(run, "pid")));
-    const char *type = json_text(run, "type");
     if (!p)
         return;
     p->instance = -1;
     p->visible = true;
-    p->type = strcmp(type, "graphics") == 0 ? PROCESS_GRAPHICS : strcmp(type, "both") == 0 ? PROCESS_BOTH : PROCESS_COMPUTE;
-    p->started_at = json_moment(run, "started_at");
-    json_copy_text(run, "name", p->name, sizeof p->name);
-    json_copy_text(run, "user", p->user, sizeof p->user);
-    json_copy_text(run, "command", p->command, sizeof p->command);
-    json_copy_text(run, "container", p->container, sizeof p->container);
-    json_copy_text(run, "model", p->model, sizeof p->model);
+    p->type = PROCESS_COMPUTE;
+    answer_read(&stored_process_answer, run, p, NULL);
     process_find_title(p);
     p->mem_bytes = reading_of(run, "memory_mean_mb", MIB_BYTES);
     p->util_permille = reading_of(run, "utilization_mean_percent", 10);

@@ -855,6 +855,7 @@ static void fill(const struct answer *a, char *record, uint32_t *seed)
             break;
         case ANSWER_WORD:
         case ANSWER_PIECE:
+        case ANSWER_ANY:
         case ANSWER_MAP: break;
         }
     }
