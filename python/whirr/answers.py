@@ -2178,6 +2178,8 @@ class ReportEnergy(TypedDict):
     energy_joules: int
     energy_kwh: float
     cost: Optional[float]
+    #: By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time
+    co2_grams: Optional[float]
     #: From the GPU's own counter
     counter_joules: int
     #: From power readings over time
@@ -2205,6 +2207,8 @@ class ReportGpu(TypedDict):
     energy_joules: int
     energy_kwh: float
     cost: Optional[float]
+    #: By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time
+    co2_grams: Optional[float]
     #: From the GPU's own counter
     counter_joules: int
     #: From power readings over time
@@ -2235,6 +2239,8 @@ class ReportRow(TypedDict):
     energy_joules: int
     energy_kwh: float
     cost: Optional[float]
+    #: By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time
+    co2_grams: Optional[float]
     #: Of the GPUs' energy
     share_percent: float
 
@@ -2255,6 +2261,8 @@ class ReportModel(TypedDict):
     energy_joules: int
     energy_kwh: float
     cost: Optional[float]
+    #: By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time
+    co2_grams: Optional[float]
     #: Of the GPUs' energy
     share_percent: float
     #: What its servers generated, by their own counters; null: they did not say
@@ -2265,6 +2273,8 @@ class ReportModel(TypedDict):
     tokens_per_joule: Optional[float]
     #: Tokens of prompts over the same energy, which is that of both
     prompt_tokens_per_joule: Optional[float]
+    #: The same energy for a thousand generated tokens
+    joules_per_thousand_tokens: Optional[float]
     #: Energy for a million generated tokens at the price per kWh
     cost_per_million_tokens: Optional[float]
 
@@ -2285,6 +2295,8 @@ class ReportLimit(TypedDict):
     energy_joules: int
     energy_kwh: float
     cost: Optional[float]
+    #: By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time
+    co2_grams: Optional[float]
     #: Of the GPUs' energy
     share_percent: float
     #: In plain words, behind "limited by"

@@ -111,6 +111,8 @@ static int read_here(const struct cli *cli, const struct config *config, struct 
         env_host_name(q->own_host, sizeof q->own_host);
     if (!cli->ask.price)
         q->price_per_kwh = config->energy.price_per_kwh;
+    q->co2_g_per_kwh = config->energy.co2_g_per_kwh;
+    str_copy(q->co2_file, sizeof q->co2_file, str_from(config->energy.co2_file));
     if (!q->currency[0])
         str_copy(q->currency, sizeof q->currency, str_from(config->energy.currency));
     rc = past_answer(s, q, answer, err);

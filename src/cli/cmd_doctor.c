@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/cli_show.h"
@@ -49,8 +50,9 @@ static int doctor_run(struct cli *cli)
     bool with_private = options_has(cli->options, "with-private");
     if (with_private && !bundle)
         return cli_usage(cli, "--with-private needs --bundle");
-    if (bundle && !str_ends(str_from(bundle), ".machine"))
-        return cli_usage(cli, "a bundle is one text file: name it FILE.machine (as in --bundle bug.machine)");
+    if (bundle && strcmp(bundle, "-") != 0 && !str_ends(str_from(bundle), ".machine"))
+        return cli_usage(cli,
+                         "a bundle is one text file: name it FILE.machine (as in --bundle bug.machine), or - to read it first");
     const char *unpack = options_value(cli->options, "unpack", NULL);
     if (unpack && (bundle || cli->options->argument_count != 1))
         return cli_usage(cli, "--unpack FILE.machine needs a directory, and can't be combined with --bundle");
@@ -66,7 +68,7 @@ static const struct option_spec options[] = {
     {.name = "bundle",
      .argument = "FILE.machine",
      .complete = COMPLETE_FILE,
-     .help = "Record this host for a bug report, as one readable text file"},
+     .help = "Record this host for a bug report, as one readable text file; - shows it, and writes nothing"},
     {.name = "unpack",
      .argument = "FILE.machine",
      .complete = COMPLETE_FILE,

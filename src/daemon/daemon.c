@@ -125,12 +125,14 @@ static struct server_options server_options(struct daemon *d, const struct confi
         .max_age_ms = c->server.max_age_ms,
         .high_usage_percent = c->alerts.high_usage_percent,
         .price_per_kwh = c->energy.price_per_kwh,
+        .co2_g_per_kwh = c->energy.co2_g_per_kwh,
         .fleet = c->fleet.url[0],
         .mcp = c->server.mcp,
         .control = c->control.allow,
     };
     prometheus_options_init(&o.metrics, &c->metrics, d->options->env->node_name);
     str_copy(o.currency, sizeof o.currency, str_from(c->energy.currency));
+    str_copy(o.co2_file, sizeof o.co2_file, str_from(c->energy.co2_file));
     add_rules(c, &o.site);
     add_proxies(c, &o.site.proxies);
     if (!(c->server.listen.count == 1 && strcmp(c->server.listen.items[0], "none") == 0))

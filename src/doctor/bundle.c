@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "ask/cli.h"
@@ -329,6 +330,25 @@ static int bundle_save(const struct bundle *b, const char *path, struct error *e
     return 0;
 }
 
+/* Looks through the result once more, as a person would. */
+static void tell_suspects(const struct bundle *b, struct buf *out)
+{
+    enum { LISTED = 10 };
+    struct str rest = buf_view(&b->out), line;
+    size_t number = 0, found = 0;
+    while (str_cut(&rest, '\n', &line)) {
+        const char *what = privacy_suspect(line);
+        number++;
+        if (what && found++ < LISTED)
+            buf_printf(out, "%s  line %zu, %s: %.*s\n", found == 1 ? "Look at these before you send it:\n" : "", number, what,
+                       (int)MIN_OF(line.len, (size_t)100), line.at);
+    }
+    if (found > LISTED)
+        buf_printf(out, "  and %zu more\n", found - LISTED);
+    if (!found)
+        buf_text(out, "Looked through for homes, e-mail and network addresses and URLs: none.\n");
+}
+
 static void tell_people(const struct bundle *b, const struct caught *caught, const char *path)
 {
     AUTO_BUF struct buf out = BUF(1024 * 1024);
@@ -343,6 +363,7 @@ static void tell_people(const struct bundle *b, const struct caught *caught, con
                    "Replaced by stand-ins: the host's name, %zu user names, %zu UUIDs, %zu serial numbers; command lines are left "
                    "out.\n",
                    b->privacy.users, b->privacy.uuids, b->privacy.serials);
+    tell_suspects(b, &out);
     buf_printf(&out,
                "It is plain text: read it before you send it. Replay it with:\n"
                "  whirr doctor --unpack %s machine && whirr --sysroot machine\n",
@@ -364,8 +385,11 @@ int bundle_write(struct cli *cli, const char *path, bool with_private)
         b->out = BUF(ARCHIVE_MAX);
         b->list = BUF(65536);
         b->privacy.off = with_private;
-        if (access(path, F_OK) == 0)
+        bool shown = strcmp(path, "-") == 0; /* before it is a file: what would be in it */
+        if (!shown && access(path, F_OK) == 0)
             cli_fail("'%s' exists already", path);
+        else if (shown)
+            status = bundle_fill(b, caught, &err) < 0 ? cli_fail("%s", err.text) : show_text(&b->out);
         else if (bundle_fill(b, caught, &err) < 0 || bundle_save(b, path, &err) < 0)
             cli_fail("%s", err.text);
         else {

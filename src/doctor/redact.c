@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
 enum { CONTAINER_DIGITS = 12, UUID_DIGITS = 8 }; /* UUID_DIGITS: in its first group */
 
 static const char *stand_in_of(const struct privacy *p, const char *secret)
@@ -299,4 +301,65 @@ void privacy_snapshot(const struct privacy *p, struct snapshot *s)
         clean_gpu(p, &s->gpus[i]);
     for (size_t i = 0; i < s->accelerator_count; i++)
         clean_gpu(p, &s->accelerators[i]);
+}
+
+/* ---- what is left ---- */
+
+static size_t run_of(struct str s, size_t at, const char *extra)
+{
+    size_t len = 0;
+    while (at + len < s.len && (isalnum((unsigned char)s.at[at + len]) || strchr(extra, s.at[at + len])))
+        len++;
+    return len;
+}
+
+/* Four numbers up to 255, or six pairs of hex digits. */
+static bool is_network_address(struct str word)
+{
+    size_t parts = 0;
+    bool pairs = true, numbers = true;
+    struct str rest = word, part;
+    const char mark = word.len && memchr(word.at, ':', word.len) ? ':' : '.';
+    while (str_cut(&rest, mark, &part)) {
+        uint64_t value = 256;
+        pairs = pairs && part.len == 2 && is_hex(part);
+        numbers = numbers && part.len <= 3 && str_to_u64(part, &value) && value < 256;
+        parts++;
+    }
+    return (mark == '.' && parts == 4 && numbers) || (mark == ':' && parts == 6 && pairs);
+}
+
+static bool is_home(struct str line, size_t at)
+{
+    static const char *const homes[] = {"/home/", "/Users/"};
+    for (size_t i = 0; i < ARRAY_LEN(homes); i++) {
+        size_t len = strlen(homes[i]);
+        struct str rest = {line.at + at, line.len - at};
+        if (str_starts(rest, homes[i]) && rest.len > len && strncmp(rest.at + len, "user", MIN_OF(rest.len - len, (size_t)4)) != 0)
+            return true;
+    }
+    return false;
+}
+
+const char *privacy_suspect(struct str line)
+{
+    for (size_t at = 0; at < line.len; at++) {
+        struct str rest = {line.at + at, line.len - at};
+        if (is_home(line, at))
+            return "a home directory";
+        if (str_starts(rest, "://"))
+            return "a URL";
+        if (line.at[at] == '@' && at && isalnum((unsigned char)line.at[at - 1])) {
+            struct str domain = {line.at + at + 1, run_of(line, at + 1, ".-")};
+            if (memchr(domain.at, '.', domain.len) && !str_ends(domain, ".service") && !str_ends(domain, ".slice") &&
+                !str_ends(domain, ".scope"))
+                return "an e-mail address";
+        }
+        if (at && (isalnum((unsigned char)line.at[at - 1]) || strchr(".:", line.at[at - 1])))
+            continue;
+        struct str word = {line.at + at, run_of(line, at, ".:")};
+        if (is_network_address(word))
+            return "a network address";
+    }
+    return NULL;
 }

@@ -27,4 +27,6 @@ void privacy_text(const struct privacy *p, struct buf *out, struct str text);
 /* Redacts a file of the host: replaces it if it is private as a whole, otherwise word by word. */
 void privacy_file(struct privacy *p, const char *path, struct str bytes, struct buf *out);
 /* Works in place; the snapshot must be the caller's own copy. */
+/* What in a line still looks as if it identified someone: "an e-mail address"; NULL: nothing. */
+const char *privacy_suspect(struct str line);
 void privacy_snapshot(const struct privacy *p, struct snapshot *s);

@@ -22,6 +22,8 @@ struct past_question {
     /* PAST_REPORT */
     double price_per_kwh; /* 0: unknown */
     char currency[16];
+    double co2_g_per_kwh; /* 0: unknown */
+    char co2_file[256];   /* by hour; "": none */
     double hot_celsius;
 };
 

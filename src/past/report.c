@@ -1,15 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The GPUs' part of the report: energy by its origin, and gaps.
+ * The GPUs' part of the report: energy by its origin, what it emitted, and gaps.
  */
 #include "past/report.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "past/explain.h"
-#include "past/report.h"
+
+/* ---- emissions ---- */
+
+#define MJ_PER_KWH 3.6e9
+
+enum { FILE_MAX = 8 << 20 }; /* a quarter of a million hours */
+
+static int by_hour(const void *a, const void *b)
+{
+    int64_t left = ((const struct carbon_hour *)a)->hour, right = ((const struct carbon_hour *)b)->hour;
+    return (left > right) - (left < right);
+}
+
+static bool read_line(struct str line, struct carbon_hour *ret)
+{
+    struct str time;
+    struct wall at;
+    if (!str_cut(&line, ',', &time) || !wall_parse(str_trim(time), &at) || !str_to_double(str_trim(line), &ret->g_per_kwh) ||
+        !(ret->g_per_kwh >= 0 && ret->g_per_kwh <= 1e5))
+        return false;
+    ret->hour = at.ms / HOUR_MS;
+    return true;
+}
+
+int carbon_read(const char *path, double g_per_kwh, struct carbon *ret, struct error *err)
+{
+    const struct env here = {.sysroot = ""};
+    AUTO_BUF struct buf text = BUF(FILE_MAX);
+    struct str rest, line;
+    size_t capacity = 0, number = 0;
+    *ret = (struct carbon){.g_per_kwh = g_per_kwh};
+    if (!path[0])
+        return 0;
+    int rc = file_read_all(&here, path, &text);
+    if (rc < 0)
+        return error_set(err, rc, "cannot read energy.co2_file '%s': %s", path, strerror(-rc));
+    for (rest = buf_view(&text); str_cut(&rest, '\n', &line);) {
+        number++;
+        line = str_trim(line);
+        if (!line.len || line.at[0] == '#')
+            continue;
+        if (!ROOM_FOR_ONE(ret->hours, ret->count, capacity, 1024)) {
+            carbon_done(ret);
+            return error_set(err, -ENOMEM, "out of memory");
+        }
+        if (read_line(line, &ret->hours[ret->count])) {
+            ret->count++;
+        } else if (number > 1) { /* the first may be a heading */
+            carbon_done(ret);
+            return error_set(err, -EINVAL, "line %zu of energy.co2_file '%s' is not like \"2026-11-19T10:00Z,312\"", number, path);
+        }
+    }
+    if (ret->count)
+        qsort(ret->hours, ret->count, sizeof *ret->hours, by_hour);
+    return 0;
+}
+
+void carbon_done(struct carbon *c)
+{
+    free(c->hours);
+    *c = (struct carbon){0};
+}
+
+void carbon_add(const struct carbon *c, int64_t hour, int64_t energy_mj, struct emitted *sum)
+{
+    const struct carbon_hour key = {.hour = hour};
+    const struct carbon_hour *of = c->count ? bsearch(&key, c->hours, c->count, sizeof key, by_hour) : NULL;
+    if (!of && c->g_per_kwh <= 0)
+        return;
+    sum->g += (double)energy_mj / MJ_PER_KWH * (of ? of->g_per_kwh : c->g_per_kwh);
+    sum->mj += energy_mj;
+}
+
+/* ---- GPUs ---- */
 
 struct gpu_list {
     struct report *report;
@@ -27,6 +103,14 @@ static int report_note_gpu(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
+static void note_emitted(void *report, int64_t gpu_id, int64_t hour, int64_t energy_mj)
+{
+    struct report *r = report;
+    for (size_t i = 0; i < r->gpu_count; i++)
+        if (r->gpus[i].id == gpu_id)
+            carbon_add(r->carbon, hour, energy_mj, &r->gpus[i].emitted);
+}
+
 static int read_energy(struct store *s, struct report *r, struct error *err)
 {
     struct store_energy energy[GPU_MAX];
@@ -40,6 +124,8 @@ static int read_energy(struct store *s, struct report *r, struct error *err)
         r->gpus[i].counter_mj = energy[i].counter_mj;
         r->gpus[i].integrated_mj = energy[i].energy_mj - energy[i].counter_mj;
     }
+    if (rc == 0 && r->carbon)
+        rc = store_energy_by_hour(s, ids, r->gpu_count, r->since.ms, r->until.ms, note_emitted, r, err);
     return rc;
 }
 
@@ -91,9 +177,9 @@ static int read_parts(struct store *s, const char *host, int64_t gpu_id, struct 
 }
 
 int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until, int64_t hot_mdegc,
-                struct report *ret, struct error *err)
+                const struct carbon *carbon, struct report *ret, struct error *err)
 {
-    *ret = (struct report){.since = since, .until = until, .hot_mdegc = hot_mdegc};
+    *ret = (struct report){.since = since, .until = until, .hot_mdegc = hot_mdegc, .carbon = carbon};
     struct gpu_list list = {ret, gpu_id};
     int rc = store_gpus(s, host, report_note_gpu, &list, err);
     if (rc == 0)

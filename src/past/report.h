@@ -12,6 +12,34 @@
 #include "past/explain.h"
 #include "past/parallel_query.h"
 
+/* ---- what a kilowatt-hour emitted: one number for all hours, and a file that knows some of them better ---- */
+
+struct carbon_hour {
+    int64_t hour; /* since 1970 */
+    double g_per_kwh;
+};
+
+struct carbon {
+    double g_per_kwh; /* 0: unknown */
+    struct carbon_hour *hours;
+    size_t count;
+};
+
+/* Emissions of some energy, and how much of it they are known for. */
+struct emitted {
+    double g;
+    int64_t mj;
+};
+
+/* `path`: lines "2026-11-19T10:00Z,312"; "": none. -EINVAL with the line that is wrong. */
+int carbon_read(const char *path, double g_per_kwh, struct carbon *ret, struct error *err);
+void carbon_done(struct carbon *c);
+static inline bool carbon_is_known(const struct carbon *c)
+{
+    return c->g_per_kwh > 0 || c->count;
+}
+void carbon_add(const struct carbon *c, int64_t hour, int64_t energy_mj, struct emitted *sum);
+
 enum {
     REPORT_RUNS_MAX = 65536, /* processes in the span; more are summed up in one group */
     REPORT_HELD_MAX = 20,
@@ -39,6 +67,7 @@ struct report_group {
     double hours;                /* time on a GPU; simultaneous processes on one GPU count once */
     double busy_hours;           /* ... while computing */
     int64_t energy_mj;
+    struct emitted emitted;           /* by hour; of limits not */
     double gib_hours, idle_gib_hours; /* memory held, and held idle */
     int64_t memory_peak_bytes;
     size_t processes;
@@ -57,6 +86,7 @@ struct report_gpu {
     int64_t idle_mj;          /* ... and the energy meanwhile */
     struct reading util_permille, temp_max_mdegc;
     int64_t energy_mj, counter_mj, integrated_mj, attributed_mj;
+    struct emitted emitted;
 };
 
 /* Memory that was held while nothing was computed. */
@@ -101,6 +131,7 @@ struct report_lease {
 struct report {
     struct wall since, until;
     int64_t hot_mdegc;
+    const struct carbon *carbon; /* NULL: unknown */
     struct report_gpu gpus[GPU_MAX];
     size_t gpu_count;
     struct report_group *groups[REPORT_BY_COUNT]; /* most energy first */
@@ -121,7 +152,7 @@ struct report {
 
 /* gpu_id 0: all GPUs of the host. */
 int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until, int64_t hot_mdegc,
-                struct report *ret, struct error *err);
+                const struct carbon *carbon, struct report *ret, struct error *err);
 void report_done(struct report *r);
 
 /* ---- Shared by the files of the report. ---- */

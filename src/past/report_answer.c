@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/words.h"
@@ -15,17 +16,29 @@
 #define MJ_PER_KWH 3.6e9
 #define HOURS .parts = 10000 /* less than a second */
 #define MONEY .parts = 10000, NONE(-1)
+#define GRAMS .parts = 100, NONE(-1)
+#define CO2_ABOUT "By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time"
 
 /* ---- energy, and what it cost ---- */
 
 struct told_energy {
-    double hours, busy_hours, cost; /* cost -1: no price is known */
+    double hours, busy_hours, cost, co2; /* -1: no price or emissions are known */
     int64_t energy_mj, counter_mj, integrated_mj, attributed_mj;
 };
 
 static double cost_of(const struct past_question *q, int64_t energy_mj)
 {
     return q->price_per_kwh > 0 ? (double)energy_mj / MJ_PER_KWH * q->price_per_kwh : -1;
+}
+
+/* Hour by hour where that was summed up, else if all hours are alike. */
+static double co2_of(const struct report *r, int64_t energy_mj, const struct emitted *by_hour)
+{
+    if (!r->carbon)
+        return -1;
+    if (!r->carbon->count)
+        return (double)energy_mj / MJ_PER_KWH * r->carbon->g_per_kwh;
+    return by_hour->mj >= energy_mj ? by_hour->g : -1;
 }
 
 /* Of the record that has joules: a member is described once. */
@@ -59,6 +72,7 @@ static void energy_fields(struct answer_rows *to)
         FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3), WHOLE),
         MADE(NUMBER, "energy_kwh", make_kwh, NULL, COUNTS),
         FIELD(NUMBER, "cost", cost, NULL, MONEY, COUNTS),
+        FIELD(NUMBER, "co2_grams", co2, CO2_ABOUT, GRAMS, COUNTS),
         FIELD(AMOUNT, "counter_joules", counter_mj, "From the GPU's own counter", SCALE(1e-3), WHOLE),
         FIELD(AMOUNT, "integrated_joules", integrated_mj, "From power readings over time", SCALE(1e-3), WHOLE),
         FIELD(AMOUNT, "attributed_joules", attributed_mj, "Given to processes", SCALE(1e-3), WHOLE),
@@ -107,10 +121,10 @@ struct told_group {
     bool used; /* by someone who is known; otherwise only the energy is */
     double hours, busy_hours, gib_hours, idle_gib_hours;
     int64_t memory_peak_bytes, processes, energy_mj;
-    double cost, share;
+    double cost, co2, share;
     enum limit limit;
     struct reading generated, prompts;
-    double per_joule, prompts_per_joule, cost_per_million; /* NAN: unknown; cost -1 */
+    double per_joule, prompts_per_joule, per_thousand, cost_per_million; /* NAN: unknown; cost -1 */
 };
 
 MAKE_KWH(make_group_kwh, struct told_group)
@@ -129,6 +143,7 @@ static void row_fields(struct answer_rows *to)
         FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3), WHOLE),
         MADE(NUMBER, "energy_kwh", make_group_kwh, NULL, COUNTS),
         FIELD(NUMBER, "cost", cost, NULL, MONEY, COUNTS),
+        FIELD(NUMBER, "co2_grams", co2, CO2_ABOUT, GRAMS, COUNTS),
         FIELD(NUMBER, "share_percent", share, "Of the GPUs' energy", SCALE(100), TENTHS, COUNTS),
     };
     KEEP_ROWS(to);
@@ -147,6 +162,8 @@ static void model_fields(struct answer_rows *to)
               .parts = 1e6, NONE(-1), COUNTS),
         FIELD(NUMBER, "prompt_tokens_per_joule", prompts_per_joule, "Tokens of prompts over the same energy, which is that of both",
               .parts = 1e6, NONE(-1)),
+        FIELD(NUMBER, "joules_per_thousand_tokens", per_thousand, "The same energy for a thousand generated tokens", .parts = 1000,
+              NONE(-1), COUNTS),
         FIELD(NUMBER, "cost_per_million_tokens", cost_per_million, "Energy for a million generated tokens at the price per kWh",
               MONEY, COUNTS),
     };
@@ -189,6 +206,7 @@ struct told_report {
     double price;
     bool simulated;
     struct told_energy totals;
+    struct emitted emitted;
     struct told_card card;   /* the one being written */
     struct told_group group; /* likewise */
 };
@@ -318,6 +336,7 @@ static const void *next_gpu(const struct answer_at *at, struct answer_step *step
         return NULL;
     t->card = (struct told_card){g, {.hours = g->hours, .busy_hours = g->busy_hours}};
     t->card.energy.cost = cost_of(t->q, g->energy_mj);
+    t->card.energy.co2 = co2_of(t->r, g->energy_mj, &g->emitted);
     t->card.energy.energy_mj = g->energy_mj;
     t->card.energy.counter_mj = g->counter_mj;
     t->card.energy.integrated_mj = g->integrated_mj;
@@ -333,6 +352,8 @@ static void add_tokens(struct told_group *to, const struct past_question *q, con
     to->prompts = g->prompt_tokens;
     if (joules > 0 && to->generated.state == READING_OK)
         to->per_joule = made / joules;
+    if (joules > 0 && made > 0)
+        to->per_thousand = joules * 1000 / made;
     if (joules > 0 && to->prompts.state == READING_OK)
         to->prompts_per_joule = (double)to->prompts.value / joules;
     if (q->price_per_kwh > 0 && made > 0)
@@ -347,8 +368,12 @@ static const void *next_group(const struct answer_at *at, struct answer_step *st
     int64_t total_mj = t->totals.energy_mj, rest_mj = total_mj;
     if (i > count || !t->r->gpu_count)
         return NULL;
-    t->group = (struct told_group){
-        .kind = "unattributed", .limit = LIMIT_UNJUDGED, .per_joule = -1, .prompts_per_joule = -1, .cost_per_million = -1};
+    t->group = (struct told_group){.kind = "unattributed",
+                                   .limit = LIMIT_UNJUDGED,
+                                   .per_joule = -1,
+                                   .prompts_per_joule = -1,
+                                   .per_thousand = -1,
+                                   .cost_per_million = -1};
     for (size_t k = 0; k < count && i == count; k++)
         rest_mj -= t->r->groups[by][k].energy_mj;
     t->group.energy_mj = MAX_OF(rest_mj, (int64_t)0);
@@ -367,7 +392,14 @@ static const void *next_group(const struct answer_at *at, struct answer_step *st
         t->group.limit = g->limit;
         add_tokens(&t->group, t->q, g);
     }
+    struct emitted emitted = i < count ? t->r->groups[by][i].emitted : t->emitted;
+    for (size_t k = 0; k < count && i == count; k++) {
+        emitted.g -= t->r->groups[by][k].emitted.g;
+        emitted.mj -= t->r->groups[by][k].emitted.mj;
+    }
+    emitted.g = fmax(emitted.g, 0);
     t->group.cost = cost_of(t->q, t->group.energy_mj);
+    t->group.co2 = by == REPORT_BY_LIMIT && t->r->carbon && t->r->carbon->count ? -1 : co2_of(t->r, t->group.energy_mj, &emitted);
     t->group.share = total_mj ? (double)t->group.energy_mj / (double)total_mj : 0;
     return &t->group;
 }
@@ -427,9 +459,12 @@ static struct told_report told_report(const struct past_question *q, const struc
         t.totals.counter_mj += g->counter_mj;
         t.totals.integrated_mj += g->integrated_mj;
         t.totals.attributed_mj += g->attributed_mj;
+        t.emitted.g += g->emitted.g;
+        t.emitted.mj += g->emitted.mj;
         t.simulated |= g->simulated;
     }
     t.totals.cost = cost_of(q, t.totals.energy_mj);
+    t.totals.co2 = co2_of(r, t.totals.energy_mj, &t.emitted);
     return t;
 }
 
@@ -438,13 +473,16 @@ static void report_sentence(const struct past_question *q, const struct report *
 {
     const struct report_group *first = r->group_count[REPORT_BY_USER] ? &r->groups[REPORT_BY_USER][0] : NULL;
     double kwh = (double)t->energy_mj / MJ_PER_KWH;
-    char money[64] = "", most[160] = "", worked[WORDS_SIZE], all[WORDS_SIZE], used[WORDS_SIZE], each[WORDS_SIZE];
+    char money[96] = "", most[160] = "", worked[WORDS_SIZE], all[WORDS_SIZE], used[WORDS_SIZE], each[WORDS_SIZE];
     if (r->gpu_count == 0) {
         snprintf(text, size, "Nothing is known about that time. %s", r->gap_count ? r->gaps[0].text : "");
         return;
     }
     if (q->price_per_kwh > 0)
         snprintf(money, sizeof money, ", %.2f %s", kwh * q->price_per_kwh, q->currency);
+    if (t->co2 >= 0)
+        snprintf(money + strlen(money), sizeof money - strlen(money), t->co2 < 1000 ? ", %.0f g of CO2" : ", %.1f kg of CO2",
+                 t->co2 < 1000 ? t->co2 : t->co2 / 1000);
     if (first && first->energy_mj > 0 && first->name[0])
         snprintf(most, sizeof most, "; %s by %s (%.0f%%)", 2 * first->energy_mj >= t->energy_mj ? "most of it" : "the largest part",
                  first->name, 100.0 * (double)first->energy_mj / (double)MAX_OF(t->energy_mj, (int64_t)1));
@@ -463,19 +501,28 @@ int answer_report(struct store *s, const struct past_question *q, const char *ho
 {
     struct store_gpu gpu = {0};
     char answer[400];
+    struct carbon carbon;
     int rc = q->gpu[0] ? store_find_gpu(s, host, q->gpu, &gpu, err) : 0;
+    if (rc == 0)
+        rc = carbon_read(q->co2_file, q->co2_g_per_kwh, &carbon, err);
+    if (rc < 0)
+        return rc;
     AUTO_FREE struct report *r = rc == 0 ? calloc(1, sizeof *r) : NULL;
     if (rc == 0 && !r)
         rc = error_set(err, -ENOMEM, "out of memory");
     if (rc == 0)
-        rc = report_make(s, host, gpu.id, q->since, q->until, (int64_t)(q->hot_celsius * 1000), r, err);
-    if (rc < 0)
+        rc = report_make(s, host, gpu.id, q->since, q->until, (int64_t)(q->hot_celsius * 1000),
+                         carbon_is_known(&carbon) ? &carbon : NULL, r, err);
+    if (rc < 0) {
+        carbon_done(&carbon);
         return rc;
+    }
     struct told_report t = told_report(q, r, host);
     report_sentence(q, r, &t.totals, answer, sizeof answer);
     t.answer = answer;
     answer_write(j, &report_answer, &t, &t);
     report_done(r);
+    carbon_done(&carbon);
     return 0;
 }
 

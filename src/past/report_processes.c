@@ -42,7 +42,7 @@ struct report_work {
     bool others; /* some runs were left out */
 };
 
-static int find_group(struct group_sums *sums, const char *name, bool others, size_t *ret)
+static int find_group(struct group_sums *sums, const struct carbon *carbon, const char *name, bool others, size_t *ret)
 {
     for (size_t i = 0; i < sums->count; i++) {
         if (sums->list[i].group.others == others && strcmp(sums->list[i].group.name, name) == 0) {
@@ -53,7 +53,7 @@ static int find_group(struct group_sums *sums, const char *name, bool others, si
     if (!ROOM_FOR_ONE(sums->list, sums->count, sums->capacity, 64))
         return -ENOMEM;
     struct report_sum *sum = &sums->list[sums->count];
-    *sum = (struct report_sum){.group.others = others};
+    *sum = (struct report_sum){.group.others = others, .carbon = carbon};
     str_copy(sum->group.name, sizeof sum->group.name, str_from(name));
     *ret = sums->count++;
     return 0;
@@ -68,7 +68,7 @@ static int join_groups(struct report_work *w, struct member *m, bool others)
     const char *names[REPORT_BY_LIMIT] = {m->process.user, process_container(&m->process), pod, m->process.job, command,
                                           m->process.model};
     for (int by = 0; by < REPORT_BY_LIMIT; by++) {
-        if (find_group(&w->by[by], others ? "" : names[by], others, &m->group[by]) < 0)
+        if (find_group(&w->by[by], w->report->carbon, others ? "" : names[by], others, &m->group[by]) < 0)
             return -ENOMEM;
         w->by[by].list[m->group[by]].group.processes += !others;
     }
@@ -139,10 +139,17 @@ static void add_tokens(struct report_sum *sum, int64_t at, int64_t energy_mj, st
         g->prompt_tokens = reading_ok(reading_or(g->prompt_tokens, 0) + prompt.value);
 }
 
+static void add_energy(struct report_sum *sum, int64_t hour, int64_t energy_mj)
+{
+    sum->group.energy_mj += energy_mj;
+    if (sum->carbon)
+        carbon_add(sum->carbon, hour, energy_mj, &sum->group.emitted);
+}
+
 int report_sum_minute(struct report_sum *sum, const struct report_minute *m)
 {
     struct report_group *g = &sum->group;
-    g->energy_mj += m->energy_mj;
+    add_energy(sum, m->minute / MINUTES_AN_HOUR, m->energy_mj);
     add_tokens(sum, m->minute, m->energy_mj, m->generated_tokens, m->prompt_tokens);
     g->memory_peak_bytes = MAX_OF(g->memory_peak_bytes, m->peak);
     if (m->memory > 0) {
@@ -229,7 +236,7 @@ int report_sum_hour(struct report_sum *sum, const struct store_process_hour *row
     sum->group.gib_hours += (double)row->byte_minutes / gib_hours;
     sum->group.idle_gib_hours += (double)row->idle_byte_minutes / gib_hours;
     sum->group.memory_peak_bytes = MAX_OF(sum->group.memory_peak_bytes, row->memory_max_bytes);
-    sum->group.energy_mj += row->energy_mj;
+    add_energy(sum, row->hour, row->energy_mj);
     add_tokens(sum, row->hour * MINUTES_AN_HOUR, row->energy_mj, row->generated_tokens, row->prompt_tokens);
     return presence_add_hour(&sum->presence, row, from_ms);
 }

@@ -11,6 +11,7 @@
 struct report_sum {
     struct report_group group;
     struct presence presence;
+    const struct carbon *carbon; /* NULL: unknown */
     /* The current minute or hour: one process of a server has the tokens, all of them have energy. */
     int64_t at, at_mj;
     bool told;

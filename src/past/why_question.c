@@ -92,8 +92,10 @@ int past_report_read(struct past_question *q, past_parameter_fn *parameter, void
                                 .since = {now.ms - REPORT_DAYS * 86400000LL},
                                 .until = now,
                                 .price_per_kwh = before.price_per_kwh,
+                                .co2_g_per_kwh = before.co2_g_per_kwh,
                                 .hot_celsius = REPORT_HOT_CELSIUS};
     str_copy(q->currency, sizeof q->currency, str_from(before.currency));
+    str_copy(q->co2_file, sizeof q->co2_file, str_from(before.co2_file));
     int rc = read_span(q, parameter, user, zone, &span, err);
     if (rc == 0)
         rc = read_price(q, parameter, user, err);

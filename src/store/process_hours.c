@@ -337,11 +337,15 @@ struct energy_of {
     const int64_t *gpu_ids;
     size_t count;
     struct store_energy *ret;
+    store_energy_hour_fn *each; /* instead of `ret`, hour by hour */
+    void *user;
 };
 
 static void add_row_energy(const struct energy_of *of, struct db_statement *q)
 {
-    for (size_t i = 0; i < of->count; i++) {
+    if (of->each)
+        of->each(of->user, db_i64(q, 0), db_i64(q, 4), db_i64(q, 1));
+    for (size_t i = 0; !of->each && i < of->count; i++) {
         if (of->gpu_ids[i] != db_i64(q, 0))
             continue;
         of->ret[i].energy_mj += db_i64(q, 1);
@@ -355,14 +359,20 @@ static int add_energy(struct store *s, const struct hour_segment *g, const struc
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
-    buf_text(&sql, g->hours
-                       ? "SELECT gpu_id, SUM(energy_mj), SUM(attributed_mj), SUM(counter_mj) FROM energy_hours WHERE hour >= $1 "
-                         "AND hour < $2"
-                       : "SELECT gpu_id, SUM(energy_mj), SUM(attributed_mj), SUM(CASE WHEN counted <> 0 THEN energy_mj ELSE 0 "
-                         "END) FROM energy WHERE minute >= $1 AND minute < $2");
+    const char *hour = !of->each ? "" : g->hours ? ", hour" : ", minute / 60";
+    if (g->hours)
+        buf_printf(&sql,
+                   "SELECT gpu_id, SUM(energy_mj), SUM(attributed_mj), SUM(counter_mj)%s FROM energy_hours WHERE hour >= $1 "
+                   "AND hour < $2",
+                   hour);
+    else
+        buf_printf(&sql,
+                   "SELECT gpu_id, SUM(energy_mj), SUM(attributed_mj), SUM(CASE WHEN counted <> 0 THEN energy_mj ELSE 0 "
+                   "END)%s FROM energy WHERE minute >= $1 AND minute < $2",
+                   hour);
     for (size_t i = 0; i < of->count; i++)
         buf_printf(&sql, "%s%lld", i ? ", " : " AND gpu_id IN (", (long long)of->gpu_ids[i]);
-    buf_text(&sql, ") GROUP BY gpu_id");
+    buf_printf(&sql, ") GROUP BY gpu_id%s", hour);
     int rc = db_prepare_between(s->db, &sql, g->hours ? g->from / MINUTES_AN_HOUR : g->from,
                                 g->hours ? g->to / MINUTES_AN_HOUR : g->to, &q, err);
     if (rc < 0)
@@ -372,18 +382,29 @@ static int add_energy(struct store *s, const struct hour_segment *g, const struc
     return rc;
 }
 
+static int sum_energy(struct store *s, const struct energy_of *of, int64_t since_ms, int64_t until_ms, struct error *err)
+{
+    struct hour_segments segments;
+    if (of->count == 0)
+        return 0;
+    int rc = store_hour_segments(s, since_ms / MINUTE_MS, (until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH, &segments, err);
+    for (size_t i = 0; rc == 0 && i < segments.count; i++)
+        rc = add_energy(s, &segments.list[i], of, err);
+    return rc;
+}
+
 int store_energy_of(struct store *s, const int64_t *gpu_ids, size_t count, int64_t since_ms, int64_t until_ms,
                     struct store_energy *ret, struct error *err)
 {
-    struct hour_segments segments;
     memset(ret, 0, count * sizeof *ret);
-    if (count == 0)
-        return 0;
-    const struct energy_of of = {gpu_ids, count, ret};
-    int rc = store_hour_segments(s, since_ms / MINUTE_MS, (until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH, &segments, err);
-    for (size_t i = 0; rc == 0 && i < segments.count; i++)
-        rc = add_energy(s, &segments.list[i], &of, err);
-    return rc;
+    return sum_energy(s, &(struct energy_of){.gpu_ids = gpu_ids, .count = count, .ret = ret}, since_ms, until_ms, err);
+}
+
+int store_energy_by_hour(struct store *s, const int64_t *gpu_ids, size_t count, int64_t since_ms, int64_t until_ms,
+                         store_energy_hour_fn *each, void *user, struct error *err)
+{
+    return sum_energy(s, &(struct energy_of){.gpu_ids = gpu_ids, .count = count, .each = each, .user = user}, since_ms, until_ms,
+                      err);
 }
 
 int store_watched_hours(struct store *s, const int64_t *gpu_ids, size_t count, int64_t from_hour, int64_t to_hour,

@@ -196,6 +196,11 @@ struct store_energy {
 int store_energy_of(struct store *s, const int64_t *gpu_ids, size_t count, int64_t since_ms, int64_t until_ms,
                     struct store_energy *ret, struct error *err);
 
+/* The energy of each of them in each hour. */
+typedef void store_energy_hour_fn(void *user, int64_t gpu_id, int64_t hour, int64_t energy_mj);
+int store_energy_by_hour(struct store *s, const int64_t *gpu_ids, size_t count, int64_t since_ms, int64_t until_ms,
+                         store_energy_hour_fn *each, void *user, struct error *err);
+
 struct store_event_row {
     int64_t cursor;
     int64_t id; /* unique within its kind: a finding has the ID of its episode */

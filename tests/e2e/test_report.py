@@ -278,6 +278,30 @@ def test_a_history_from_before_limits_were_kept_still_answers(whirr, tmp_path):
     assert "(not judged)" in whirr("report", "--since", "-1d", "--store", url, "--by", "limit").out
 
 
+def test_co2_is_that_of_the_hours_in_which_the_energy_was_used(whirr, night, tmp_path):
+    def report(**energy):
+        return whirr("report", "--store", night, "--json", **{f"WHIRR_ENERGY_{key.upper()}": str(value) for key, value in energy.items()})
+    body = report(co2_g_per_kwh=400).json()
+    assert body["totals"]["co2_grams"] == pytest.approx(body["totals"]["energy_kwh"] * 400, abs=0.02) and "g of CO2" in body["answer"]
+    for rows_of in ("gpus", "users", "limits"):
+        assert sum(row["co2_grams"] for row in body[rows_of]) == pytest.approx(body["totals"]["co2_grams"], abs=0.1)
+    hours = rows(night, "SELECT minute / 60, SUM(energy_mj) FROM energy GROUP BY 1")
+    grid = tmp_path / "grid.csv"
+    lines = [f"{datetime.datetime.fromtimestamp(hour * 3600, datetime.timezone.utc):%Y-%m-%dT%H:%MZ},{100 + 50 * i}" for i, (hour, _) in enumerate(hours)]
+    grid.write_text("\n".join(["time,g per kWh", *lines]))
+    body = report(co2_file=grid).json()
+    assert len(hours) > 3 and body["totals"]["co2_grams"] == pytest.approx(sum(mj / 3.6e9 * (100 + 50 * i) for i, (_, mj) in enumerate(hours)), rel=1e-4)
+    for rows_of in ("gpus", "users", "commands"):
+        assert sum(row["co2_grams"] for row in body[rows_of]) == pytest.approx(body["totals"]["co2_grams"], rel=0.002)
+    assert {row["co2_grams"] for row in body["limits"]} == {None}, "they are not summed up by hour"
+    grid.write_text("\n".join(lines[:-1]))
+    assert report(co2_file=grid).json()["totals"]["co2_grams"] is None, "one hour is not known"
+    assert report(co2_file=grid, co2_g_per_kwh=400).json()["totals"]["co2_grams"] > 0
+    grid.write_text("\n".join([*lines, "yesterday,300"]))
+    refused = report(co2_file=grid)
+    assert refused.code == 2 and f"line {len(lines) + 1} of energy.co2_file" in refused.err
+
+
 def test_tokens_of_models_over_the_energy_of_their_processes(whirr, tmp_path):
     """One of two workers has the tokens of both; a third process of the model, in minutes without a count, is no part of it."""
     end = int(time.time()) // 3600 * 3600 + 180
@@ -300,11 +324,12 @@ def test_tokens_of_models_over_the_energy_of_their_processes(whirr, tmp_path):
     model, rest = body["models"]
     assert (model["name"], model["generated_tokens"], rest["kind"], rest["tokens_per_joule"]) == ("qwen", 30 * 600, "unattributed", None)
     assert model["tokens_per_joule"] == pytest.approx(30 * 600 / (millijoules / 1000), rel=0.001)
+    assert model["joules_per_thousand_tokens"] == pytest.approx(1000 / model["tokens_per_joule"], rel=0.001)
     assert model["cost_per_million_tokens"] == pytest.approx(millijoules / 3.6e9 * 0.30 / (30 * 600) * 1e6, rel=0.01, abs=1e-4)
     assert model["energy_joules"] + rest["energy_joules"] == pytest.approx(body["totals"]["energy_joules"], abs=2), "energy still adds up"
     assert "tokens_per_joule" not in body["users"][0]
     text = whirr(*ask, "--by", "model", COLUMNS="200").out
-    assert re.search(r"TOKENS +TOKENS/J +COST/MTOK$", text, re.M) and re.search(r"^qwen .* 18000 +0\.\d+ +[\d.]+$", text, re.M), text
+    assert re.search(r"TOKENS +TOKENS/J +J/KTOK +COST/MTOK$", text, re.M) and re.search(r"^qwen .* 18000 +0\.\d+ +[\d.]+ +[\d.]+$", text, re.M), text
     assert whirr(*ask, "--by", "model", "--csv").out.splitlines()[0].endswith("cost_per_million_tokens")
     # Summed up to hours, the tokens are the same; of the energy it is the hour's.
     make(tmp_path, "tokens", "1", "gpus=2,scenario=training", "10", MAKE_HISTORY_END=str(end + 300))

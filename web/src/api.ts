@@ -2238,6 +2238,8 @@ export interface ReportEnergy {
   energy_joules: number;
   energy_kwh: number;
   cost: number | null;
+  /** By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time */
+  co2_grams: number | null;
   /** From the GPU's own counter */
   counter_joules: number;
   /** From power readings over time */
@@ -2265,6 +2267,8 @@ export interface ReportGpu {
   energy_joules: number;
   energy_kwh: number;
   cost: number | null;
+  /** By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time */
+  co2_grams: number | null;
   /** From the GPU's own counter */
   counter_joules: number;
   /** From power readings over time */
@@ -2295,6 +2299,8 @@ export interface ReportRow {
   energy_joules: number;
   energy_kwh: number;
   cost: number | null;
+  /** By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time */
+  co2_grams: number | null;
   /** Of the GPUs' energy */
   share_percent: number;
 }
@@ -2315,6 +2321,8 @@ export interface ReportModel {
   energy_joules: number;
   energy_kwh: number;
   cost: number | null;
+  /** By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time */
+  co2_grams: number | null;
   /** Of the GPUs' energy */
   share_percent: number;
   /** What its servers generated, by their own counters; null: they did not say */
@@ -2325,6 +2333,8 @@ export interface ReportModel {
   tokens_per_joule: number | null;
   /** Tokens of prompts over the same energy, which is that of both */
   prompt_tokens_per_joule: number | null;
+  /** The same energy for a thousand generated tokens */
+  joules_per_thousand_tokens: number | null;
   /** Energy for a million generated tokens at the price per kWh */
   cost_per_million_tokens: number | null;
 }
@@ -2345,6 +2355,8 @@ export interface ReportLimit {
   energy_joules: number;
   energy_kwh: number;
   cost: number | null;
+  /** By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time */
+  co2_grams: number | null;
   /** Of the GPUs' energy */
   share_percent: number;
   /** In plain words, behind "limited by" */

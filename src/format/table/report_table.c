@@ -62,6 +62,8 @@ static void cell(struct grid *g, const struct page *page, const json_t *row, con
         snprintf(text, sizeof text, value < 10 ? "%.3f" : "%.1f", value);
     else if (strcmp(format_kind, "money") == 0)
         snprintf(text, sizeof text, "%.2f", value);
+    else if (strcmp(format_kind, "co2") == 0)
+        snprintf(text, sizeof text, value < 1000 ? "%.0f g" : "%.1f kg", value < 1000 ? value : value / 1000);
     else if (strcmp(format_kind, "percent") == 0)
         snprintf(text, sizeof text, "%.1f%%", value);
     else if (strcmp(format_kind, "ratio") == 0)
@@ -95,18 +97,23 @@ static const char *side_of(const struct page *page, const json_t *row)
 static void groups(struct buf *out, const struct page *page, const json_t *body, const char *key, const char *what, size_t most)
 {
     enum { OF_ALL = 9 };
-    struct grid_column columns[OF_ALL + 3] = {
+    struct grid_column columns[OF_ALL + 5] = {
         {what, LEFT, 0},    {"HOURS", RIGHT, 0}, {"BUSY", RIGHT, 3},       {"KWH", RIGHT, 0},       {"SHARE", RIGHT, 2},
         {"COST", RIGHT, 1}, {"GIB·H", RIGHT, 4}, {"IDLE GIB·H", RIGHT, 5}, {"PROCESSES", RIGHT, 6}, {"SIDE", LEFT, 0}};
-    static const struct grid_column of_tokens[] = {{"TOKENS", RIGHT, 0}, {"TOKENS/J", RIGHT, 0}, {"COST/MTOK", RIGHT, 1}};
+    static const struct grid_column of_tokens[] = {
+        {"TOKENS", RIGHT, 0}, {"TOKENS/J", RIGHT, 0}, {"J/KTOK", RIGHT, 2}, {"COST/MTOK", RIGHT, 1}};
     const bool limits = strcmp(key, "limits") == 0;
     const json_t *rows = json_object_get(body, key);
     const bool tokens = any_number(rows, "generated_tokens");
     size_t count = json_array_size(rows);
     if (tokens)
         memcpy(&columns[OF_ALL], of_tokens, sizeof of_tokens);
+    const bool co2 = any_number(rows, "co2_grams");
+    size_t width = OF_ALL + (limits ? 1 : tokens ? ARRAY_LEN(of_tokens) : 0);
+    if (co2)
+        columns[width++] = (struct grid_column){"CO2", RIGHT, 1};
     AUTO_GRID struct grid g;
-    grid_init(&g, columns, OF_ALL + (limits ? 1 : tokens ? ARRAY_LEN(of_tokens) : 0));
+    grid_init(&g, columns, width);
     for (size_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(rows, i);
         const char *name = json_text(row, "name");
@@ -128,8 +135,11 @@ static void groups(struct buf *out, const struct page *page, const json_t *body,
         if (tokens) {
             cell(&g, page, row, "generated_tokens", "");
             cell(&g, page, row, "tokens_per_joule", "ratio");
+            cell(&g, page, row, "joules_per_thousand_tokens", "ratio");
             cell(&g, page, row, "cost_per_million_tokens", "ratio");
         }
+        if (co2)
+            cell(&g, page, row, "co2_grams", "co2");
     }
     buf_char(out, '\n');
     grid_write(out, page, &g);

@@ -19,6 +19,8 @@ struct server_options {
     int64_t max_age_ms;        /* of a sample that still counts as fresh */
     double high_usage_percent; /* threshold of high_gpu_usage_alert */
     double price_per_kwh;      /* for reports; 0: unknown */
+    double co2_g_per_kwh;      /* likewise */
+    char co2_file[256];        /* by hour; "": none */
     char currency[16];
     bool fleet;   /* there is a page of all hosts */
     bool mcp;     /* assistants may query */

@@ -117,11 +117,12 @@ bool past_handles(struct exchange *x)
 void get_report(struct exchange *x)
 {
     const struct server_options *o = &x->server->options;
-    struct past_question q = {.price_per_kwh = o->price_per_kwh};
+    struct past_question q = {.price_per_kwh = o->price_per_kwh, .co2_g_per_kwh = o->co2_g_per_kwh};
     struct error err = {0};
     if (answered(x))
         return;
     str_copy(q.currency, sizeof q.currency, str_from(o->currency));
+    str_copy(q.co2_file, sizeof q.co2_file, str_from(o->co2_file));
     if (past_report_read(&q, parameter, x, clock_wall(o->env->clock), MOMENT_UTC, &err) < 0) {
         exchange_error(x, 400, "bad_parameter", "%s.", err.text);
         return;

@@ -110,7 +110,7 @@ static struct report *make_report(struct store *s, const char *host, int64_t gpu
     struct error err = {0};
     struct report *r = calloc(1, sizeof *r);
     assert_non_null(r);
-    if (report_make(s, host, gpu_id, (struct wall){since_ms}, (struct wall){until_ms}, 80000, r, &err) < 0)
+    if (report_make(s, host, gpu_id, (struct wall){since_ms}, (struct wall){until_ms}, 80000, NULL, r, &err) < 0)
         fail_msg("%s", err.text);
     return r;
 }
