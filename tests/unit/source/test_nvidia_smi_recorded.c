@@ -358,12 +358,10 @@ static void every_machine_reads_as_its_golden_file_says(void **state)
         "rtx4080s-load",
         "rtx4090x4-one-lost",
         "t4",
-        "gb10-unified",
         "h200-mig-shared-load",
         "l40s-load",
         "laptop-rtx5080",
         "rtx2080s-windows",
-        "tesla-p100",
         "vgpu-a6000-24q",
     };
     for (size_t i = 0; i < ARRAY_LEN(machines); i++) {
