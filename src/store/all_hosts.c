@@ -93,17 +93,22 @@ static void read_who(struct db_statement *q, int first, struct process *who)
  * written once a minute. */
 static void write_heard(const struct clocks *c, struct buf *sql)
 {
-    buf_printf(sql,
-               "WITH heard AS MATERIALIZED (SELECT h.id, h.name, " AHEAD " AS ahead_ms, %lld + " AHEAD " - "
-               "GREATEST(h.last_seen_ms, w.newest_ms) AS silent_ms, COALESCE(LEAST(%lld + 2 * w.gap_ms, %lld), %lld) AS allowed_ms "
-               "FROM hosts h " JOIN_CLOCK "LEFT JOIN LATERAL (SELECT MAX(y.at_ms) AS newest_ms, MAX(y.gap_ms) AS gap_ms FROM "
-               "(SELECT x.at_ms, x.at_ms - LEAD(x.at_ms) OVER (ORDER BY x.at_ms DESC) AS gap_ms FROM (SELECT "
-               "CAST(EXTRACT(EPOCH FROM recorded_at) * 1000 AS BIGINT) AS at_ms FROM host_samples WHERE host_id = h.id AND "
-               "recorded_at > to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) ORDER BY recorded_at DESC "
-               "LIMIT %d) x) y) w ON true WHERE h.last_seen_ms - " AHEAD " > %lld) ",
-               (long long)c->now_ms, (long long)HOST_GRACE_MS, (long long)HOST_ALIVE_MS, (long long)HOST_ALIVE_MS,
-               (long long)(c->slowest_ms - HOST_ALIVE_MS), (long long)(c->fastest_ms + HOST_ALIVE_MS), (int)HOST_GAPS,
-               (long long)(c->now_ms - HOST_SILENT_MS));
+    char rows[512];
+    snprintf(rows, sizeof rows,
+             "(SELECT CAST(EXTRACT(EPOCH FROM recorded_at) * 1000 AS BIGINT) AS at_ms FROM host_samples WHERE host_id = h.id AND "
+             "recorded_at > to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0)",
+             (long long)(c->slowest_ms - HOST_ALIVE_MS), (long long)(c->fastest_ms + HOST_ALIVE_MS));
+    /* The distances are read only of hosts that are late. */
+    buf_printf(
+        sql,
+        "WITH heard AS MATERIALIZED (SELECT h.id, h.name, " AHEAD " AS ahead_ms, %lld + " AHEAD " - "
+        "GREATEST(h.last_seen_ms, n.at_ms) AS silent_ms, COALESCE(LEAST(%lld + 2 * w.gap_ms, %lld), %lld) AS allowed_ms "
+        "FROM hosts h " JOIN_CLOCK "LEFT JOIN LATERAL %s ORDER BY recorded_at DESC LIMIT 1) n ON true "
+        "LEFT JOIN LATERAL (SELECT MAX(y.gap_ms) AS gap_ms FROM (SELECT x.at_ms - LEAD(x.at_ms) OVER (ORDER BY x.at_ms DESC) "
+        "AS gap_ms FROM %s AND %lld + " AHEAD " - n.at_ms >= %lld ORDER BY recorded_at DESC LIMIT %d) x) y) w ON true "
+        "WHERE h.last_seen_ms - " AHEAD " > %lld) ",
+        (long long)c->now_ms, (long long)HOST_GRACE_MS, (long long)HOST_ALIVE_MS, (long long)HOST_ALIVE_MS, rows, rows,
+        (long long)c->now_ms, (long long)HOST_GRACE_MS, (int)HOST_GAPS, (long long)(c->now_ms - HOST_SILENT_MS));
 }
 
 static void write_gpus(const struct store *s, const struct clocks *c, struct buf *sql)
