@@ -15,7 +15,7 @@ enum evidence {
     EVIDENCE_COUNT
 };
 
-enum { EVIDENCE_NAME_SIZE = 32, EVIDENCE_PATH_SIZE = 128, EVIDENCE_PEER_SIZE = 96 };
+enum { EVIDENCE_NAME_SIZE = 32, EVIDENCE_PATH_SIZE = 128, EVIDENCE_PEER_SIZE = 96, EVIDENCE_TRACE_SIZE = 192 };
 
 struct host_evidence {
     enum reading_state state; /* READING_OK, or why it couldn't be read */
@@ -33,8 +33,10 @@ struct host_evidence {
     char busiest_child[EVIDENCE_NAME_SIZE];  /* "pt_data_worker"; "" none */
     char compiler[EVIDENCE_NAME_SIZE];       /* "ptxas", "inductor": a child that compiles GPU code; "" none */
     char code[EVIDENCE_NAME_SIZE];           /* "libtorch_cpu": the file, other than Python's, with the most CPU time; "" unknown */
-    char peer[EVIDENCE_PEER_SIZE];  /* "10.0.0.7:5432", "127.0.0.1:6379 (redis, PID 812)", "feeder (PID 813)"; "" unknown */
-    char mount[EVIDENCE_PATH_SIZE]; /* mount point of the network file system that it waits for; "" unknown */
+    char peer[EVIDENCE_PEER_SIZE];        /* "10.0.0.7:5432", "127.0.0.1:6379 (redis, PID 812)", "feeder (PID 813)"; "" unknown */
+    char mount[EVIDENCE_PATH_SIZE];       /* mount point of the network file system that it waits for; "" unknown */
+    char collective[EVIDENCE_TRACE_SIZE]; /* "rank 3 has not come to all_reduce 4711: its last is 4709"; "": no trace, or nothing in
+                                             it */
 };
 
 struct evidence_meta {

@@ -36,6 +36,7 @@ static void host_fields(struct answer_rows *to)
         FIELD(TEXT, "mount", mount, "The network file system that it waits for", OR_NULL),
         FIELD(TEXT, "code", code, "The file, other than Python's, with the most CPU time", OR_NULL),
         FIELD(TEXT, "peer", peer, "Whom it waits for", OR_NULL),
+        FIELD(TEXT, "collective", collective, "What the traces of its job say about the newest collective", OR_NULL, FOREIGN),
     };
     KEEP_ROWS(to);
 }

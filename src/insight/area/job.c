@@ -122,6 +122,7 @@ static double confidence_of(enum late why)
     case LATE_GPU:
     case LATE_STOPPED: return 0.95;
     case LATE_SILENT:
+    case LATE_BEHIND:
     case LATE_LIMIT:
     case LATE_SLOWED:
     case LATE_LINK: return 0.9;
@@ -160,26 +161,34 @@ static struct reading missing_rank(const struct job *job)
     return missing >= 0 ? reading_ok(missing) : reading_absent(READING_UNREAD);
 }
 
-/* A rank that does not answer is the one, whether it is on this host or not; what else shows of it says why. */
-static void take_silent(struct job_wait *w)
+/* The rank that a member knows to be late: its peers get no answer from it, or the job's traces show it behind. */
+static enum late said_late(const struct process *p, int64_t *rank)
 {
-    int64_t silent, rank;
+    if (reading_get(p->silent_rank, rank))
+        return LATE_SILENT;
+    return p->host && reading_get(p->host->late_rank, rank) ? LATE_BEHIND : LATE_UNKNOWN;
+}
+
+/* It is the one, whether it is on this host or not; what else shows of it says why. */
+static void take_said(struct job_wait *w)
+{
+    int64_t said, rank;
     for (size_t i = 0; i < w->job->count; i++) {
-        const struct job_member *m = &w->job->members[i];
-        if (!reading_get(m->process->silent_rank, &silent))
+        enum late how = said_late(w->job->members[i].process, &said);
+        if (how == LATE_UNKNOWN)
             continue;
         for (size_t k = 0; k < w->job->count; k++)
-            if (reading_get(w->job->members[k].process->rank, &rank) && rank == silent && !w->waits[k]) {
+            if (reading_get(w->job->members[k].process->rank, &rank) && rank == said && !w->waits[k]) {
                 enum late why = why_late(w, &w->job->members[k]);
                 w->late = &w->job->members[k];
-                w->why = confidence_of(why) > confidence_of(LATE_SHARED) ? why : LATE_SILENT;
+                w->why = confidence_of(why) > confidence_of(LATE_SHARED) ? why : how;
                 w->confidence = 0.95;
                 return;
             }
         if (w->late)
             return;
-        w->ended = reading_ok(silent);
-        w->why = LATE_SILENT;
+        w->ended = reading_ok(said);
+        w->why = how;
         w->confidence = 0.95;
         return;
     }
@@ -209,13 +218,13 @@ static bool judge_job(struct job_wait *w)
         return false;
     if (others) {
         choose_late(w);
-        take_silent(w);
+        take_said(w);
         return true;
     }
     w->ended = missing_rank(w->job);
     w->why = w->ended.state == READING_OK ? LATE_ENDED : LATE_UNKNOWN;
     w->confidence = confidence_of(w->why);
-    take_silent(w);
+    take_said(w);
     return true;
 }
 
@@ -361,6 +370,7 @@ static const char *words_late(const struct job_wait *w, bool over)
     switch (w->why) {
     case LATE_STOPPED: return over ? "was stopped" : "is stopped";
     case LATE_SILENT: return over ? "did not answer the others" : "does not answer the others";
+    case LATE_BEHIND: return over ? "had not come to their collective" : "has not come to their collective";
     case LATE_LIMIT: return limit_doing(w->late->process->limit.code);
     case LATE_SLOWED: return over ? "ran on a GPU that was slowed down" : "runs on a GPU that is slowed down";
     case LATE_LINK: return over ? "had a narrower link than the others" : "has a narrower link than the others";
@@ -387,9 +397,8 @@ static bool say_wait(struct text *s, const struct job_wait *w, bool over, const 
                                                            : "can't be read");
     if (w->late)
         return text_append(s, "%s %s waiting for %s, where %s %s", gpus, are, target, who, words_late(w, over));
-    if (w->why == LATE_SILENT)
-        return text_append(s, "%s %s waiting for %s of %s, which %s", gpus, are, target, who,
-                           over ? "did not answer the others" : "does not answer the others");
+    if (w->why == LATE_SILENT || w->why == LATE_BEHIND)
+        return text_append(s, "%s %s waiting for %s of %s, which %s", gpus, are, target, who, words_late(w, over));
     if (w->why == LATE_ENDED)
         return text_append(s, "%s %s waiting for %s of %s, which has ended", gpus, are, target, who);
     if (is_whole(w->job))
@@ -456,6 +465,11 @@ static void describe_waiting(struct why_cause *cause, const struct job_wait *w)
     else if (gpu && reading_get(gpu->util_permille, &util) && reading_get(gpu->power_mw, &power))
         job_evidence(cause, "%zu of %zu wait: GPU %d is busy %lld%% of the time at %lld W", w->waiting, w->job->count, gpu->index,
                      percent(util), words_whole(power, 1000));
+    for (size_t i = 0, said = 0; i < w->job->count && !said; i++) {
+        const struct host_evidence *h = w->job->members[i].process->host;
+        if (h && h->collective[0] && ++said)
+            job_evidence(cause, "the job's own trace: %s", h->collective);
+    }
     if (!is_whole(w->job))
         job_evidence(cause, "%zu of the job's %lld ranks are on this host", w->job->processes, (long long)w->job->world_size.value);
 }
@@ -495,6 +509,11 @@ static void advise(struct why_part *part, const struct job_wait *w)
         break;
     case LATE_SILENT:
         snprintf(text, sizeof text, "Look at that rank, its host and the network to it: the others get no answer (NCCL RAS).");
+        break;
+    case LATE_BEHIND:
+        snprintf(text, sizeof text,
+                 w->late ? "What that rank is doing: whirr why --gpu %d -v" : "Look at that rank: where its code is, and its host.",
+                 gpu);
         break;
     case LATE_GPU: snprintf(text, sizeof text, "What is wrong with GPU %d: whirr health", gpu); break;
     case LATE_SLOWED:

@@ -14,6 +14,7 @@ enum late {
     LATE_STOPPED, /* the process is stopped */
     LATE_ENDED,   /* there is no process of this rank any more */
     LATE_SILENT,  /* it does not answer the others, as they say */
+    LATE_BEHIND,  /* it has not come to their collective, as the job's own traces say */
     LATE_LIMIT,   /* what limits the process on its host or its links */
     LATE_SLOWED,  /* its GPU is slowed down */
     LATE_LINK,    /* its link is narrower than those of the others */

@@ -926,6 +926,8 @@ static void host_lines(struct lines *l, const struct process *p)
     if (!h || h->state != READING_OK)
         return;
     wait_line(l, p);
+    if (h->collective[0])
+        line(l, "its job's own trace: %s", h->collective);
     if (reading_get(h->busiest_thread_permille, &value))
         line(l, "its busiest thread%s%s used %lld%% of a core", h->busiest_thread[0] ? " " : "", h->busiest_thread, percent(value));
     code_line(l, p);

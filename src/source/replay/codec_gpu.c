@@ -86,7 +86,8 @@ static bool evidence_same(const struct process *one, const struct process *other
     return !one->host == !other->host && a->state == b->state && a->looks == b->looks && a->over_ms == b->over_ms &&
            readings_same(a->metric, b->metric, EVIDENCE_COUNT) && strcmp(a->busiest_thread, b->busiest_thread) == 0 &&
            strcmp(a->busiest_child, b->busiest_child) == 0 && strcmp(a->compiler, b->compiler) == 0 &&
-           strcmp(a->mount, b->mount) == 0 && strcmp(a->code, b->code) == 0 && strcmp(a->peer, b->peer) == 0;
+           strcmp(a->mount, b->mount) == 0 && strcmp(a->code, b->code) == 0 && strcmp(a->peer, b->peer) == 0 &&
+           strcmp(a->collective, b->collective) == 0;
 }
 
 static void code_evidence(struct coder *c, struct process *p, const struct process *before)
@@ -107,10 +108,11 @@ static void code_evidence(struct coder *c, struct process *p, const struct proce
     h->over_ms = code_i64(c, h->over_ms, old->over_ms);
     code_readings(c, h->metric, old->metric, EVIDENCE_COUNT, c->schema ? &c->schema->evidence : NULL);
     /* Later versions append theirs. */
-    char *const now[] = {h->busiest_thread, h->busiest_child, h->compiler, h->mount, h->code, h->peer};
-    const char *const was[] = {old->busiest_thread, old->busiest_child, old->compiler, old->mount, old->code, old->peer};
-    const size_t sizes[] = {sizeof h->busiest_thread, sizeof h->busiest_child, sizeof h->compiler,
-                            sizeof h->mount,          sizeof h->code,          sizeof h->peer};
+    char *const now[] = {h->busiest_thread, h->busiest_child, h->compiler, h->mount, h->code, h->peer, h->collective};
+    const char *const was[] = {old->busiest_thread, old->busiest_child, old->compiler,  old->mount,
+                               old->code,           old->peer,          old->collective};
+    const size_t sizes[] = {sizeof h->busiest_thread, sizeof h->busiest_child, sizeof h->compiler,  sizeof h->mount,
+                            sizeof h->code,           sizeof h->peer,          sizeof h->collective};
     code_texts(c, now, was, sizes, ARRAY_LEN(now));
 }
 

@@ -295,6 +295,7 @@ static void evidence_write(const struct evidence_reader *r, const struct evidenc
     cgroup_write(&w->cgroup, ret);
     numa_write(&w->numa, ret);
     files_write(&w->files, ret);
+    traces_write(&w->traces, ret);
 }
 
 /* ---- looks ---- */
@@ -354,6 +355,7 @@ static void look_at_rest(struct evidence_reader *r, struct evidence_memory *w)
     cgroup_look(r, &w->cgroup, w->directory);
     numa_look(r, w, &status);
     files_look(r, w, reading_or(w->threads.busiest, 0) >= BUSY_PERMILLE, waits_for_files(w));
+    traces_look(r, w);
     w->full_at = r->now;
     w->fulls++;
 }

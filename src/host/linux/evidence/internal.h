@@ -3,8 +3,8 @@
  *
  *   evidence.c  the reader, its budget, its open files, the main thread, the window of the last looks
  *   candidates.c  whose evidence will be asked for
- *   threads.c, code.c, children.c, peer.c, cgroup.c, numa.c, files.c  one part of the evidence each: X_look() reads, X_write()
- * tells
+ *   threads.c, code.c, children.c, peer.c, cgroup.c, numa.c, files.c, traces.c  one part of the evidence each: X_look() reads,
+ * X_write() tells
  */
 #pragma once
 
@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "host/collective.h"
 #include "host/evidence/address_samples.h"
 #include "host/evidence/watched.h"
 #include "host/linux/evidence/texts.h"
@@ -114,6 +115,15 @@ struct file_memory {
     char mount[EVIDENCE_PATH_SIZE];
 };
 
+enum { TRACE_PATH_SIZE = 192 };
+struct trace_memory {
+    struct mono at;
+    bool is_known;                                               /* its environment was read */
+    char flight[2][TRACE_PATH_SIZE], inspector[TRACE_PATH_SIZE]; /* "": none; the recorder's default was another one once */
+    int64_t rank, world;                                         /* world below 2: no job */
+    struct collective_told told;
+};
+
 /* The main thread at one moment, with counters of its whole process. */
 struct main_look {
     struct mono at;
@@ -145,6 +155,7 @@ struct evidence_memory {
     struct cgroup_memory cgroup;
     struct numa_memory numa;
     struct file_memory files;
+    struct trace_memory traces;
 };
 
 struct numa_nodes {
@@ -172,6 +183,12 @@ struct evidence_reader {
     struct watch_list watched;
     size_t keeping;  /* number of processes with open files */
     size_t sampling; /* number of processes whose code is sampled */
+    /* Ranks of a job share their files: read once for all of them. */
+    struct {
+        char path[TRACE_PATH_SIZE];
+        int64_t stamp;
+        struct collective_told told;
+    } traces;
 };
 
 static inline bool budget_take(struct evidence_reader *r)
@@ -236,3 +253,7 @@ void numa_write(const struct numa_memory *m, struct host_evidence *ret);
 /* `busy`: one of its threads keeps a core busy; `waits`: its main thread waits for files. */
 void files_look(struct evidence_reader *r, struct evidence_memory *w, bool busy, bool waits);
 void files_write(const struct file_memory *m, struct host_evidence *ret);
+
+/* Of a rank of a job: what the job itself wrote about its collectives, where its environment says. */
+void traces_look(struct evidence_reader *r, struct evidence_memory *w);
+void traces_write(const struct trace_memory *m, struct host_evidence *ret);
