@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A dump read in one pass: of each dict only the pairs are looked at when it is filled, so nothing of it is built.
+ * A dump read in one pass: the pairs of a dict are read when they are put into it, and nothing is built.
  *
  *   stack  ... dict MARK "collective_seq_id" 4711 "state" "started" ...   SETITEMS  ─▶  group_trace
  */
@@ -17,10 +17,10 @@ enum { STACK_MAX = 1 << 18, MEMO_MAX = 1 << 19, NUMBER_MAX = INT32_MAX, RANK_MAX
 
 /* ---- the pickle ---- */
 
-enum value_kind { VALUE_OTHER, VALUE_MARK, VALUE_INT, VALUE_TEXT };
+enum pickled_kind { VALUE_OTHER, VALUE_MARK, VALUE_INT, VALUE_TEXT };
 
-struct value {
-    enum value_kind kind;
+struct pickled {
+    enum pickled_kind kind;
     uint32_t len;   /* of a text */
     int64_t number; /* of a text: where it begins */
 };
@@ -28,7 +28,7 @@ struct value {
 struct unpickler {
     struct str in;
     size_t at;
-    struct value *stack, *memo;
+    struct pickled *stack, *memo;
     size_t depth, memo_count;
     bool failed;
     struct rank_trace *ret;
@@ -47,7 +47,7 @@ static uint64_t take(struct unpickler *u, size_t bytes)
     return number;
 }
 
-static void push(struct unpickler *u, struct value v)
+static void push(struct unpickler *u, struct pickled v)
 {
     if (u->depth == MIN_OF(u->in.len, (size_t)STACK_MAX))
         u->failed = true;
@@ -57,12 +57,12 @@ static void push(struct unpickler *u, struct value v)
 
 static void push_int(struct unpickler *u, int64_t number)
 {
-    push(u, (struct value){.kind = VALUE_INT, .number = number});
+    push(u, (struct pickled){.kind = VALUE_INT, .number = number});
 }
 
 static void push_other(struct unpickler *u)
 {
-    push(u, (struct value){0});
+    push(u, (struct pickled){0});
 }
 
 static void push_text(struct unpickler *u, uint64_t len)
@@ -71,7 +71,7 @@ static void push_text(struct unpickler *u, uint64_t len)
         u->failed = true;
         return;
     }
-    push(u, (struct value){.kind = VALUE_TEXT, .len = (uint32_t)len, .number = (int64_t)u->at});
+    push(u, (struct pickled){.kind = VALUE_TEXT, .len = (uint32_t)len, .number = (int64_t)u->at});
     u->at += len;
 }
 
@@ -94,7 +94,7 @@ static size_t after_mark(struct unpickler *u)
 /* Of a tuple its first text stays: (name, description) of a process group. */
 static void fold(struct unpickler *u, size_t from)
 {
-    struct value first = from < u->depth && u->stack[from].kind == VALUE_TEXT ? u->stack[from] : (struct value){0};
+    struct pickled first = from < u->depth && u->stack[from].kind == VALUE_TEXT ? u->stack[from] : (struct pickled){0};
     pop(u, u->depth - MIN_OF(from, u->depth));
     push(u, first);
 }
@@ -117,7 +117,7 @@ static void get(struct unpickler *u, uint64_t id)
         u->failed = true;
 }
 
-static struct str text_of(const struct unpickler *u, const struct value *v)
+static struct str text_of(const struct unpickler *u, const struct pickled *v)
 {
     return v->kind == VALUE_TEXT ? (struct str){u->in.at + v->number, v->len} : (struct str){0};
 }
@@ -199,7 +199,7 @@ static bool step(struct unpickler *u)
     case '.': return false;
     case 0x80: take(u, 1); break;
     case 0x95: take(u, 8); break;
-    case '(': push(u, (struct value){.kind = VALUE_MARK}); break;
+    case '(': push(u, (struct pickled){.kind = VALUE_MARK}); break;
     case '}':
     case ']':
     case ')':
@@ -270,8 +270,8 @@ static bool step(struct unpickler *u)
 
 int flight_parse(struct str pickle, struct rank_trace *ret)
 {
-    AUTO_FREE struct value *stack = malloc((MIN_OF(pickle.len, (size_t)STACK_MAX) + 1) * sizeof *stack);
-    AUTO_FREE struct value *memo = malloc((MIN_OF(pickle.len, (size_t)MEMO_MAX) + 1) * sizeof *memo);
+    AUTO_FREE struct pickled *stack = malloc((MIN_OF(pickle.len, (size_t)STACK_MAX) + 1) * sizeof *stack);
+    AUTO_FREE struct pickled *memo = malloc((MIN_OF(pickle.len, (size_t)MEMO_MAX) + 1) * sizeof *memo);
     struct unpickler u = {.in = pickle, .stack = stack, .memo = memo, .ret = ret};
     ret->count = 0;
     if (!stack || !memo)
@@ -347,11 +347,11 @@ static void say_late(const struct group_state *s, const struct group_trace *last
         snprintf(ret->text, sizeof ret->text, "the GPU of rank %lld%s not started %s %lld", (long long)s->last->rank, others,
                  s->open->op, (long long)s->open->open);
     else if (last->entered < 0)
-        snprintf(ret->text, sizeof ret->text, "rank %lld%s not come to %s %lld, or to any before", (long long)s->last->rank,
-                 others, s->open->op, (long long)s->open->open);
+        snprintf(ret->text, sizeof ret->text, "rank %lld%s not come to %s %lld, or to any before", (long long)s->last->rank, others,
+                 s->open->op, (long long)s->open->open);
     else
-        snprintf(ret->text, sizeof ret->text, "rank %lld%s not come to %s %lld: its last is %lld", (long long)s->last->rank,
-                 others, s->open->op, (long long)s->open->open, (long long)last->entered);
+        snprintf(ret->text, sizeof ret->text, "rank %lld%s not come to %s %lld: its last is %lld", (long long)s->last->rank, others,
+                 s->open->op, (long long)s->open->open, (long long)last->entered);
 }
 
 /* The one rank of all that wrote nothing; -1: none, or several. */

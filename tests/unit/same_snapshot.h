@@ -43,6 +43,7 @@ static inline void assert_same_process(const struct process *a, const struct pro
     if (a->host) {
         assert_string_equal(a->host->busiest_child, b->host->busiest_child);
         assert_string_equal(a->host->peer, b->host->peer);
+        assert_string_equal(a->host->collective, b->host->collective);
     }
 }
 

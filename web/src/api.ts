@@ -1157,6 +1157,12 @@ export interface HostEvidence {
   gpu_numa_node: number | null;
   /** 1: it listens on a TCP port, as a server does; 2: its parent does */
   listens: number | null;
+  /** The rank that a collective was waiting for, as the job's own traces say */
+  collective_late_rank: number | null;
+  /** Bus bandwidth of the newest collective, of the rank that came last */
+  collective_bytes_per_second: number | null;
+  /** The most that one of as many bytes had before */
+  collective_best_bytes_per_second: number | null;
   busiest_thread: string | null;
   busiest_child: string | null;
   /** A child that compiles GPU code */
@@ -1167,6 +1173,8 @@ export interface HostEvidence {
   code: string | null;
   /** Whom it waits for */
   peer: string | null;
+  /** What the traces of its job say about the newest collective */
+  collective: string | null;
   absent: Record<string, string>;
 }
 
@@ -1505,6 +1513,10 @@ export interface Gpu {
   nvlink_links: number | null;
   /** NVLinks that are up */
   nvlink_links_active: number | null;
+  /** Packets sent again, recoveries and CRC errors of all NVLinks */
+  nvlink_errors: number | null;
+  /** The NVLink with most of them */
+  nvlink_worst_link: number | null;
   /** The chip-to-chip link to the CPU is on */
   c2c_enabled: boolean | null;
   /** The GPU has joined the NVLink fabric */
@@ -1819,6 +1831,14 @@ export interface Machine {
   infiniband_ports_lost: number | null;
   /** InfiniBand ports with a rate below that of other ports of the same model, or below their own of before */
   infiniband_ports_slow: number | null;
+  /** Links that InfiniBand ports have lost, also those that came back; 0 after an hour without */
+  infiniband_link_losses: number | null;
+  /** Packets that RDMA ports sent again: lost, not answered in time, or not awaited */
+  rdma_retries_per_second: number | null;
+  /** Congestion notices (CNPs) that RDMA ports sent or obeyed */
+  rdma_congestion_notices_per_second: number | null;
+  /** Packets that came to RDMA ports out of order */
+  rdma_out_of_order_per_second: number | null;
   absent: Record<string, string>;
 }
 

@@ -22,10 +22,14 @@ struct power_zone {
     int64_t last_uj, range_uj;
 };
 
-/* An InfiniBand port. */
+enum rdma_count { RDMA_RETRIES, RDMA_CONGESTED, RDMA_DISORDERED, RDMA_DOWNED, RDMA_COUNTS };
+
+/* A port of an RDMA device: of InfiniBand, or of Ethernet (RoCE), whose link is not judged. */
 struct ib_port {
     char name[48], model[48]; /* "mlx5_0/ports/1", "MT4129" */
-    bool was_up;
+    bool is_infiniband, was_up;
+    struct reading counts[RDMA_COUNTS], gained[RDMA_COUNTS]; /* totals, and since the look before (links lost: of late) */
+    struct mono downed_at;
     int64_t rate, best_rate; /* Mbit/s; 0: unknown or no link */
 };
 
@@ -56,7 +60,7 @@ void machine_read_load(const struct env *env, struct host *out);
 void machine_read_pressure(const struct env *env, struct host *out);
 /* Network, disks and swapping since the previous call. */
 void machine_read_flow(struct machine *m, struct host *out, int64_t elapsed_ms);
-/* Mains, CPU governor, InfiniBand. */
-void machine_read_node(struct machine *m, struct host *out);
+/* Mains, CPU governor, InfiniBand; since the previous call. */
+void machine_read_node(struct machine *m, int64_t elapsed_ms, struct host *out);
 /* Power draw since the previous call. */
 void machine_read_power(struct machine *m, struct host *out, int64_t elapsed_ms);

@@ -101,13 +101,15 @@ static void read_slow(struct machine *m, struct host *out, struct mono now)
 
 static void read_rare(struct machine *m, struct host *out, struct mono now)
 {
-    static const enum host_metric node[] = {HOST_METRIC_on_battery, HOST_METRIC_cpu_clocks_low, HOST_METRIC_ib_ports_up,
-                                            HOST_METRIC_ib_ports_lost, HOST_METRIC_ib_ports_slow};
+    static const enum host_metric node[] = {
+        HOST_METRIC_on_battery,         HOST_METRIC_cpu_clocks_low,       HOST_METRIC_ib_ports_up,
+        HOST_METRIC_ib_ports_lost,      HOST_METRIC_ib_ports_slow,        HOST_METRIC_ib_flaps,
+        HOST_METRIC_rdma_retries_per_s, HOST_METRIC_rdma_congested_per_s, HOST_METRIC_rdma_disordered_per_s};
     if (m->node_at.ns && mono_since_ms(now, m->node_at) < RARE_MS) {
         machine_window_keep(&m->window, out, node, ARRAY_LEN(node));
         return;
     }
-    machine_read_node(m, out);
+    machine_read_node(m, m->node_at.ns ? mono_since_ms(now, m->node_at) : 0, out);
     m->node_at = now;
 }
 

@@ -85,16 +85,63 @@ static int64_t rate_of(struct str text)
     return known && rate > 0 ? rate : 0;
 }
 
-/* `name` is "mlx5_0/ports/1". Skips Ethernet (RoCE), which has its own tools and often no cable. */
+/* The names of mlx5, then those of bnxt_re; a device without a counter lacks its file. */
+static const struct {
+    enum rdma_count count;
+    const char *file;
+} counters[] = {
+    {RDMA_RETRIES, "hw_counters/local_ack_timeout_err"},
+    {RDMA_RETRIES, "hw_counters/packet_seq_err"},
+    {RDMA_RETRIES, "hw_counters/rnr_nak_retry_err"},
+    {RDMA_CONGESTED, "hw_counters/np_cnp_sent"},
+    {RDMA_CONGESTED, "hw_counters/rp_cnp_handled"},
+    {RDMA_DISORDERED, "hw_counters/out_of_sequence"},
+    {RDMA_DOWNED, "counters/link_downed"},
+    {RDMA_RETRIES, "hw_counters/to_retransmits"},
+    {RDMA_CONGESTED, "hw_counters/rx_cnp_pkts"},
+    {RDMA_DISORDERED, "hw_counters/oos_drop_count"},
+};
+
+static void read_counters(struct machine *m, struct ib_port *port)
+{
+    enum { LATELY_MS = 60 * 60 * 1000 };
+    struct reading now[RDMA_COUNTS];
+    struct mono at = clock_mono(m->window.env->clock);
+    for (size_t i = 0; i < RDMA_COUNTS; i++)
+        now[i] = reading_absent(READING_UNSUPPORTED);
+    for (size_t i = 0; i < ARRAY_LEN(counters); i++) {
+        char text[64];
+        struct str said;
+        int64_t value;
+        if (node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/%s", port->name, counters[i].file) &&
+            str_to_i64(said, &value) && value >= 0)
+            now[counters[i].count] = reading_ok(reading_or(now[counters[i].count], 0) + value);
+    }
+    for (size_t i = 0; i < RDMA_COUNTS; i++) {
+        int64_t before, value;
+        bool both = reading_get(port->counts[i], &before) && reading_get(now[i], &value) && value >= before;
+        bool lately = i == RDMA_DOWNED && mono_since_ms(at, port->downed_at) < LATELY_MS;
+        int64_t kept = lately ? reading_or(port->gained[i], 0) : 0;
+        if (both && value > before && i == RDMA_DOWNED)
+            port->downed_at = at;
+        port->gained[i] =
+            both ? reading_ok(kept + value - before) : reading_absent(now[i].state == READING_OK ? READING_PENDING : now[i].state);
+        port->counts[i] = now[i];
+    }
+}
+
+/* `name` is "mlx5_0/ports/1". The link of Ethernet (RoCE) has its own tools and often no cable. */
 static void read_port(struct machine *m, const char *device, const char *name)
 {
     char text[64];
     struct str said;
-    if (!node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/link_layer", name) ||
-        !str_is(said, "InfiniBand"))
-        return;
     struct ib_port *port = ib_port_find(m, name);
     if (!port)
+        return;
+    read_counters(m, port);
+    port->is_infiniband = node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/link_layer", name) &&
+                          str_is(said, "InfiniBand");
+    if (!port->is_infiniband)
         return;
     if (!port->model[0] && node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/hca_type", device))
         str_copy(port->model, sizeof port->model, said);
@@ -119,8 +166,11 @@ static void read_infiniband(struct machine *m, struct host *out)
 {
     AUTO_DIR DIR *devices = dir_open(m->window.env, "/sys/class/infiniband");
     int64_t up = 0, lost = 0, slow = 0;
-    for (size_t i = 0; i < m->ib_port_count; i++)
+    for (size_t i = 0; i < m->ib_port_count; i++) {
         m->ib_ports[i].rate = 0; /* a device that is gone has no link */
+        for (size_t k = 0; k < RDMA_DOWNED; k++)
+            m->ib_ports[i].gained[k] = reading_absent(READING_UNSUPPORTED); /* and counts nothing */
+    }
     for (struct dirent *entry; devices && (entry = readdir(devices));) {
         char path[PATH_SIZE];
         if (entry->d_name[0] == '.' || strlen(entry->d_name) > 24)
@@ -139,15 +189,44 @@ static void read_infiniband(struct machine *m, struct host *out)
         lost += m->ib_ports[i].was_up && m->ib_ports[i].rate == 0;
         slow += is_slow(m, &m->ib_ports[i]);
     }
-    bool any = m->ib_port_count > 0;
+    bool any = false;
+    for (size_t i = 0; i < m->ib_port_count; i++)
+        any |= m->ib_ports[i].is_infiniband;
     out->ib_ports_up = any ? reading_ok(up) : reading_absent(READING_UNSUPPORTED);
     out->ib_ports_lost = any ? reading_ok(lost) : reading_absent(READING_UNSUPPORTED);
     out->ib_ports_slow = any ? reading_ok(slow) : reading_absent(READING_UNSUPPORTED);
 }
 
-void machine_read_node(struct machine *m, struct host *out)
+static struct reading sum_of(const struct machine *m, enum rdma_count count)
+{
+    struct reading sum = reading_absent(READING_UNSUPPORTED);
+    for (size_t i = 0; i < m->ib_port_count; i++) {
+        const struct reading *one = &m->ib_ports[i].gained[count];
+        if (count == RDMA_DOWNED && !m->ib_ports[i].is_infiniband)
+            continue;
+        if (one->state == READING_OK)
+            sum = reading_ok(reading_or(sum, 0) + one->value);
+        else if (one->state == READING_PENDING && sum.state != READING_OK)
+            sum = *one;
+    }
+    return sum;
+}
+
+static void write_counters(const struct machine *m, int64_t elapsed_ms, struct host *out)
+{
+    struct reading *const rates[] = {&out->rdma_retries_per_s, &out->rdma_congested_per_s, &out->rdma_disordered_per_s};
+    for (size_t i = 0; i < ARRAY_LEN(rates); i++) {
+        *rates[i] = sum_of(m, (enum rdma_count)i);
+        if (rates[i]->state == READING_OK && elapsed_ms > 0)
+            rates[i]->value = rates[i]->value * 1000 / elapsed_ms;
+    }
+    out->ib_flaps = sum_of(m, RDMA_DOWNED);
+}
+
+void machine_read_node(struct machine *m, int64_t elapsed_ms, struct host *out)
 {
     read_mains(m, out);
     read_governor(m, out);
     read_infiniband(m, out);
+    write_counters(m, elapsed_ms, out);
 }

@@ -453,6 +453,16 @@ static const char *words_rank(const struct process *p, char out[SHORT_WORDS])
     return out;
 }
 
+/* What the network cards of this host count, where another host or the network may be waited for. */
+static void describe_network(struct why_cause *cause, const struct host *host)
+{
+    int64_t retries = reading_or(host->rdma_retries_per_s, 0), disordered = reading_or(host->rdma_disordered_per_s, 0),
+            congested = reading_or(host->rdma_congested_per_s, 0);
+    if (retries + disordered + congested > 0)
+        job_evidence(cause, "RDMA of this host, a second: %lld packets sent again, %lld out of order, %lld congestion notices",
+                     (long long)retries, (long long)disordered, (long long)congested);
+}
+
 static void describe_waiting(struct why_cause *cause, const struct job_wait *w)
 {
     const struct gpu *gpu = NULL;
@@ -564,6 +574,8 @@ void answer_job(const struct facts *f, struct why_part *part)
         if (late->late)
             describe_late(cause, late);
         describe_waiting(cause, late);
+        if (!is_whole(late->job))
+            describe_network(cause, &f->now->host);
         advise(part, late);
     }
     if (!waits || part->brief.trouble)

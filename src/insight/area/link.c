@@ -87,9 +87,13 @@ static void detect_nvlink(const struct facts *f, struct collection *c)
     size_t siblings = siblings_of(f, &most);
     if (!reading_get(gpu->nvlink_links_active, &active) || active < 0)
         return;
+    int64_t errors, worst;
+    char with[SHORT_WORDS] = "";
+    if (reading_get(gpu->nvlink_errors, &errors) && reading_get(gpu->nvlink_worst_link, &worst))
+        snprintf(with, sizeof with, "; %lld errors on its links, most on link %lld", (long long)errors, (long long)worst);
     if (active < most && (active || most > BRIDGE_LINKS_MAX || siblings == 2))
-        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, "GPU %d: %lld of %lld links to other GPUs %s up", gpu->index,
-                (long long)active, (long long)most, are(f));
+        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, "GPU %d: %lld of %lld links to other GPUs %s up%s", gpu->index,
+                (long long)active, (long long)most, are(f), with);
 }
 
 static void detect_link(const struct facts *f, struct collection *c)

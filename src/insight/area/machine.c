@@ -131,11 +131,18 @@ static void rule_infiniband(const struct host *host, struct why_part *part)
 {
     struct cause_draft d;
     int64_t lost = reading_or(host->ib_ports_lost, 0), slow = reading_or(host->ib_ports_slow, 0);
-    if (lost <= 0 && slow <= 0)
+    int64_t flaps = reading_or(host->ib_flaps, 0), retries;
+    if (lost <= 0 && slow <= 0 && flaps <= 0)
         return;
     cause_begin(&d, part, FINDING_INFINIBAND);
     support(&d, 0.9, "%lld InfiniBand ports have a link", (long long)reading_or(host->ib_ports_up, 0));
-    if (lost > 0)
+    if (flaps > 0)
+        support(&d, 0, "lately a link was lost %lld times", (long long)flaps);
+    if (reading_get(host->rdma_retries_per_s, &retries) && retries > 0)
+        support(&d, 0, "%lld packets a second are sent again", (long long)retries);
+    if (lost <= 0 && slow <= 0)
+        cause_end(&d, "A link of InfiniBand was lost and came back: a cable or a transceiver is loose or failing");
+    else if (lost > 0)
         cause_end(&d, "%lld InfiniBand port%s lost %s link", (long long)lost, lost == 1 ? " has" : "s have",
                   lost == 1 ? "its" : "their");
     else

@@ -186,6 +186,40 @@ static int ask_nvlinks(struct nvml *n, struct nvml_card *card, int kind, int64_t
     return NVML_OK;
 }
 
+/* A link's counters: packets sent again, recoveries, CRC errors of control and of data. Blackwell counts otherwise, and refuses. */
+static int ask_nvlink_errors(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    enum { COUNTERS = 4 };
+    if (!n->lib.nvlink_errors)
+        return NVML_FUNCTION_NOT_FOUND;
+    int64_t links = 0, most = 0, all = 0;
+    int code = field_read(n, card, NVML_FIELD_NVLINK_COUNT, 0, &links), answered = NVML_NOT_SUPPORTED;
+    values[1] = QUERY_ABSENT;
+    for (unsigned i = 0; code == NVML_OK && i < (unsigned)links && i < NVML_NVLINKS_MAX; i++) {
+        int64_t sum = 0;
+        for (unsigned counter = 0; counter < COUNTERS; counter++) {
+            unsigned long long value = 0;
+            int rc = n->lib.nvlink_errors(card->handle, i, counter, &value);
+            if (nvml_is_trouble(rc))
+                return rc;
+            if (rc != NVML_OK && answered != NVML_OK && i == 0 && counter == 0)
+                return rc; /* a GPU that has none is not asked for each */
+            if (rc != NVML_OK)
+                continue;
+            answered = NVML_OK;
+            sum += (int64_t)MIN_OF(value, (unsigned long long)UINT32_MAX);
+        }
+        all += sum;
+        if (sum > most) {
+            most = sum;
+            values[1] = i;
+        }
+    }
+    values[0] = all;
+    return code == NVML_OK ? answered : code;
+}
+
 static int ask_fabric(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
     (void)kind;
@@ -321,6 +355,7 @@ const struct nvml_query query_slow[] = {
     OWN("encoder_stats", ask_encoder_stats, 0, METRIC_encoder_sessions, METRIC_encoder_fps, METRIC_encoder_latency_us),
     OWN("fbc_stats", ask_fbc_stats, 0, METRIC_capture_sessions, METRIC_capture_fps, METRIC_capture_latency_us),
     OWN("nvlink_state", ask_nvlinks, 0, METRIC_nvlink_links, METRIC_nvlink_links_active),
+    OWN("nvlink_errors", ask_nvlink_errors, 0, METRIC_nvlink_errors, METRIC_nvlink_worst_link),
     OWN("fabric", ask_fabric, 0, METRIC_fabric_ready, METRIC_fabric_clique),
     PLAIN(c2c_mode, 1, METRIC_c2c_enabled),
 

@@ -680,6 +680,16 @@ EXPORT int nvmlDeviceGetNvLinkState(nvml_device device, unsigned link, unsigned 
     return NVML_OK;
 }
 
+/* Every link has one error of each kind; link 3 has those of the script besides. */
+EXPORT int nvmlDeviceGetNvLinkErrorCounter(nvml_device device, unsigned link, unsigned counter, unsigned long long *errors)
+{
+    ENTER_GPU(device);
+    if (g->value[FAKE_nvlink_errors] == FAKE_NA)
+        return NVML_NOT_SUPPORTED;
+    *errors = 1 + (link == 3 && counter == 0 ? (unsigned long long)g->value[FAKE_nvlink_errors] : 0);
+    return NVML_OK;
+}
+
 /* Processes */
 
 static int list(struct fake_state *s, nvml_device device, unsigned which, size_t size, unsigned *count, void *entries)

@@ -181,6 +181,7 @@ static void any_process(struct process *p)
         h->metric[i] = any_reading();
     any_text(h->busiest_child, sizeof h->busiest_child);
     any_text(h->peer, sizeof h->peer);
+    any_text(h->collective, sizeof h->collective);
 }
 
 static void any_gpu(struct gpu *g, int index)

@@ -74,7 +74,7 @@ static void entry(struct dump *d, const char *group, const char *op, int64_t n, 
     text(d, "time_created_ns");
     number(d, INT64_C(1790000000000000000));
     text(d, "input_sizes"); /* with a type tag, as older versions write it: a call that is not made */
-    buf_add(&d->out, "ctorch.jit._pickle\nrestore_type_tag\n](K\x04\x65", 39);
+    buf_add(&d->out, "ctorch.jit._pickle\nrestore_type_tag\n](K\x04\x65", 41);
     text(d, "List[int]");
     byte(d, 0x86);
     byte(d, 'R');

@@ -413,6 +413,67 @@ static void threads_are_looked_at_once_one_of_them_may_be_the_busiest(void **sta
     assert_string_equal(e.busiest_thread, "pt_autograd_0");
 }
 
+/* What the recorder of a rank wrote: the newest collective, and how long ago by the sysroot's clock. */
+static void put_dump(struct sysroot *s, const char *path, char number, const char *dump_state, int64_t age_s)
+{
+    char whole[512];
+    struct buf b = BUF(1024);
+    static const char begin[] = "\x80\x02](}(\x8c\x11"
+                                "collective_seq_idK",
+                      middle[] = "\x8c\x0dprocess_group\x8c\x01"
+                                 "0\x8c\x0eprofiling_name"
+                                 "\x8c\x0fnccl:all_reduce\x8c\x05state\x8c";
+    buf_add(&b, begin, sizeof begin - 1);
+    buf_add(&b, &number, 1);
+    buf_add(&b, middle, sizeof middle - 1);
+    buf_printf(&b, "%c%sue.", (char)strlen(dump_state), dump_state);
+    sysroot_write_bytes(s, path, b.at, b.len);
+    buf_done(&b);
+    sysroot_place(s, path, whole);
+    struct timespec at = {.tv_sec = 1800000000 - age_s};
+    assert_int_equal(utimensat(AT_FDCWD, whole, (struct timespec[]){at, at}, 0), 0);
+}
+
+static void look_at_rank(struct sysroot *s, const char *environment, size_t len, struct host_evidence *ret)
+{
+    AUTO_READER struct evidence_reader *r = evidence_new(&s->env);
+    char path[64];
+    put_process(s, PID, (struct task){'R', "python", "0", 1, 100, START, 1000000000, 0, 5, 0});
+    snprintf(path, sizeof path, "/proc/%d/environ", PID);
+    sysroot_write_bytes(s, path, environment, len);
+    look_after(s, r, 1000, ret);
+}
+
+static void the_traces_of_a_job_name_the_late_rank(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    sysroot_init(&s);
+    struct host_evidence e;
+    static const char set[] = "RANK=0\0WORLD_SIZE=2\0TORCH_FR_DUMP_TEMP_FILE=/logs/rank_",
+                      usual[] = "RANK=0\0WORLD_SIZE=2\0HOME=/root", alone[] = "HOME=/root";
+    look_at_rank(&s, set, sizeof set, &e);
+    assert_string_equal(e.collective, ""); /* nothing was written */
+    assert_int_equal(e.late_rank.state, READING_UNSUPPORTED);
+
+    put_dump(&s, "/proc/4242/root/logs/rank_0", 5, "started", 40);
+    put_dump(&s, "/proc/4242/root/logs/rank_1", 4, "completed", 40);
+    look_at_rank(&s, set, sizeof set, &e);
+    assert_string_equal(e.collective, "rank 1 has not come to all_reduce 5: its last is 4");
+    IS(e.late_rank, 1);
+    look_at_rank(&s, usual, sizeof usual, &e); /* elsewhere */
+    assert_string_equal(e.collective, "");
+    put_dump(&s, "/proc/4242/root/tmp/nccl_trace_rank_0", 5, "started", 40);
+    put_dump(&s, "/proc/4242/root/tmp/nccl_trace_rank_1", 4, "completed", 40);
+    look_at_rank(&s, usual, sizeof usual, &e);
+    IS(e.late_rank, 1);
+    look_at_rank(&s, alone, sizeof alone, &e); /* no rank */
+    assert_string_equal(e.collective, "");
+    put_dump(&s, "/proc/4242/root/logs/rank_0", 5, "started", 3600); /* of an hour ago */
+    look_at_rank(&s, set, sizeof set, &e);
+    assert_string_equal(e.collective, "");
+}
+
 static void children_are_counted_and_the_busiest_named(void **state)
 {
     (void)state;
@@ -633,6 +694,7 @@ int main(void)
         TEST(nothing_is_read_of_a_process_with_another_start),
         TEST(a_thread_that_computes_is_named),
         TEST(threads_are_looked_at_once_one_of_them_may_be_the_busiest),
+        TEST(the_traces_of_a_job_name_the_late_rank),
         TEST(children_are_counted_and_the_busiest_named),
         TEST(a_quota_above_the_own_group_counts),
         TEST(a_quota_of_the_first_version_counts),

@@ -616,6 +616,64 @@ static void infiniband_ports_are_lost_only_after_they_had_a_link(void **state)
     machine_free(m);
 }
 
+static void write_count(struct sysroot *s, const char *port, const char *file, int64_t value)
+{
+    char path[256], text[32];
+    snprintf(path, sizeof path, "/sys/class/infiniband/%s/%s", port, file);
+    snprintf(text, sizeof text, "%lld\n", (long long)value);
+    sysroot_write(s, path, text);
+}
+
+static void write_counts(struct sysroot *s, int64_t retries, int64_t notices, int64_t disordered, int64_t downed)
+{
+    write_count(s, "mlx5_0/ports/1", "hw_counters/packet_seq_err", retries);
+    write_count(s, "mlx5_0/ports/1", "hw_counters/local_ack_timeout_err", 7);
+    write_count(s, "mlx5_4/ports/1", "hw_counters/np_cnp_sent", notices); /* of Ethernet */
+    write_count(s, "mlx5_0/ports/1", "hw_counters/out_of_sequence", disordered);
+    write_count(s, "mlx5_0/ports/1", "counters/link_downed", downed);
+    write_count(s, "mlx5_4/ports/1", "counters/link_downed", 50 * downed);
+}
+
+static void rdma_ports_count_what_is_sent_again_and_links_that_come_back(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct host h;
+    struct machine *m = machine_new(&s.env);
+    machine_sample(m, &h);
+    assert_int_equal(h.rdma_retries_per_s.state, READING_UNSUPPORTED);
+    assert_int_equal(h.ib_flaps.state, READING_UNSUPPORTED);
+    machine_free(m);
+
+    write_ib_port(&s, "mlx5_0", "4: ACTIVE\n", "400 Gb/sec (4X NDR)\n");
+    sysroot_write(&s, "/sys/class/infiniband/mlx5_4/ports/1/link_layer", "Ethernet\n");
+    write_counts(&s, 1000, 0, 5, 2);
+    m = machine_new(&s.env);
+    machine_sample(m, &h);
+    assert_int_equal(h.rdma_retries_per_s.state, READING_PENDING);
+    assert_int_equal(h.ib_ports_up.value, 1);
+    write_counts(&s, 1000 + 31 * 340, 31 * 20, 5 + 31, 4);
+    clock_manual_advance_ms(&s.clock, 31000);
+    machine_sample(m, &h);
+    assert_int_equal(h.rdma_retries_per_s.value, 340);
+    assert_int_equal(h.rdma_congested_per_s.value, 20);
+    assert_int_equal(h.rdma_disordered_per_s.value, 1);
+    assert_int_equal(h.ib_flaps.value, 2);
+    clock_manual_advance_ms(&s.clock, 31000);
+    machine_sample(m, &h);
+    assert_int_equal(h.rdma_retries_per_s.value, 0);
+    assert_int_equal(h.ib_flaps.value, 2); /* for an hour */
+    clock_manual_advance_ms(&s.clock, 3600 * 1000);
+    machine_sample(m, &h);
+    assert_int_equal(h.ib_flaps.value, 0);
+    write_counts(&s, 3, 0, 0, 0); /* counted anew */
+    clock_manual_advance_ms(&s.clock, 31000);
+    machine_sample(m, &h);
+    assert_int_equal(h.rdma_retries_per_s.state, READING_PENDING);
+    machine_free(m);
+}
+
 static void a_host_is_on_battery_when_its_cord_is_out(void **state)
 {
     (void)state;
@@ -676,6 +734,7 @@ int main(void)
         TEST(an_empty_machine_is_absent_not_zero),
         TEST(nonsense_is_absent),
         TEST(infiniband_ports_are_lost_only_after_they_had_a_link),
+        TEST(rdma_ports_count_what_is_sent_again_and_links_that_come_back),
         TEST(a_host_is_on_battery_when_its_cord_is_out),
     };
     return RUN_TESTS(tests);

@@ -453,6 +453,19 @@ static void works_with_every_release_of_the_driver(void **state)
     }
 }
 
+static void errors_of_links_are_summed_and_the_worst_link_named(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample("", "gpu X\n field 91 18\n nvlinks_active 18\n nvlink_errors 312\n", GROUP_RARE);
+    assert_reading(g.nvlink_errors, 18 * 4 + 312);
+    assert_reading(g.nvlink_worst_link, 3);
+    end(&g);
+    g = first_sample("", "gpu X\n field 91 18\n nvlinks_active 18\n", GROUP_RARE); /* as Blackwell answers */
+    assert_absent(g.nvlink_errors, READING_UNSUPPORTED);
+    assert_int_equal(m.calls("nvmlDeviceGetNvLinkErrorCounter"), 1);
+    end(&g);
+}
+
 static void links_count_what_the_card_has(void **state)
 {
     (void)state;
@@ -554,6 +567,7 @@ int main(void)
         TEST(counts_the_reserve_as_used_only_with_the_old_call),
         TEST(memory_that_is_the_hosts_is_read_from_the_host),
         TEST(works_with_every_release_of_the_driver),
+        TEST(errors_of_links_are_summed_and_the_worst_link_named),
         TEST(links_count_what_the_card_has),
         TEST(takes_traffic_from_byte_counters_without_gpm),
         TEST(adds_up_bytes_only_from_counters_that_do_not_come_around),

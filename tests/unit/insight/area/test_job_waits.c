@@ -162,6 +162,21 @@ static void a_rank_that_does_not_answer_is_the_one(void **state)
     assert_int_equal(job_waits_find(&w, s), 0);
     assert_int_equal(w.list[0].why, LATE_SILENT);
     assert_int_equal(w.list[0].late->gpu->index, LATE);
+    job_waits_done(&w);
+
+    /* What the job's traces say counts as much, until a rank gives no answer. */
+    s->gpus[0].processes[0].silent_rank = reading_absent(READING_UNREAD);
+    assert_non_null(process_evidence(&s->gpus[1].processes[0]));
+    s->gpus[1].processes[0].host->late_rank = reading_ok(LATE);
+    assert_int_equal(job_waits_find(&w, s), 0);
+    assert_int_equal(w.list[0].why, LATE_BEHIND);
+    assert_int_equal(w.list[0].late->gpu->index, LATE);
+    job_waits_done(&w);
+    set_load(&s->gpus[LATE], 1000, 8, 122);
+    s->gpus[1].processes[0].host->late_rank = reading_ok(12);
+    assert_int_equal(job_waits_find(&w, s), 0);
+    assert_string_equal(job_wait_words(&w.list[0], false, words),
+                        "GPUs 0-7 are waiting for rank 12 of python3 (job 4711), which has not come to their collective");
     snapshot_unref(s);
 }
 

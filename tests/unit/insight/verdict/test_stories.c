@@ -285,7 +285,7 @@ static void work_of_the_fifth_set_is_named(void **state)
 static void trouble_around_the_gpus_is_found(void **state)
 {
     (void)state;
-    play("node.stories", 13);
+    play("node.stories", 14);
 }
 
 static void a_late_rank_is_named_and_no_other(void **state)

@@ -136,6 +136,7 @@ static bool set_evidence(struct process *p, struct str rest)
     } texts[] = {
         {"mount", p->host->mount, sizeof p->host->mount},
         {"peer", p->host->peer, sizeof p->host->peer},
+        {"collective", p->host->collective, sizeof p->host->collective},
         {"code", p->host->code, sizeof p->host->code},
         {"compiler", p->host->compiler, sizeof p->host->compiler},
         {"busiest_child", p->host->busiest_child, sizeof p->host->busiest_child},
