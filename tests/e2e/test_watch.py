@@ -207,3 +207,30 @@ def test_without_a_gpu_the_program_runs_all_the_same(whirr, bare_machine):
     assert whirr("watch").code == 2
     lost = whirr("watch", "--gpu", "7", "--source", "sim", "--", "touch", str(pathlib.Path(bare_machine) / "ran"))
     assert lost.code == 2 and not (pathlib.Path(bare_machine) / "ran").exists(), lost.err
+
+
+TRACE = """  miner-700  [001] .....  100.000000: drm_sched_job_queue: dev=0000:03:00.0, fence=9:1, ring=gfx_0.0.0, job count:1, hw job count:0, client_id:7
+  kworker/u9:2-71  [001] .....  100.000100: drm_sched_job_run: dev=0000:03:00.0, fence=9:1, ring=gfx_0.0.0, job count:0, hw job count:1, client_id:7
+  game:cs0-4242  [003] .....  100.001000: drm_sched_job_queue: dev=0000:03:00.0, fence=12:5, ring=gfx_0.0.0, job count:1, hw job count:1, client_id:9
+  kworker/u9:2-71  [001] .....  100.001100: drm_sched_job_run: dev=0000:03:00.0, fence=12:5, ring=gfx_0.0.0, job count:0, hw job count:2, client_id:9
+  <idle>-0  [001] d.h..  100.021000: drm_sched_job_done: fence=9:1 signaled
+  <idle>-0  [001] d.h..  100.023000: drm_sched_job_done: fence=12:5 signaled
+"""
+
+
+def test_who_waits_for_whom_in_the_queues(whirr, bare_machine):
+    queues = ("--sysroot", str(bare_machine), "watch", "--queues", "--for", "1s")
+    none = whirr(*queues)
+    assert none.code == 1 and "no events of gpu_scheduler" in none.err, none.err
+    tracing = pathlib.Path(bare_machine) / "sys/kernel/tracing"
+    for place in (tracing, tracing / "instances/whirr"):
+        (place / "events/gpu_scheduler").mkdir(parents=True)
+        (place / "events/gpu_scheduler/enable").write_text("0")
+    (tracing / "instances/whirr/trace").write_text(TRACE)
+    done = whirr(*queues)
+    assert done.code == 0 and done.out == "game:cs0 (4242) waited 20.0 ms for miner (700): 1 jobs on gfx_0.0.0 of 0000:03:00.0\n", done
+    told = json.loads(whirr(*queues, "--json").out)
+    assert told["jobs"] == 2 and told["waits"][0]["waits_for_thread"] == 700 and told["waits"][0]["waited_seconds"] == 0.02, told
+    (tracing / "instances/whirr/trace").write_text("")
+    assert whirr(*queues).out == "No job went through drm's GPU scheduler in 1s.\n"
+    assert whirr("watch", "--queues", "--", "true").code == 2 and whirr("watch", "--queues", "--for", "2h").code == 2

@@ -213,6 +213,9 @@ static int watch_run(struct cli *cli)
     const char *pid = options_value(cli->options, "pid", NULL);
     if (options_seconds(cli->options, "interval", &w.interval_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
+    if (options_has(cli->options, "queues"))
+        return pid || w.argc ? cli_usage(cli, "--queues is about all programs on the GPUs: it goes with --for alone")
+                             : watch_queues(cli);
     if (pid && w.argc)
         return cli_usage(cli, "--pid is about a program that runs already: it can't be combined with a command");
     if (pid)
@@ -220,7 +223,7 @@ static int watch_run(struct cli *cli)
     if (!w.argc)
         return cli_usage(cli, "missing COMMAND, or --pid PID of a program that runs already");
     if (options_has(cli->options, "for"))
-        return cli_usage(cli, "--for goes with --pid; a command is watched until it ends");
+        return cli_usage(cli, "--for goes with --pid and --queues; a command is watched until it ends");
     int result = watch_begin(&l, &err);
     if (result < 0)
         return result == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("out of memory");
@@ -248,7 +251,8 @@ static const struct option_spec options[] = {
     {.name = "interval", .argument = "SECONDS", .help = "Sample every SECONDS (default: 1)"},
     OPTION_OUTPUT("Write the report to FILE instead of stderr"),
     {.name = "pid", .argument = "PID", .help = "Look at a Python program that runs already: in which lines it spends its time"},
-    {.name = "for", .argument = "DURATION", .help = "With --pid: for how long (default: 10s)"},
+    {.name = "for", .argument = "DURATION", .help = "With --pid or --queues: for how long (default: 10s, 2s)"},
+    {.name = "queues", .help = "Trace who waits for whom in the kernel's queues of GPU jobs, as root"},
     {.name = "lines", .help = "List its calls as a tree, each with its share of the time"},
     {.name = "folded",
      .argument = "FILE",
@@ -268,12 +272,14 @@ const struct command command_watch = {
         "heat, and other programs on the GPU. Asks a running daemon, or samples directly.\n\nOf a Python program (CPython 3.8 to "
         "3.15) it says in which lines it and its children spend their time, 20 looks a second. With --pid it looks at a "
         "program that runs already, for 10 seconds or --for, 100 times a second, without stopping it. That takes the same "
-        "user and kernel.yama.ptrace_scope 0, or root.",
+        "user and kernel.yama.ptrace_scope 0, or root.\n\nWith --queues it traces the kernel's scheduler of GPU jobs for "
+        "2 seconds or --for: which threads' jobs waited for those of others. Drivers that do without it show nothing.",
     .arguments = "-- COMMAND...",
     .arguments_max = ARGUMENTS_MAX,
     OPTIONS(options),
     .examples = {{"whirr watch -- python3 train.py", "what it used, and what limited it"},
                  {"whirr watch --json -o run.json -- ./benchmark", "the same as data"},
-                 {"whirr watch --pid 4242 --for 10s --lines", "in which lines a Python program spends its time"}},
+                 {"whirr watch --pid 4242 --for 10s --lines", "in which lines a Python program spends its time"},
+                 {"sudo whirr watch --queues", "who waits for whom on a GPU"}},
     .run = watch_run,
 };

@@ -34,6 +34,8 @@ int watch_lines_folded(const struct watch_lines *w, const char *file); /* return
 
 /* watch --pid: returns the exit status. */
 int watch_running(struct cli *cli, const char *asked);
+/* watch --queues: the same. */
+int watch_queues(struct cli *cli);
 /* Writes the report to the file of --output, or else there; returns the exit status. */
 int watch_write(struct cli *cli, const struct buf *report, FILE *otherwise);
 

@@ -9,6 +9,7 @@
 #include "host/calls/calls.h"
 #include "host/evidence/address_samples.h"
 #include "host/frames/lines.h"
+#include "host/gpu_queue.h"
 #include "host/kernel_log.h"
 
 struct kernel_log {
@@ -57,4 +58,10 @@ int lines_take(const struct env *env, const struct lines_request *request, struc
 {
     (void)request, (void)ret;
     return error_set(err, -ENOTSUP, "whirr doesn't look into programs on %s yet", calls_of(env)->name);
+}
+
+int queue_take(const struct env *env, int64_t ms, struct queue_look *ret, struct error *err)
+{
+    (void)ms, (void)ret;
+    return error_set(err, -ENOTSUP, "whirr doesn't trace queues on %s", calls_of(env)->name);
 }
