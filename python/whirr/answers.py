@@ -1142,6 +1142,12 @@ class HostEvidence(TypedDict):
     gpu_numa_node: Optional[float]
     #: 1: it listens on a TCP port, as a server does; 2: its parent does
     listens: Optional[float]
+    #: The rank that a collective was waiting for, as the job's own traces say
+    collective_late_rank: Optional[float]
+    #: Bus bandwidth of the newest collective, of the rank that came last
+    collective_bytes_per_second: Optional[float]
+    #: The most that one of as many bytes had before
+    collective_best_bytes_per_second: Optional[float]
     busiest_thread: Optional[str]
     busiest_child: Optional[str]
     #: A child that compiles GPU code
@@ -1152,6 +1158,8 @@ class HostEvidence(TypedDict):
     code: Optional[str]
     #: Whom it waits for
     peer: Optional[str]
+    #: What the traces of its job say about the newest collective
+    collective: Optional[str]
     #: Why a value is None
     absent: dict[str, str]
 
@@ -1496,6 +1504,10 @@ class Gpu(_Gpu):
     nvlink_links: Optional[float]
     #: NVLinks that are up
     nvlink_links_active: Optional[float]
+    #: Packets sent again, recoveries and CRC errors of all NVLinks
+    nvlink_errors: Optional[float]
+    #: The NVLink with most of them
+    nvlink_worst_link: Optional[float]
     #: The chip-to-chip link to the CPU is on
     c2c_enabled: Optional[bool]
     #: The GPU has joined the NVLink fabric
@@ -1812,6 +1824,14 @@ class Machine(TypedDict):
     infiniband_ports_lost: Optional[float]
     #: InfiniBand ports with a rate below that of other ports of the same model, or below their own of before
     infiniband_ports_slow: Optional[float]
+    #: Links that InfiniBand ports have lost, also those that came back; 0 after an hour without
+    infiniband_link_losses: Optional[float]
+    #: Packets that RDMA ports sent again: lost, not answered in time, or not awaited
+    rdma_retries_per_second: Optional[float]
+    #: Congestion notices (CNPs) that RDMA ports sent or obeyed
+    rdma_congestion_notices_per_second: Optional[float]
+    #: Packets that came to RDMA ports out of order
+    rdma_out_of_order_per_second: Optional[float]
     #: Why a value is None
     absent: dict[str, str]
 

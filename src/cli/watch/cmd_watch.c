@@ -279,7 +279,6 @@ const struct command command_watch = {
     OPTIONS(options),
     .examples = {{"whirr watch -- python3 train.py", "what it used, and what limited it"},
                  {"whirr watch --json -o run.json -- ./benchmark", "the same as data"},
-                 {"whirr watch --pid 4242 --for 10s --lines", "in which lines a Python program spends its time"},
-                 {"sudo whirr watch --queues", "who waits for whom on a GPU"}},
+                 {"whirr watch --pid 4242 --for 10s --lines", "in which lines a Python program spends its time"}},
     .run = watch_run,
 };
