@@ -309,7 +309,7 @@ static const char *words_bits(const struct check_test_run *t, char out[96])
 {
     size_t lost = bits_of(t->lost), set = bits_of(t->set);
     if (lost + set == 1)
-        snprintf(out, 96, "bit %d %s%s", __builtin_ctz(t->lost | t->set), t->wrong > 1 ? "always " : "",
+        snprintf(out, 96, "bit %d %s%s", __builtin_ctz(t->lost | t->set), t->wrong > 1 ? "always " : "was ",
                  lost ? "0 instead of 1" : "1 instead of 0");
     else
         snprintf(out, 96, "%zu bit%s lost, %zu set", lost, lost == 1 ? "" : "s", set);
