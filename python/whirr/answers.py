@@ -1588,7 +1588,17 @@ class Gpu(_Gpu):
     remap_banks_low: Optional[float]
     #: Memory banks without spare rows
     remap_banks_none: Optional[float]
-    #: Recovery action that the driver asks for: none, reset, reboot, drain, drain-and-reset
+    #: Whole memory banks that are remapped
+    bank_remap_active: Optional[float]
+    #: Remapped memory banks that are not in use
+    bank_remap_inactive: Optional[float]
+    #: A remapping of a memory bank is pending until a reset
+    bank_remap_pending: Optional[bool]
+    #: Groups of memory with all spare banks left
+    bank_remap_groups_max: Optional[float]
+    #: Groups of memory without a spare bank
+    bank_remap_groups_none: Optional[float]
+    #: Recovery action that the driver asks for: none, reset, reboot, drain, drain-and-reset, recover-imex-domain, bus-reset, system-reboot
     recovery_action: Optional[str]
     #: Number of the last critical driver error (XID); absent if there was none
     xid_last: Optional[float]
@@ -1596,6 +1606,8 @@ class Gpu(_Gpu):
     persistence_mode: Optional[bool]
     #: Who may compute: default, exclusive, prohibited
     compute_mode: Optional[str]
+    #: What the driver optimizes clocks for: adaptive, maximum-performance, auto, consistent-performance
+    power_mizer: Optional[str]
     #: The GPU is divided into instances
     mig_enabled: Optional[bool]
     #: The GPU will be divided into instances after the next reset

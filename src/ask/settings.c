@@ -95,7 +95,10 @@ static void say_problems(const struct config_problems *problems, bool warnings, 
 
 int settings_quietly(struct cli *cli, struct config_problems *problems)
 {
-    return load_settings(cli, NULL, 0, true, &cli->settings, problems);
+    int rc = load_settings(cli, NULL, 0, true, &cli->settings, problems);
+    if (rc == 0)
+        env_use_nvapi(&cli->env, cli->settings->sampling.nvidia_api);
+    return rc;
 }
 
 int settings_open(struct cli *cli)

@@ -92,3 +92,8 @@ void env_init_system(struct env *env)
     env->cuda_library = env_or("WHIRR_CUDA_LIBRARY", env->cuda_library);
     env->self_program = env_or("WHIRR_SELF", env->self_program);
 }
+
+void env_use_nvapi(struct env *env, bool use)
+{
+    env->nvapi_library = use ? env_or("WHIRR_NVAPI_LIBRARY", "libnvidia-api.so.1") : NULL;
+}

@@ -33,8 +33,9 @@ enum env_read { READ_FILE, READ_LINK, READ_FOLDER, READ_EXISTS };
 #define SIMULATED_ALL "*"
 
 struct env {
-    const char *sysroot;      /* "" for this host, or a directory that holds sys/, proc/, etc/ */
-    const char *nvml_library; /* file name or path */
+    const char *sysroot;       /* "" for this host, or a directory that holds sys/, proc/, etc/ */
+    const char *nvml_library;  /* file name or path */
+    const char *nvapi_library; /* NULL: not to be asked (sampling.nvidia_api) */
     const char *cuda_library;
     const char *nvidia_smi;        /* program name or path */
     const char *rocm_smi;          /* program name or path; NULL: the first of rocm-smi and amd-smi that exists */
@@ -77,6 +78,8 @@ const char *env_gained(void);
 /* This host, with WHIRR_NVML_LIBRARY, WHIRR_CUDA_LIBRARY, WHIRR_NVIDIA_SMI, WHIRR_ROCM_SMI, WHIRR_OWN_PIDS and
  * NVIDIA_VISIBLE_DEVICES from the environment. */
 void env_init_system(struct env *env);
+/* As sampling.nvidia_api says; the library is WHIRR_NVAPI_LIBRARY, or NVIDIA's. */
+void env_use_nvapi(struct env *env, bool use);
 /* Loads a library of the host; NULL with the reason on failure. Never unloads it: some start threads and register exit handlers. */
 void *library_load(const char *name, struct error *err);
 const char *library_path(void *library); /* path of the loaded file; "": unknown */

@@ -99,6 +99,7 @@ static int serve_here(void *user)
         status = settings_load(cli, s.flags, s.flag_count, &config);
     if (status == EXIT_FINE) {
         set_up_log(config);
+        env_use_nvapi(&cli->env, config->sampling.nvidia_api);
         static const struct part_ops *const more[] = {&fleet_part_ops};
         status = daemon_run(&(struct daemon_options){.env = &cli->env,
                                                      .config = config,

@@ -13,7 +13,7 @@
 #include "model/snapshot.h"
 #include "source/sysfs/bus.h"
 
-enum { DOCTOR_CARDS_MAX = 64, DOCTOR_NODES_MAX = 96, DOCTOR_FINDINGS_MAX = 48 };
+enum { DOCTOR_CARDS_MAX = 64, DOCTOR_NODES_MAX = 96, DOCTOR_FINDINGS_MAX = 48, DOCTOR_CUT_OFF_MAX = 8 };
 
 /* A display controller or accelerator on the PCI bus, whether or not a source shows it. */
 struct doctor_card {
@@ -28,6 +28,12 @@ struct doctor_node {
     unsigned mode;
     bool usable; /* readable and writable for us */
     bool member; /* we belong to its group */
+};
+
+/* A container with NVIDIA's device files whose device cgroup doesn't allow them. */
+struct doctor_cut_off {
+    char container[64];
+    bool already; /* else from the next `systemctl daemon-reload` on, unless there was one */
 };
 
 struct doctor_facts {
@@ -48,6 +54,9 @@ struct doctor_facts {
     bool own_pid_namespace;    /* PIDs differ from the host's */
     bool guards_nothing;       /* [worker] configures evictions, but there is no worker */
     char visible_devices[128]; /* NVIDIA_VISIBLE_DEVICES; "": unset */
+    bool cut_off_here;         /* the container of this process is one of these */
+    size_t cut_off_count;
+    struct doctor_cut_off cut_off[DOCTOR_CUT_OFF_MAX];
 };
 
 enum urgency { URGENT, USEFUL, NOTE };
@@ -64,6 +73,8 @@ struct findings {
 };
 
 void doctor_look(const struct env *env, const struct snapshot *s, struct doctor_facts *facts);
+/* cut_off.c */
+void look_at_containers(const struct env *env, struct doctor_facts *facts);
 /* Sorts urgent findings first. */
 void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, struct findings *findings);
 

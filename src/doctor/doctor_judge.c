@@ -86,6 +86,28 @@ static const char *nvidia_container_fix(const struct doctor_facts *f)
     return "Start the container with `--gpus all` (docker) and NVIDIA_DRIVER_CAPABILITIES=utility.";
 }
 
+/* What systemd knows of, it does not forget. */
+#define STAYS_ALLOWED                                                                                \
+    "Start it anew. So that it stays: let systemd know of the devices (podman, or docker with CDI: " \
+    "`--device nvidia.com/gpu=all`; else a `--device` for each /dev/nvidia* that it needs), or set " \
+    "`\"exec-opts\": [\"native.cgroupdriver=cgroupfs\"]` in Docker's daemon.json."
+
+static void containers(struct patient *p)
+{
+    for (size_t i = 0; i < p->facts->cut_off_count; i++) {
+        const struct doctor_cut_off *c = &p->facts->cut_off[i];
+        if (c->already)
+            found(p, URGENT, STAYS_ALLOWED,
+                  "The container %s lost its GPUs, as after `systemctl daemon-reload`: programs that start there can't open them.",
+                  c->container);
+        else
+            found(p, USEFUL, STAYS_ALLOWED,
+                  "The container %s loses its GPUs with the next `systemctl daemon-reload`, if it has not: systemd doesn't know "
+                  "that it has them.",
+                  c->container);
+    }
+}
+
 /* The nvidia driver is bound to the GPU, but NVML does not work. */
 static void nvml_does_not_work(struct patient *p, const struct source_status *nvml)
 {
@@ -100,6 +122,10 @@ static void nvml_does_not_work(struct patient *p, const struct source_status *nv
               "sudo modprobe nvidia`.",
               "The kernel is still running a different driver version (%s) than the installed one: %s.",
               f->nvidia_module[0] ? f->nvidia_module : "unknown", words);
+    else if (f->cut_off_here)
+        found(p, URGENT, STAYS_ALLOWED,
+              "This container lost its GPUs: its device cgroup refuses /dev/nvidiactl, as after `systemctl daemon-reload` on the "
+              "host.");
     else if (f->container[0])
         found(p, URGENT, nvidia_container_fix(f), "The driver's library does not work in this container: %s.", words);
     else if (says(nvml, "cannot open shared object") || says(nvml, "No such file"))
@@ -163,7 +189,7 @@ static void nodes(struct patient *p)
     for (size_t i = 0; i < p->facts->node_count; i++) {
         const struct doctor_node *node = &p->facts->nodes[i];
         char fix[256] = "Start the container with this device.";
-        if (node->usable)
+        if (node->usable || (p->facts->cut_off_here && str_starts(str_from(node->path), "/dev/nvidia")))
             continue;
         if (node->group[0] && !node->member)
             snprintf(fix, sizeof fix, "Join its group: `sudo usermod -aG %s $USER`, then log in again.", node->group);
@@ -317,6 +343,7 @@ void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, st
     struct patient p = {facts, s, findings};
     sources(&p);
     nvidia(&p);
+    containers(&p);
     cards_of_others(&p);
     gpus(&p);
     silent_gpus(&p);

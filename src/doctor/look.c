@@ -185,6 +185,7 @@ void doctor_look(const struct env *env, const struct snapshot *s, struct doctor_
     look_at_rights(env, facts);
     look_at_proc(env, facts);
     look_at_container(env, facts);
+    look_at_containers(env, facts);
     AUTO_BUF struct buf places = BUF(4096);
     places_list(env, &places);
     str_copy(facts->places, sizeof facts->places, buf_view(&places));

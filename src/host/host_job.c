@@ -32,6 +32,13 @@ enum variable {
     PMI_LOCAL_SIZE,
     SLURM_RANK,
     SLURM_SIZE,
+    NO_BOOST,
+    QUEUES,
+    CUDA_GPUS,
+    HIP_GPUS,
+    ROCR_GPUS,
+    ALLOCATOR,
+    CUDA_ALLOCATOR,
     VARIABLES
 };
 
@@ -54,6 +61,13 @@ static const char *const variables[VARIABLES] = {
     [PMI_LOCAL_SIZE] = "MPI_LOCALNRANKS",
     [SLURM_RANK] = "SLURM_PROCID",
     [SLURM_SIZE] = "SLURM_STEP_NUM_TASKS", /* SLURM_NTASKS is also set in batch scripts, which aren't tasks */
+    [NO_BOOST] = "CUDA_DISABLE_PERF_BOOST",
+    [QUEUES] = "GPU_MAX_HW_QUEUES",
+    [CUDA_GPUS] = "CUDA_VISIBLE_DEVICES",
+    [HIP_GPUS] = "HIP_VISIBLE_DEVICES",
+    [ROCR_GPUS] = "ROCR_VISIBLE_DEVICES",
+    [ALLOCATOR] = "PYTORCH_ALLOC_CONF",
+    [CUDA_ALLOCATOR] = "PYTORCH_CUDA_ALLOC_CONF", /* the older name */
 };
 
 /* In this order: an MPI or Slurm task may contain a torchrun, whose ranks are finer. */
@@ -168,11 +182,27 @@ static void job_of_launcher(const struct str found[VARIABLES], int64_t local, st
     }
 }
 
+static bool grows(struct str allocator)
+{
+    return str_contains(allocator, "expandable_segments:True") || str_contains(allocator, "expandable_segments:true");
+}
+
+static unsigned char variables_of(struct str environment, const struct str found[VARIABLES])
+{
+    if (!environment.len)
+        return 0;
+    return (unsigned char)(VARIABLE_READ | (str_is(found[NO_BOOST], "1") ? VARIABLE_NO_BOOST : 0) |
+                           (found[QUEUES].len ? VARIABLE_FEW_QUEUES : 0) |
+                           (found[CUDA_GPUS].len || found[HIP_GPUS].len || found[ROCR_GPUS].len ? VARIABLE_OWN_GPUS : 0) |
+                           (grows(found[ALLOCATOR]) || grows(found[CUDA_ALLOCATOR]) ? VARIABLE_GROWING_MEMORY : 0));
+}
+
 void process_job(struct str cgroup, struct str environment, struct process_job *ret)
 {
     struct str found[VARIABLES] = {0};
     *ret = (struct process_job){.uid = -1};
     find_variables(environment, found);
+    ret->variables = variables_of(environment, found);
     job_of_slurm(cgroup, found, ret);
     int64_t local = find_rank(found, ret);
     if (!ret->id[0])

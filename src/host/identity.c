@@ -87,6 +87,7 @@ void who_take_job(struct who *w, const struct process_job *job)
 {
     w->rank = job->rank;
     w->world_size = job->world_size;
+    w->variables = job->variables;
     /* A single process isn't a job, whatever started it: jobs_assign() looks for others of its launcher. */
     str_copy(w->job, sizeof w->job, str_from(job->id[0] || reading_or(job->world_size, 1) < 2 ? job->id : w->launcher));
 }
@@ -239,6 +240,7 @@ void identity_fill(struct identity *i, struct process *p)
         keep_or_copy(p->launcher, sizeof p->launcher, e->launcher);
     p->rank = e->rank;
     p->world_size = e->world_size;
+    p->variables = e->variables;
     p->container_name_state = e->container_name_state;
     if (p->cpu_permille.state == READING_UNREAD)
         p->cpu_permille = e->cpu_permille;

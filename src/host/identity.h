@@ -44,6 +44,7 @@ struct process_job {
     bool of_slurm;
     int64_t uid;                  /* owner of the Slurm job, by cgroup; -1 unknown */
     char user[PROCESS_USER_SIZE]; /* the same by environment; "" unknown */
+    unsigned char variables;      /* enum process_variable */
 };
 void process_job(struct str cgroup, struct str environment, struct process_job *ret);
 /* "torchrun", "mpirun": the name of a program that launches the processes of a job; NULL: not one. */

@@ -36,6 +36,7 @@ struct who {
     char job[PROCESS_JOB_SIZE], launcher[PROCESS_JOB_SIZE];
     bool launcher_is_own; /* a program of the same name, not a known launcher */
     struct reading rank, world_size;
+    unsigned char variables; /* enum process_variable */
 };
 
 /* One look: identity, and values that change with every sample. */

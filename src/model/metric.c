@@ -90,8 +90,15 @@ const char *compute_mode_name(int64_t mode)
     return word(words, ARRAY_LEN(words), mode);
 }
 
+const char *power_mizer_name(int64_t mode)
+{
+    static const char *const words[] = {"adaptive", "maximum-performance", "auto", "consistent-performance"};
+    return word(words, ARRAY_LEN(words), mode);
+}
+
 const char *recovery_action_name(int64_t action)
 {
-    static const char *const words[] = {"none", "reset", "reboot", "drain", "drain-and-reset"};
+    static const char *const words[] = {"none",      "reset",        "reboot", "drain", "drain-and-reset", "recover-imex-domain",
+                                        "bus-reset", "system-reboot"};
     return word(words, ARRAY_LEN(words), action);
 }

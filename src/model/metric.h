@@ -28,7 +28,7 @@ enum metric_group {
 };
 enum { METRIC_GROUPS = 5 }; /* those of metrics, by their bit */
 
-enum metric_kind { KIND_NUMBER, KIND_BOOL, KIND_PSTATE, KIND_THROTTLE, KIND_COMPUTE_MODE, KIND_RECOVERY };
+enum metric_kind { KIND_NUMBER, KIND_BOOL, KIND_PSTATE, KIND_THROTTLE, KIND_COMPUTE_MODE, KIND_POWER_MIZER, KIND_RECOVERY };
 enum metric_range {
 #define RANGE(name, ...) RANGE_##name,
 #include "model/ranges.def"
@@ -120,4 +120,5 @@ enum { THROTTLE_COUNT = 14 };
 
 const char *throttle_name(unsigned bit_index); /* "power cap", "hardware thermal slowdown", ... */
 const char *compute_mode_name(int64_t mode);
+const char *power_mizer_name(int64_t mode);
 const char *recovery_action_name(int64_t action);

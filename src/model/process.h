@@ -37,6 +37,15 @@ struct serving_sum {
     double seconds, count;
 };
 
+/* What a program's environment says that matters for advice: never the text of a variable. */
+enum process_variable {
+    VARIABLE_READ = 1 << 0,           /* the environment could be read: what is not below is not set */
+    VARIABLE_NO_BOOST = 1 << 1,       /* CUDA_DISABLE_PERF_BOOST=1 */
+    VARIABLE_FEW_QUEUES = 1 << 2,     /* GPU_MAX_HW_QUEUES */
+    VARIABLE_OWN_GPUS = 1 << 3,       /* CUDA_VISIBLE_DEVICES or a relative chose its GPUs */
+    VARIABLE_GROWING_MEMORY = 1 << 4, /* PyTorch's allocator with expandable_segments:True */
+};
+
 struct process {
     int32_t pid;
     enum process_type type;
@@ -60,6 +69,7 @@ struct process {
                                       * answer */
     struct reading rank, world_size; /* its rank in the job, and the number of ranks */
     char lease[LEASE_ID_SIZE];       /* the lease it runs under; "" none or unknown */
+    unsigned char variables;         /* enum process_variable; 0: unknown */
     bool without_lease;              /* known to run without a lease */
     enum power_basis power_basis;
     enum process_activity activity;

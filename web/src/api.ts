@@ -1597,7 +1597,17 @@ export interface Gpu {
   remap_banks_low: number | null;
   /** Memory banks without spare rows */
   remap_banks_none: number | null;
-  /** Recovery action that the driver asks for: none, reset, reboot, drain, drain-and-reset */
+  /** Whole memory banks that are remapped */
+  bank_remap_active: number | null;
+  /** Remapped memory banks that are not in use */
+  bank_remap_inactive: number | null;
+  /** A remapping of a memory bank is pending until a reset */
+  bank_remap_pending: boolean | null;
+  /** Groups of memory with all spare banks left */
+  bank_remap_groups_max: number | null;
+  /** Groups of memory without a spare bank */
+  bank_remap_groups_none: number | null;
+  /** Recovery action that the driver asks for: none, reset, reboot, drain, drain-and-reset, recover-imex-domain, bus-reset, system-reboot */
   recovery_action: string | null;
   /** Number of the last critical driver error (XID); absent if there was none */
   xid_last: number | null;
@@ -1605,6 +1615,8 @@ export interface Gpu {
   persistence_mode: boolean | null;
   /** Who may compute: default, exclusive, prohibited */
   compute_mode: string | null;
+  /** What the driver optimizes clocks for: adaptive, maximum-performance, auto, consistent-performance */
+  power_mizer: string | null;
   /** The GPU is divided into instances */
   mig_enabled: boolean | null;
   /** The GPU will be divided into instances after the next reset */

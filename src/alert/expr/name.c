@@ -76,6 +76,7 @@ static enum value_type type_of(enum metric_kind kind)
     case KIND_THROTTLE: return VALUE_WORDS;
     case KIND_PSTATE:
     case KIND_COMPUTE_MODE:
+    case KIND_POWER_MIZER:
     case KIND_RECOVERY: return VALUE_TEXT;
     }
     return VALUE_NUMBER;
@@ -292,6 +293,7 @@ static struct value gpu_metric(const struct gpu *g, size_t i)
     case KIND_PSTATE: return text(pstate_name(r.value));
     case KIND_THROTTLE: return (struct value){.type = VALUE_WORDS, .words = (word_set)(uint64_t)r.value};
     case KIND_COMPUTE_MODE: return text(compute_mode_name(r.value));
+    case KIND_POWER_MIZER: return text(power_mizer_name(r.value));
     case KIND_RECOVERY: return text(recovery_action_name(r.value));
     }
     return unknown;
@@ -438,6 +440,7 @@ const char *name_word(const struct alert_name *name, size_t position)
     case KIND_PSTATE: return pstate_name(at);
     case KIND_THROTTLE: return position < THROTTLE_COUNT ? throttle_name((unsigned)position) : NULL;
     case KIND_COMPUTE_MODE: return strcmp(compute_mode_name(at), "unknown") ? compute_mode_name(at) : NULL;
+    case KIND_POWER_MIZER: return strcmp(power_mizer_name(at), "unknown") ? power_mizer_name(at) : NULL;
     case KIND_RECOVERY: return strcmp(recovery_action_name(at), "unknown") ? recovery_action_name(at) : NULL;
     case KIND_NUMBER:
     case KIND_BOOL: break;

@@ -12,7 +12,8 @@
 /* ---- rows of metrics ---- */
 
 ANSWER_NAMES(compute_modes, int64_t, compute_mode_name, 0, 3);
-ANSWER_NAMES(recoveries, int64_t, recovery_action_name, 0, 4);
+ANSWER_NAMES(power_mizers, int64_t, power_mizer_name, 0, 3);
+ANSWER_NAMES(recoveries, int64_t, recovery_action_name, 0, 7);
 
 struct answer_field metric_field(const struct metric_info *m, size_t offset)
 {
@@ -36,9 +37,10 @@ struct answer_field metric_field(const struct metric_info *m, size_t offset)
         f.open = true;
         break;
     case KIND_COMPUTE_MODE:
+    case KIND_POWER_MIZER:
     case KIND_RECOVERY:
         f.item = ANSWER_NAME;
-        f.names = m->kind == KIND_RECOVERY ? &recoveries : &compute_modes;
+        f.names = m->kind == KIND_RECOVERY ? &recoveries : m->kind == KIND_POWER_MIZER ? &power_mizers : &compute_modes;
         f.open = true;
     }
     return f;

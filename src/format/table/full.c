@@ -26,6 +26,7 @@ static void value_words(char *text, size_t size, const struct metric_info *info,
     case KIND_PSTATE: snprintf(text, size, "P%lld", (long long)value); break;
     case KIND_THROTTLE: throttle_words(text, size, value); break;
     case KIND_COMPUTE_MODE: snprintf(text, size, "%s", compute_mode_name(value)); break;
+    case KIND_POWER_MIZER: snprintf(text, size, "%s", power_mizer_name(value)); break;
     case KIND_RECOVERY: snprintf(text, size, "%s", recovery_action_name(value)); break;
     }
 }

@@ -27,7 +27,7 @@ static void tell(struct collection *c, const struct gpu *gpu, finding_code code,
 
 static void find_demand(const struct facts *f, struct collection *c)
 {
-    enum { NOTHING, RESET, REBOOT, DRAIN };
+    enum { NOTHING, RESET, REBOOT, DRAIN, DRAIN_AND_RESET, RECOVER_DOMAIN, BUS_RESET, SYSTEM_REBOOT };
     const char *needs = f->over ? " needed" : " needs";
     char what[80];
     int64_t wanted = reading_or(f->gpu->recovery_action, NOTHING);
@@ -39,10 +39,17 @@ static void find_demand(const struct facts *f, struct collection *c)
              ": the driver reports that work must be drained from the GPU");
         return;
     }
-    snprintf(what, sizeof what, "%s %s: the driver %s for it", needs, wanted == REBOOT ? "a reboot of the host" : "a reset",
+    if (wanted == RECOVER_DOMAIN) {
+        tell(c, f->gpu, FINDING_DRIVER_VERDICT, SEVERITY_CRITICAL,
+             "Restart the service of its IMEX domain on all hosts of the domain.",
+             ": the driver reports that its IMEX domain (memory shared between hosts) must be recovered");
+        return;
+    }
+    bool reboot = wanted == REBOOT || wanted == SYSTEM_REBOOT;
+    snprintf(what, sizeof what, "%s %s: the driver %s for it", needs, reboot ? "a reboot of the host" : "a reset",
              f->over ? "asked" : "asks");
     tell(c, f->gpu, FINDING_DRIVER_VERDICT, SEVERITY_CRITICAL,
-         wanted == REBOOT ? "Let the work on it finish, then reboot the host." : ADVICE_RESET, what);
+         reboot ? "Let the work on it finish, then reboot the host." : ADVICE_RESET, what);
 }
 
 /* What nvidia-smi shows under "ECC Errors", with repairs that the driver plans or has given up. */
@@ -71,6 +78,8 @@ static void find_memory_errors(const struct facts *f, struct collection *c)
         {rows >= ROWS_MAX, FINDING_ROW_REMAP, SEVERITY_CRITICAL, ADVICE_REPLACE, worn},
         {reading_or(gpu->remapped_rows_pending, 0), FINDING_ROW_REMAP, SEVERITY_WARNING, NULL,
          ": a bad row of its memory is exchanged for a spare one at the next reset"},
+        {reading_or(gpu->bank_remap_pending, 0), FINDING_ROW_REMAP, SEVERITY_WARNING, NULL,
+         ": a bad bank of its memory is exchanged for a spare one at the next reset"},
         {reading_or(gpu->unrepairable_memory, 0), FINDING_REPAIR, SEVERITY_CRITICAL, ADVICE_REPLACE,
          " has failing memory: its errors can't be repaired"},
         {reading_or(gpu->ecc_sram_threshold, 0), FINDING_REPAIR, SEVERITY_CRITICAL, ADVICE_REPLACE,

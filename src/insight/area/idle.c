@@ -72,6 +72,20 @@ static void rule_recent(const struct facts *f, struct why_part *part)
                   percent(past->fell_from_permille), words_duration(past->fell_ago_ms, ago), then, fell);
 }
 
+enum { MIZER_ADAPTIVE, MIZER_FAST, MIZER_AUTO, MIZER_CONSISTENT };
+
+/* A person asked the driver for clocks that stay up. */
+static bool prefers_speed(const struct gpu *gpu)
+{
+    int64_t mode;
+    return reading_get(gpu->power_mizer, &mode) && (mode == MIZER_FAST || mode == MIZER_CONSISTENT);
+}
+
+static const char *mizer_words(const struct gpu *gpu)
+{
+    return gpu->power_mizer.value == MIZER_FAST ? "maximum performance" : "consistent performance";
+}
+
 static void support_clocks(struct cause_draft *d, const struct facts *f)
 {
     int64_t clock, most, state, bits;
@@ -84,6 +98,8 @@ static void support_clocks(struct cause_draft *d, const struct facts *f)
         support_power(d, f, 0.35);
     if (reading_get(f->gpu->throttle_bits, &bits) && (bits & THROTTLE_APP_CLOCKS))
         support(d, 0.3, "clocks fixed by the application clocks setting");
+    if (prefers_speed(f->gpu))
+        support(d, 0.3, "the driver prefers %s (PowerMizer)", mizer_words(f->gpu));
 }
 
 /* The holder was there when the load fell so lately: it may be pausing. */
@@ -134,6 +150,8 @@ static void end_kept(struct cause_draft *d, const struct facts *f)
         text_append(&s, " by %s", process_words(p, LONG_NAME, who));
     else if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_APP_CLOCKS)
         text_append(&s, " by clocks that are set to stay high");
+    else if (prefers_speed(f->gpu))
+        text_append(&s, " by clocks that PowerMizer keeps high (%s)", mizer_words(f->gpu));
     else
         text_append(&s, " by clocks that stay high; no process %s visible that asks for it", is(f));
     if (d->cause.code != FINDING_DISPLAY)
@@ -275,6 +293,12 @@ static void rules_idle(const struct facts *f, struct why_part *part)
 
 static void suggest_clocks(const struct facts *f, struct why_part *part)
 {
+    if (prefers_speed(f->gpu)) {
+        remedy_add(part, REMEDY_POWER_MIZER,
+                   "Let it idle again: nvidia-settings -a '[gpu:%d]/GPUPowerMizerMode=%d' (PowerMizer: auto)", f->gpu->index,
+                   MIZER_AUTO);
+        return;
+    }
     /* Clocks stay up for a while behind work: only a lock that the driver reports, or a calm past, is worth a reset. */
     if (!(reading_or(f->gpu->throttle_bits, 0) & THROTTLE_APP_CLOCKS) && !f->past.known) {
         remedy_add(part, REMEDY_WAIT, "Ask again in a minute: if the clocks fall, work had just ended.");
@@ -348,7 +372,8 @@ static void remedy_idle(const struct facts *f, struct why_part *part, const stru
         else
             remedy_add(part, REMEDY_CLOSE_CONTEXT,
                        "Close the context of process %d (the session or notebook kernel): the GPU can then idle.", pid);
-        if (knows_no_boost(f) && gpu_find_process(f->gpu, cause->pid)->type & PROCESS_COMPUTE)
+        if (knows_no_boost(f) && gpu_find_process(f->gpu, cause->pid)->type & PROCESS_COMPUTE &&
+            !(gpu_find_process(f->gpu, cause->pid)->variables & VARIABLE_NO_BOOST))
             remedy_add(part, REMEDY_NO_BOOST,
                        "Or start it with `CUDA_DISABLE_PERF_BOOST=1` the next time: it then rests although the context is open "
                        "(after a pause, the first 200 to 320 ms of work run at low clocks).");

@@ -1170,9 +1170,12 @@ size_t limit_advice(const struct snapshot *now, const struct gpu *gpu, const str
     case LIMIT_PARTLY_ON_CPU: advise_partly(&a); break;
     case LIMIT_PEER: advise_peer(&a); break;
     case LIMIT_ALLOCATION:
-        line(&a.lines, a.python ? "Keep memory between steps: no torch.cuda.empty_cache() in the loop; reuse tensors, or set "
-                                  "PYTORCH_ALLOC_CONF=expandable_segments:True"
-                                : "Allocate once and reuse: memory pools (cudaMallocAsync), or buffers that stay.");
+        line(&a.lines, a.python && p->variables & VARIABLE_GROWING_MEMORY
+                           ? "Keep memory between steps: no torch.cuda.empty_cache() in the loop; reuse tensors "
+                             "(expandable_segments is set already)."
+                       : a.python ? "Keep memory between steps: no torch.cuda.empty_cache() in the loop; reuse tensors, or set "
+                                    "PYTORCH_ALLOC_CONF=expandable_segments:True"
+                                  : "Allocate once and reuse: memory pools (cudaMallocAsync), or buffers that stay.");
         break;
     case LIMIT_LOADERS: advise_loaders(&a); break;
     case LIMIT_DISK: advise_disk(&a); break;

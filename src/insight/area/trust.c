@@ -2,6 +2,7 @@
  * Utilization that other readings contradict: it only says that some kernel or copy was there. What was done shows in the SMs.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "insight/area/area.h"
 #include "insight/area/job.h"
@@ -34,6 +35,15 @@ bool is_stuck_busy(const struct facts *f)
     return busy_without_engines(f->gpu) && f->past.steady_ms >= LASTING_MS;
 }
 
+/* Reported of RDNA 3 and later with several queues of ROCm: a program that said so is not advised the same again. */
+static bool queues_are_few(const struct gpu *gpu)
+{
+    for (size_t i = 0; i < gpu->process_count; i++)
+        if (gpu->processes[i].variables & VARIABLE_FEW_QUEUES)
+            return true;
+    return false;
+}
+
 static void detect_trust(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
@@ -50,9 +60,12 @@ static void detect_trust(const struct facts *f, struct collection *c)
         return;
     }
     if (is_stuck_busy(f)) {
-        collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.7, 0,
-                "GPU %d %s that it %s busy %lld%% of the time, but the engine time of its programs %s still", gpu->index,
-                f->over ? "said" : "says", is(f), percent(util), f->over ? "stood" : "stands");
+        struct finding *found =
+            collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.7, 0,
+                    "GPU %d %s that it %s busy %lld%% of the time, but the engine time of its programs %s still", gpu->index,
+                    f->over ? "said" : "says", is(f), percent(util), f->over ? "stood" : "stands");
+        if (found && strcmp(gpu->id.vendor, "amd") == 0)
+            found->advice = remedy_row(queues_are_few(gpu) ? REMEDY_GPU_FIRMWARE : REMEDY_ONE_QUEUE)->text;
         return;
     }
     /* Power is averaged by many drivers: it must have had time to follow. */

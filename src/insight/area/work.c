@@ -553,8 +553,9 @@ static void suggest_work(const struct facts *f, struct why_part *part, const str
         remedy_add(part, REMEDY_FRAME_RATE, NULL);
     suggest_power(f, part);
     if (other)
-        remedy_add(part, REMEDY_OTHER_GPU, "Start the next job on %s: it is idle, cooler, and has the memory for it.",
-                   words_gpu(other, false, name));
+        remedy_add(part, REMEDY_OTHER_GPU, "Start the next job on %s: it is idle, cooler, and has the memory for it%s.",
+                   words_gpu(other, false, name),
+                   p && p->variables & VARIABLE_OWN_GPUS ? " (a variable of this program chose the GPU)" : "");
 }
 
 static void suggest_hidden(const struct facts *f, struct why_part *part)

@@ -233,11 +233,13 @@ bool cooling_is_shared(const struct gpu *gpu)
 
 enum gpu_failure gpu_failure(const struct gpu *gpu)
 {
-    enum { RESET = 1, REBOOT = 2, DRAIN_AND_RESET = 4 }; /* of recovery_action */
+    enum { RESET = 1, REBOOT = 2, DRAIN_AND_RESET = 4, BUS_RESET = 6, SYSTEM_REBOOT = 7 }; /* of recovery_action */
     if (reading_or(gpu->remapped_rows_failed, 0) || reading_or(gpu->unrepairable_memory, 0))
         return FAILURE_MEMORY;
     int64_t wanted = reading_or(gpu->recovery_action, 0);
-    return wanted == REBOOT ? FAILURE_REBOOT : wanted == RESET || wanted == DRAIN_AND_RESET ? FAILURE_RESET : FAILURE_NONE;
+    return wanted == REBOOT || wanted == SYSTEM_REBOOT                           ? FAILURE_REBOOT
+           : wanted == RESET || wanted == DRAIN_AND_RESET || wanted == BUS_RESET ? FAILURE_RESET
+                                                                                 : FAILURE_NONE;
 }
 
 bool heat_is_unusual(const struct gpu *gpu)

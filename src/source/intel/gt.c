@@ -39,6 +39,7 @@ static unsigned reason_of(const char *name)
         {"vr_thermal", THROTTLE_VR_THERMAL},
         {"vr_tdc", THROTTLE_CURRENT},
         {"iccmax", THROTTLE_CURRENT},
+        {"pwrbrk", THROTTLE_POWER_BRAKE},
     };
     for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
         if (strcmp(reasons[i].name, name) == 0)

@@ -148,20 +148,21 @@ static struct reading read_compute_mode(struct str cell)
 
 static struct reading read_recovery(struct str cell)
 {
-    static const char *const words[] = {"None",        "Reset",     "GPU Reset",       "Reboot",
-                                        "Node Reboot", "Drain P2P", "Drain and Reset", "Drain/Reset"};
-    static const int64_t values[] = {0, 1, 1, 2, 2, 3, 4, 4};
+    static const char *const words[] = {"None",      "Reset",           "GPU Reset",   "Reboot",    "Node Reboot",
+                                        "Drain P2P", "Drain and Reset", "Drain/Reset", "Bus Reset", "System Reboot"};
+    static const int64_t values[] = {0, 1, 1, 2, 2, 3, 4, 4, 6, 7};
     return read_word(cell, words, values, ARRAY_LEN(words));
 }
 
-/* The driver's bits match enum throttle up to the display's; newer ones have no name yet. */
+/* The driver's bits match enum throttle up to the display's; R615 has one for reliability. */
 static struct reading read_throttle(struct str cell)
 {
-    const uint64_t named = (THROTTLE_DISPLAY << 1) - 1;
+    const uint64_t named = (THROTTLE_DISPLAY << 1) - 1, reliability = 0x400;
     uint64_t mask;
     if (!str_to_u64(cell, &mask))
         return reading_absent(READING_FAILED);
-    return reading_ok((int64_t)(mask & named) | (mask & ~named ? THROTTLE_OTHER : 0));
+    return reading_ok((int64_t)(mask & named) | (mask & reliability ? THROTTLE_RELIABILITY : 0) |
+                      (mask & ~(named | reliability) ? THROTTLE_OTHER : 0));
 }
 
 static struct reading read_pstate(struct str cell)

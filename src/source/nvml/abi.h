@@ -50,6 +50,7 @@ enum nvml_sizes {
     NVML_NVLINKS_MAX = 36,
 };
 
+enum nvml_sensor { NVML_SENSOR_GPU, NVML_SENSOR_HOTTEST /* since R615, by its documentation */ };
 enum nvml_clock { NVML_CLOCK_GRAPHICS, NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_CLOCK_VIDEO };
 enum nvml_threshold {
     NVML_THRESHOLD_SHUTDOWN = 0,
@@ -61,7 +62,11 @@ enum nvml_threshold {
     NVML_THRESHOLD_ACOUSTIC_MAX = 6,
 };
 enum nvml_fan_policy { NVML_FAN_AUTOMATIC, NVML_FAN_MANUAL };
-enum { NVML_ARCHITECTURE_VOLTA = 5, NVML_VIRTUAL_GUEST = 2 /* nvmlDeviceGetVirtualizationMode: a vGPU */ };
+enum {
+    NVML_ARCHITECTURE_VOLTA = 5,
+    NVML_ARCHITECTURE_ADA = 8,
+    NVML_VIRTUAL_GUEST = 2 /* nvmlDeviceGetVirtualizationMode: a vGPU */
+};
 enum nvml_ecc_error { NVML_ECC_CORRECTED, NVML_ECC_UNCORRECTED };
 enum nvml_ecc_span { NVML_ECC_VOLATILE, NVML_ECC_AGGREGATE };
 enum nvml_memory_location { NVML_LOCATION_DRAM = 2, NVML_LOCATION_SRAM = 7 };
@@ -212,6 +217,17 @@ struct nvml_fan_rpm {
 struct nvml_remap_histogram {
     unsigned max, high, partial, low, none;
 };
+struct nvml_temperature {
+    unsigned version;
+    int sensor, celsius;
+};
+struct nvml_power_mizer {
+    unsigned now, wanted, supported;
+};
+/* Rubin and later, by the documentation of R615: whole banks are exchanged, not rows. */
+struct nvml_bank_remapper {
+    unsigned active, inactive, pending, groups_max, groups_none;
+};
 struct nvml_flag { /* addressing mode, DRAM encryption */
     unsigned version, value;
 };
@@ -260,6 +276,9 @@ NVML_SIZE(nvml_attributes, 40);
 NVML_SIZE(nvml_margin, 8);
 NVML_SIZE(nvml_fan_rpm, 12);
 NVML_SIZE(nvml_remap_histogram, 20);
+NVML_SIZE(nvml_temperature, 12);
+NVML_SIZE(nvml_power_mizer, 12);
+NVML_SIZE(nvml_bank_remapper, 20);
 NVML_SIZE(nvml_repair_status, 12);
 NVML_SIZE(nvml_sram_errors, 104);
 NVML_SIZE(nvml_platform_v1, 44);

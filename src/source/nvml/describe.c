@@ -54,6 +54,7 @@ void describe(struct nvml *n, struct buf *out)
     if (n->visible == VISIBLE_NONE)
         return;
     describe_library(n, out);
+    nvapi_describe(n, out);
     if (!n->running)
         buf_text(out, "closed: all GPUs are asleep\n");
     for (size_t i = 0; i < n->card_count; i++)

@@ -3,6 +3,7 @@
  *
  *   nvml.c ── open, list, refresh, sample ──┬─ query.c    one call, one or several metrics; remembers what is unsupported
  *     │                                     ├─ fields.c   metrics by field number, many in one call
+ *     │                                     ├─ nvapi.c    what NVML lacks on GeForce, on request
  *     ├─ session.c  nvmlInit, nvmlShutdown  │
  *     ├─ find.c     which cards there are   │
  *     ├─ card.c     handles and identity    ├─ gpm.c      profiling metrics between two samples
@@ -153,6 +154,7 @@ struct nvml {
     nvml_event_set events;
     bool events_refused;
     struct nvml_gpm_request *gpm_request; /* 13 KiB, shared by all cards */
+    struct nvapi *nvapi;                  /* NULL: not asked for, or not yet */
     void *entries;                        /* scratch for process lists */
     size_t entries_size;
 };
@@ -204,6 +206,11 @@ void fields_describe(const struct nvml *n, const struct nvml_card *card, struct 
 int field_read(struct nvml *n, struct nvml_card *card, unsigned field, unsigned scope, int64_t *ret);
 /* Two fields in one call, at the cost of one. The second may be missing: QUERY_ABSENT. */
 int field_read_beside(struct nvml *n, struct nvml_card *card, unsigned field, unsigned beside, unsigned scope, int64_t *ret);
+void nvapi_refresh(struct nvml *n); /* opens the library, or closes it while a card may not be touched */
+void nvapi_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
+void nvapi_describe(const struct nvml *n, struct buf *out);
+void nvapi_close(struct nvml *n);
+void nvapi_done(struct nvml *n);
 void about_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
 bool gpm_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 void gpm_run_instance(struct nvml *n, struct nvml_card *card, struct nvml_instance *instance, unsigned groups, struct gpu *out);

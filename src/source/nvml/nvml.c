@@ -28,6 +28,7 @@ static void nvml_close(struct source *s)
     for (size_t i = 0; i < n->card_count; i++)
         card_done(n, &n->cards[i]);
     free(n->cards);
+    nvapi_done(n);
     free(n->gpm_request);
     free(n->entries);
     free(n);
@@ -112,6 +113,7 @@ static int nvml_refresh(struct source *s, unsigned groups, struct error *err)
     for (size_t i = 0; i < n->card_count; i++)
         if (may_touch(&n->cards[i]))
             wake_up_card(n, &n->cards[i]);
+    nvapi_refresh(n);
     /* Like GPM: skip what a quick one-shot can't use. */
     if (n->refreshes++ > 0 || !is_one_look(groups))
         events_update(n);
@@ -146,6 +148,8 @@ static bool read_card(struct nvml *n, struct nvml_card *card, unsigned groups, s
     if (!mig_update(n, card, groups) || !query_run(n, card, groups, out) || !gpm_run(n, card, groups, out) ||
         !fields_run(n, card, groups, out))
         return false;
+    if (n->nvapi)
+        nvapi_run(n, card, groups, out);
     if (groups & GROUP_STATIC)
         about_run(n, card, out);
     if (groups & GROUP_RARE)

@@ -6,11 +6,15 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "source/sysfs/bus.h"
+
 static int init_error(struct nvml *n, int code, struct error *err)
 {
     const char *words = nvml_words(&n->lib, code);
     const char *hint =
-        code == NVML_DRIVER_NOT_LOADED ? "the NVIDIA kernel driver is not loaded"
+        (code == NVML_UNKNOWN || code == NVML_NO_PERMISSION) && bus_is_cut_off(n->env, "/dev/nvidiactl")
+            ? "this container lost its GPUs (its device cgroup refuses /dev/nvidiactl); restart it, and see whirr doctor"
+        : code == NVML_DRIVER_NOT_LOADED ? "the NVIDIA kernel driver is not loaded"
         : code == NVML_VERSION_MISMATCH
             ? "the library and the loaded kernel driver are of different versions; reboot the host or reload the driver"
         : code == NVML_NO_PERMISSION     ? "no access to /dev/nvidiactl; see its owner and mode"
@@ -51,6 +55,7 @@ void session_stop(struct nvml *n)
     if (!n->running)
         return;
     events_done(n);
+    nvapi_close(n);
     for (size_t i = 0; i < n->card_count; i++)
         card_detach(n, &n->cards[i]);
     if (!n->restart)

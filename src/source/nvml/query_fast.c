@@ -90,6 +90,25 @@ static int ask_temperature(struct nvml *n, struct nvml_card *card, int kind, int
     return code;
 }
 
+/* Drivers before R615 know no sensor but the chip's, and refuse this one once. It can't be cooler than the chip. */
+static int ask_hottest(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    enum { APART = 5 }; /* of two moments */
+    struct nvml_temperature spot = {.version = NVML_VERSION(struct nvml_temperature, 1), .sensor = NVML_SENSOR_HOTTEST};
+    int64_t chip = 0;
+    unsigned degrees = 0;
+    int code = n->lib.temperature_of ? n->lib.temperature_of(card->handle, &spot) : NVML_FUNCTION_NOT_FOUND;
+    if (nvml_is_final(code) && n->lib.temperature) {
+        code = n->lib.temperature(card->handle, NVML_SENSOR_HOTTEST, &degrees);
+        spot.celsius = (int)degrees;
+    }
+    values[0] = (int64_t)spot.celsius * DEGREE;
+    if (code == NVML_OK && ask_temperature(n, card, NVML_SENSOR_GPU, &chip) == NVML_OK && values[0] < chip - APART * DEGREE)
+        values[0] = QUERY_ABSENT;
+    return code;
+}
+
 /* Querying the fan of a passive card costs 0.15 ms every time; querying the number of fans is free. */
 static int fans(struct nvml *n, struct nvml_card *card)
 {
@@ -181,9 +200,12 @@ static int ask_pstate(struct nvml *n, struct nvml_card *card, int kind, int64_t 
 }
 
 /* NVML's bit at each position; later ones become "other". */
-static const enum throttle nvml_reasons[] = {
-    THROTTLE_IDLE,       THROTTLE_APP_CLOCKS, THROTTLE_POWER_CAP,   THROTTLE_HW_SLOWDOWN, THROTTLE_SYNC_BOOST,
-    THROTTLE_SW_THERMAL, THROTTLE_HW_THERMAL, THROTTLE_POWER_BRAKE, THROTTLE_DISPLAY,
+static const enum throttle nvml_reasons[] =
+    {
+        THROTTLE_IDLE,       THROTTLE_APP_CLOCKS, THROTTLE_POWER_CAP,   THROTTLE_HW_SLOWDOWN,
+        THROTTLE_SYNC_BOOST, THROTTLE_SW_THERMAL, THROTTLE_HW_THERMAL,  THROTTLE_POWER_BRAKE,
+        THROTTLE_DISPLAY,    THROTTLE_OTHER,      THROTTLE_RELIABILITY, /* these two since R615: "board limit", of which nothing
+                                                                           more is documented, and reliability */
 };
 
 static int ask_throttle(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
@@ -208,6 +230,7 @@ const struct nvml_query query_fast[] = {
     PERIOD(ofa, PERCENT, METRIC_ofa_permille),
     OWN("memory", ask_memory, 0, METRIC_mem_total_bytes, METRIC_mem_used_bytes, METRIC_mem_free_bytes, METRIC_mem_reserved_bytes),
     OWN("temperature", ask_temperature, 0, METRIC_temp_mdegc),
+    OWN("temperature_of", ask_hottest, 0, METRIC_temp_hotspot_mdegc),
     OWN("fan_speed", ask_fan_percent, 0, METRIC_fan_permille),
     OWN("fan_rpm", ask_fan_rpm, 0, METRIC_fan_rpm),
     OWN("power", ask_power, 0, METRIC_power_mw, METRIC_power_instant_mw, METRIC_power_average_mw),

@@ -302,6 +302,28 @@ static int ask_fan_target(struct nvml *n, struct nvml_card *card, int kind, int6
     return code;
 }
 
+static int ask_bank_remapper(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    struct nvml_bank_remapper now = {0};
+    int code = n->lib.bank_remapper ? n->lib.bank_remapper(card->handle, &now) : NVML_FUNCTION_NOT_FOUND;
+    values[0] = now.active;
+    values[1] = now.inactive;
+    values[2] = now.pending;
+    values[3] = now.groups_max;
+    values[4] = now.groups_none;
+    return code;
+}
+
+static int ask_power_mizer(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    struct nvml_power_mizer mode = {0};
+    int code = n->lib.power_mizer ? n->lib.power_mizer(card->handle, &mode) : NVML_FUNCTION_NOT_FOUND;
+    values[0] = mode.now;
+    return code;
+}
+
 static int ask_attributes(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
     (void)kind;
@@ -346,6 +368,8 @@ const struct nvml_query query_slow[] = {
         METRIC_remapped_rows_pending, METRIC_remapped_rows_failed),
     OWN("remap_histogram", ask_remap_histogram, 0, METRIC_remap_banks_max, METRIC_remap_banks_high, METRIC_remap_banks_partial,
         METRIC_remap_banks_low, METRIC_remap_banks_none),
+    OWN("bank_remapper", ask_bank_remapper, 0, METRIC_bank_remap_active, METRIC_bank_remap_inactive, METRIC_bank_remap_pending,
+        METRIC_bank_remap_groups_max, METRIC_bank_remap_groups_none),
     OWN("repair_status", ask_repairs, 0, METRIC_channel_repair_pending, METRIC_tpc_repair_pending),
     OWN("unrepairable", ask_unrepairable, 0, METRIC_unrepairable_memory),
 
@@ -363,6 +387,7 @@ const struct nvml_query query_slow[] = {
     PLAIN(persistence, 1, METRIC_persistence_mode),
     PLAIN(compute_mode, 1, METRIC_compute_mode),
     PLAIN(accounting, 1, METRIC_accounting_mode),
+    OWN("power_mizer", ask_power_mizer, 0, METRIC_power_mizer),
     PLAIN(multi_gpu_board, 1, METRIC_multi_gpu_board),
     PLAIN(minor_number, 1, METRIC_device_minor),
     PLAIN(module_id, 1, METRIC_module_id),

@@ -124,6 +124,12 @@ static const char *source_for(const struct env *env, const struct bus_gpu *gpu)
     return strcmp(boot_vga, "1") != 0 ? "amdgpu" : NULL;
 }
 
+bool bus_is_cut_off(const struct env *env, const char *node)
+{
+    /* Mode and owner would say EACCES. */
+    return !env_is_recorded(env) && access(node, R_OK | W_OK) < 0 && errno == EPERM;
+}
+
 /* If the device files exist but we may not open them (a job without GPUs on a host with some), the GPUs aren't expected. */
 static bool is_denied(const struct env *env, const char *driver)
 {

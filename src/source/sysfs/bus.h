@@ -31,5 +31,9 @@ size_t bus_expected_gpus(const struct env *env, struct bus_expected *list, size_
 enum bus_place { BUS_UNKNOWN, BUS_GONE, BUS_NO_DRIVER, BUS_GIVEN_AWAY, BUS_DRIVEN };
 enum bus_place bus_find(const struct env *env, const char *pci_address, char reason[GPU_ERROR_SIZE]);
 
+/* The device cgroup refuses a device file that is here: what a container meets that had GPUs until systemd on its host read its
+ * units again, and forgot devices that the container's runtime had allowed by other means. Opens nothing. */
+bool bus_is_cut_off(const struct env *env, const char *node);
+
 /* The container this process runs in; "" none recognized. */
 const char *bus_container(const struct env *env);

@@ -1089,6 +1089,33 @@ EXPORT int nvmlGpmMetricsGet(struct nvml_gpm_request *request)
 #endif
 
 #if FAKE_DRIVER >= 580000
+EXPORT int nvmlDeviceGetTemperatureV(nvml_device device, struct nvml_temperature *t)
+{
+    ENTER_GPU(device);
+    WHOLE_ONLY(device);
+    if (t->version != NVML_VERSION(struct nvml_temperature, 1))
+        return NVML_ARGUMENT_VERSION_MISMATCH;
+    if (t->sensor > NVML_SENSOR_HOTTEST || (t->sensor == NVML_SENSOR_HOTTEST && g->value[FAKE_hottest] == FAKE_NA))
+        return NVML_INVALID_ARGUMENT;
+    t->celsius = (int)g->value[t->sensor ? FAKE_hottest : FAKE_temperature];
+    return NVML_OK;
+}
+
+EXPORT int nvmlDeviceGetPowerMizerMode_v1(nvml_device device, struct nvml_power_mizer *m)
+{
+    ENTER_GPU(device);
+    m->supported = 7;
+    return give(g->value[FAKE_mizer], &m->now);
+}
+
+EXPORT int nvmlDeviceGetBankRemapperStatus_v1(nvml_device device, struct nvml_bank_remapper *b)
+{
+    ENTER_GPU(device);
+    *b = (struct nvml_bank_remapper){
+        .inactive = 1, .pending = (unsigned)g->value[FAKE_bank_pending], .groups_max = 62, .groups_none = 2};
+    return give(g->value[FAKE_bank_remaps], &b->active);
+}
+
 EXPORT int nvmlDeviceGetMarginTemperature(nvml_device device, struct nvml_margin *margin)
 {
     ENTER_GPU(device);

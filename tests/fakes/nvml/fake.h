@@ -44,7 +44,8 @@ enum {
     KEY(encryption, FAKE_NA) KEY(sram, FAKE_NA) KEY(banks, FAKE_NA) KEY(repair, FAKE_NA) KEY(unrepairable, FAKE_NA) \
     KEY(board, 0x100) KEY(multi, 0) KEY(module, FAKE_NA) KEY(slot, FAKE_NA) KEY(accounting, 0) KEY(c2c, FAKE_NA) KEY(fabric, 0) \
     KEY(clique, 0) KEY(sms, FAKE_NA) KEY(mig_private, 0) KEY(power_held, FAKE_NA) KEY(target_min, 65) KEY(target_max, 90) \
-    KEY(fan_min, 30) KEY(clock_min, 210) KEY(settable, 1)
+    KEY(fan_min, 30) KEY(clock_min, 210) KEY(settable, 1) KEY(hottest, FAKE_NA) \
+    KEY(mizer, FAKE_NA) KEY(bank_remaps, FAKE_NA) KEY(bank_pending, 0)
 /* clang-format on */
 
 enum fake_key {

@@ -153,6 +153,32 @@ static void a_launcher_says_rank_size_and_what_the_job_is_called(void **state)
     }
 }
 
+/* Only what matters for advice is kept: no text of a variable. */
+static void an_environment_says_what_is_set_already(void **state)
+{
+    (void)state;
+    static const struct {
+        struct str environment;
+        unsigned variables;
+    } cases[] = {
+        {STR(""), 0}, /* could not be read */
+        {STR("HOME=/root\0"), VARIABLE_READ},
+        {STR("CUDA_DISABLE_PERF_BOOST=1\0"), VARIABLE_READ | VARIABLE_NO_BOOST},
+        {STR("CUDA_DISABLE_PERF_BOOST=0\0"), VARIABLE_READ},
+        {STR("A=1\0GPU_MAX_HW_QUEUES=1\0"), VARIABLE_READ | VARIABLE_FEW_QUEUES},
+        {STR("CUDA_VISIBLE_DEVICES=1\0"), VARIABLE_READ | VARIABLE_OWN_GPUS},
+        {STR("HIP_VISIBLE_DEVICES=0,1\0"), VARIABLE_READ | VARIABLE_OWN_GPUS},
+        {STR("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128,expandable_segments:True\0"), VARIABLE_READ | VARIABLE_GROWING_MEMORY},
+        {STR("PYTORCH_ALLOC_CONF=expandable_segments:False\0"), VARIABLE_READ},
+        {STR("MY_GPU_MAX_HW_QUEUES=1\0X=CUDA_VISIBLE_DEVICES=1\0"), VARIABLE_READ},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct process_job job;
+        process_job(STR(""), cases[i].environment, &job);
+        assert_int_equal(job.variables, cases[i].variables);
+    }
+}
+
 static void launchers_are_known_by_their_command_lines(void **state)
 {
     (void)state;
@@ -186,9 +212,11 @@ static void launchers_are_known_by_their_command_lines(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(every_runtime_has_a_readable_form), TEST(deep_and_long_paths_stay_bounded),
+    const struct CMUnitTest tests[] = {TEST(every_runtime_has_a_readable_form),
+                                       TEST(deep_and_long_paths_stay_bounded),
                                        TEST(a_job_is_known_by_its_cgroup_else_by_its_environment),
                                        TEST(a_launcher_says_rank_size_and_what_the_job_is_called),
+                                       TEST(an_environment_says_what_is_set_already),
                                        TEST(launchers_are_known_by_their_command_lines)};
     return RUN_TESTS(tests);
 }

@@ -157,6 +157,46 @@ static void reads_faults_place_by_place(void **state)
     end(&g);
 }
 
+/* By the documentation of R615: no such driver was seen. */
+static void reads_what_drivers_since_615_have(void **state)
+{
+    (void)state;
+    struct gpu g = first_sample(
+        "", "gpu X\n temperature 70\n hottest 84\n mizer 1\n bank_remaps 3\n bank_pending 1\n throttle 0x600\n", GROUP_ALL);
+    assert_reading(g.temp_hotspot_mdegc, 84000);
+    assert_reading(g.power_mizer, 1);
+    assert_reading(g.bank_remap_active, 3);
+    assert_reading(g.bank_remap_inactive, 1);
+    assert_reading(g.bank_remap_pending, 1);
+    assert_reading(g.bank_remap_groups_max, 62);
+    assert_reading(g.bank_remap_groups_none, 2);
+    assert_reading(g.throttle_bits, THROTTLE_RELIABILITY | THROTTLE_OTHER);
+    end(&g);
+    g = first_sample("", "gpu X\n temperature 70\n hottest 0\n", GROUP_ALL); /* cooler than the chip */
+    assert_absent(g.temp_hotspot_mdegc, READING_UNSUPPORTED);
+    end(&g);
+}
+
+static void older_drivers_refuse_the_hottest_sensor_once(void **state)
+{
+    (void)state;
+    static const char *const releases[] = {"-470", "-580"};
+    for (size_t i = 0; i < ARRAY_LEN(releases); i++) {
+        struct gpu g = first_sample(releases[i], "gpu X\n temperature 70\n", GROUP_ALL);
+        assert_absent(g.temp_hotspot_mdegc, READING_UNSUPPORTED);
+        assert_absent(g.power_mizer, READING_UNSUPPORTED);
+        assert_absent(g.bank_remap_pending, READING_UNSUPPORTED);
+        gpu_done(&g);
+        m.reset_calls();
+        g = fake_machine_sample(&m, 0, GROUP_ALL);
+        assert_int_equal(m.calls("nvmlDeviceGetTemperature"), 1); /* the chip's alone */
+        assert_int_equal(m.calls("nvmlDeviceGetTemperatureV") + m.calls("nvmlDeviceGetPowerMizerMode_v1") +
+                             m.calls("nvmlDeviceGetBankRemapperStatus_v1"),
+                         0);
+        end(&g);
+    }
+}
+
 static void reads_where_the_card_stands(void **state)
 {
     (void)state;
@@ -549,6 +589,8 @@ int main(void)
         TEST(reads_only_the_groups_asked_for),
         TEST(reads_slow_and_static_groups),
         TEST(reads_faults_place_by_place),
+        TEST(reads_what_drivers_since_615_have),
+        TEST(older_drivers_refuse_the_hottest_sensor_once),
         TEST(reads_where_the_card_stands),
         TEST(a_card_in_no_rack_has_no_slot),
         TEST(tells_driver_cuda_and_library_versions),

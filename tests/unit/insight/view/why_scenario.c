@@ -192,6 +192,18 @@ static bool set_usual_serving(struct builder *b, const struct process *p, struct
     return all && l;
 }
 
+/* environment NAME=VALUE NAME=VALUE */
+static void set_environment(struct process *p, struct str value)
+{
+    struct process_job job;
+    char text[256];
+    str_copy(text, sizeof text, value);
+    for (size_t i = 0; i < value.len; i++)
+        text[i] = text[i] == ' ' ? '\0' : text[i];
+    process_job(STR(""), (struct str){text, value.len}, &job);
+    p->variables = job.variables;
+}
+
 static bool set_process_fact(struct builder *b, struct str key, struct str value)
 {
     struct process *p = b->process;
@@ -217,6 +229,8 @@ static bool set_process_fact(struct builder *b, struct str key, struct str value
         return set_evidence(p, value);
     else if (str_is(key, "usually"))
         return set_usual_serving(b, p, value);
+    else if (str_is(key, "environment"))
+        set_environment(p, value);
     else if (str_is(key, "outside"))
         p->visible = false;
     else if (str_is(key, "parent") && str_to_i64(value, &ms))
@@ -337,6 +351,8 @@ static bool set_gpu_fact(struct builder *b, struct str key, struct str value)
         char text[GPU_TEXT_SIZE];
         str_copy(text, sizeof text, value);
         gpu_set_property(gpu, property_named(key), text);
+    } else if (str_is(key, "driver_release")) {
+        str_copy(b->m->now->driver.driver_version, sizeof b->m->now->driver.driver_version, value);
     } else if (str_is(key, "vendor")) {
         str_copy(gpu->id.vendor, sizeof gpu->id.vendor, value);
     } else if (str_is(key, "usual")) {
