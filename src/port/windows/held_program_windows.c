@@ -42,4 +42,5 @@ void held_program_drop(struct held_program *p)
     TerminateProcess((HANDLE)p->failed, 1);
     CloseHandle((HANDLE)p->go);
     held_program_wait(p);
+    p->pid = -1;
 }

@@ -16,8 +16,11 @@ enum { KEPT_FROM = 100 };
 static void __attribute__((noreturn)) become(const char *const *argv, int go, int failed, int kept_fd)
 {
     char byte;
-    if (read(go, &byte, 1) != 1)
-        _exit(EXIT_FAILURE);
+    ssize_t got;
+    while ((got = read(go, &byte, 1)) < 0 && errno == EINTR)
+        continue;
+    if (got != 1)
+        _exit(EXIT_FAILURE); /* dropped */
     signal(SIGPIPE, SIG_DFL);
     if (kept_fd >= 0 && fcntl(kept_fd, F_DUPFD, KEPT_FROM) < 0)
         fcntl(kept_fd, F_SETFD, 0);
@@ -49,13 +52,13 @@ int held_program_make(struct held_program *p, const char *const *argv, int kept_
 int held_program_begin(struct held_program *p)
 {
     int code = 0;
-    ssize_t len;
-    (void)!write((int)p->go, "", 1);
+    ssize_t len = write((int)p->go, "", 1);
+    int failed = len == 1 ? 0 : -errno;
     close((int)p->go);
     while ((len = read((int)p->failed, &code, sizeof code)) < 0 && errno == EINTR)
         continue;
     close((int)p->failed);
-    return len == (ssize_t)sizeof code ? -code : 0;
+    return failed ? failed : len == (ssize_t)sizeof code ? -code : 0;
 }
 
 int held_program_wait(struct held_program *p)
@@ -71,4 +74,5 @@ void held_program_drop(struct held_program *p)
     close((int)p->go);
     close((int)p->failed);
     held_program_wait(p);
+    p->pid = -1;
 }
