@@ -50,7 +50,7 @@ export function Until({ value, choose, label }: { value: string; choose: (text: 
 /** Seconds from now to such an end; null: it is not a time, or none to come. */
 export function secondsUntil(text: string): number | null {
   const end = parseUntil(text);
-  return end == null ? null : Math.round((end - hostNow()) / 1000);
+  return end == null ? null : Math.ceil((end - hostNow()) / 1000);
 }
 
 const endOption = (end: string) => (/:/.test(end) ? `--until "${end}"` : `--for ${end}`);
@@ -175,7 +175,7 @@ function Row({ r, g, s }: { r: Remedy; g: Gpu | undefined; s: State }) {
     does = r.kind === "setting" && s.doings.state !== "none",
     may = mayAct(s.session, "control"),
     seconds = secondsUntil(end),
-    at = seconds == null ? "" : clock(hostNow() + seconds * 1000);
+    at = seconds == null ? "" : clock(parseUntil(end)!);
   const run = async () => {
     try {
       await post(`/api/remedies/${r.code}`, { gpu: g?.index, for_seconds: secondsUntil(end) });

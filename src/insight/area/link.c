@@ -88,7 +88,7 @@ static void detect_nvlink(const struct facts *f, struct collection *c)
     if (!reading_get(gpu->nvlink_links_active, &active) || active < 0)
         return;
     int64_t errors, worst;
-    char with[SHORT_WORDS] = "";
+    char with[96] = "";
     if (reading_get(gpu->nvlink_errors, &errors) && reading_get(gpu->nvlink_worst_link, &worst))
         snprintf(with, sizeof with, "; %lld errors on its links, most on link %lld", (long long)errors, (long long)worst);
     if (active < most && (active || most > BRIDGE_LINKS_MAX || siblings == 2))

@@ -139,7 +139,7 @@ static void look_at_flight(struct evidence_reader *r, struct evidence_memory *w,
         snprintf(path, sizeof path, "%s%lld", prefix, (long long)rank);
         int fd = open_own(r, w, path, &st);
         if (fd >= 0) {
-            stamp = stamp * 31 + stamp_of(&st);
+            stamp = (int64_t)((uint64_t)stamp * 31 + (uint64_t)stamp_of(&st)); /* wraps around */
             close(fd);
         }
     }
