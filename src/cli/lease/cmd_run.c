@@ -213,7 +213,7 @@ static int write_lease(struct lease_taker *t, struct held_program *p, const char
     return rc;
 }
 
-static int take_lease(struct lease_taker *t, struct held_program *p, const char *const *argv, struct error *err)
+static int take_once(struct lease_taker *t, struct held_program *p, const char *const *argv, struct error *err)
 {
     bool dry = options_has(t->cli->options, "dry-run");
     if (dry)
@@ -229,8 +229,29 @@ static int take_lease(struct lease_taker *t, struct held_program *p, const char 
     lease_taker_handle_signals(t, false);
     rc = write_lease(t, p, argv, err);
     lease_taker_tell(t, rc < 0 ? EVENT_FAILED : EVENT_DONE);
+    if (rc == -EAGAIN && t->timeout_ms)
+        return -ESTALE;
     if (rc == 0 && t->simulated)
         fputs("SIMULATED\n", stderr);
+    return rc;
+}
+
+/* A whirr-control that was killed after it had granted room forgets the grant: then the wait begins anew. */
+static int take_lease(struct lease_taker *t, struct held_program *p, const char *const *argv, struct error *err)
+{
+    const struct lease asked = t->wish;
+    struct mono begin = clock_mono(&clock_system);
+    int64_t within_ms = t->timeout_ms;
+    int rc;
+    while ((rc = take_once(t, p, argv, err)) == -ESTALE) {
+        if (p->pid > 0)
+            held_program_drop(p);
+        lease_taker_done(t);
+        t->stage = STAGE_NONE;
+        t->wish = asked;
+        if (within_ms > 0)
+            t->timeout_ms = MAX_OF(within_ms - mono_since_ms(clock_mono(&clock_system), begin), (int64_t)1);
+    }
     return rc;
 }
 
