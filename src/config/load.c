@@ -192,32 +192,43 @@ static void read_environment(struct loader *l)
 }
 
 /* WHIRR_SERVER_LISTN: starts like a section but isn't a setting. Other WHIRR_ names belong to other parts. */
+/* Whether it could be a setting: others are of whirr's parts and tests. */
+static bool is_of_a_section(const char *name)
+{
+    char prefix[CONFIG_KEY_SIZE];
+    for (size_t i = 0; i < config_section_count; i++) {
+        setting_variable(&config_sections[i], &(struct setting){.key = ""}, prefix, sizeof prefix);
+        if (config_sections[i].kind == SECTION_PLAIN && str_starts(str_from(name), prefix))
+            return true;
+    }
+    return false;
+}
+
 static void warn_of_unknown_variables(struct loader *l)
 {
     for (const char *const *e = l->inputs->environment; e && *e; e++) {
-        char name[CONFIG_KEY_SIZE], known[CONFIG_KEY_SIZE], prefix[CONFIG_KEY_SIZE], hint[CONFIG_KEY_SIZE + 32];
+        char name[CONFIG_KEY_SIZE], known[CONFIG_KEY_SIZE], hint[CONFIG_KEY_SIZE + 32];
         const char *equals = strchr(*e, '=');
         if (!equals || strncmp(*e, "WHIRR_", 6) != 0 || equals - *e >= CONFIG_KEY_SIZE)
             continue;
         str_copy(name, sizeof name, (struct str){*e, (size_t)(equals - *e)});
+        if (!is_of_a_section(name))
+            continue;
         struct nearest nearest;
         nearest_init(&nearest, name);
-        bool ours = false;
         for (size_t i = 0; i < config_section_count; i++) {
             const struct section *section = &config_sections[i];
-            setting_variable(section, &(struct setting){.key = ""}, prefix, sizeof prefix);
-            ours |= section->kind == SECTION_PLAIN && str_starts(str_from(name), prefix);
             for (size_t k = 0; k < section->count && section->kind == SECTION_PLAIN; k++) {
                 setting_variable(section, &section->settings[k], known, sizeof known);
                 nearest_try(&nearest, known);
-                if (section->settings[k].flags & SECRET) {
+                if (section->settings[k].flags & SECRET && str_ends(str_from(name), "_FILE")) {
                     snprintf(known + strlen(known), sizeof known - strlen(known), "_FILE");
                     nearest_try(&nearest, known);
                 }
             }
         }
         struct config_origin origin = {CONFIG_FROM_ENVIRONMENT, name, 0, 0};
-        if (ours && nearest.distance > 0)
+        if (nearest.distance > 0)
             problem_add(l->problems, true, &origin, "no setting has this name%s", nearest_text(&nearest, hint, sizeof hint));
     }
 }

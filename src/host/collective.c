@@ -127,7 +127,7 @@ static void copy_name(char to[COLLECTIVE_NAME_SIZE], struct str text)
 {
     const char *colon = text.len ? memrchr(text.at, ':', text.len) : NULL;
     size_t len = 0;
-    for (const char *c = colon ? colon + 1 : text.at; c < text.at + text.len && len + 1 < COLLECTIVE_NAME_SIZE; c++)
+    for (const char *c = colon ? colon + 1 : text.at; text.len && c < text.at + text.len && len + 1 < COLLECTIVE_NAME_SIZE; c++)
         if ((*c >= '0' && *c <= '9') || ((*c | 32) >= 'a' && (*c | 32) <= 'z') || *c == '_')
             to[len++] = *c;
     to[len] = '\0';

@@ -683,7 +683,7 @@ static void report(struct copier *c, int64_t at, int64_t done_subjects, int64_t 
     if (subjects)
         c->counts->permille = 1000 * done_subjects / subjects;
     else if (c->first && now > c->first)
-        c->counts->permille = MAX_OF((int64_t)0, MIN_OF((int64_t)1000, 1000 * (at - c->first) / (now - c->first)));
+        c->counts->permille = 1000 * MAX_OF((int64_t)0, MIN_OF(at, now) - c->first) / (now - c->first);
     if (c->options->progress)
         c->options->progress(c->options->user, c->counts);
 }

@@ -201,7 +201,7 @@ def test_pages_of_processes_and_events(keeping):
             assert [int(r[key]) for r in rows if int(r[key]) in wanted] == wanted
             lines = [json.loads(line) for line in d.get(f"{PATH}/{path}?since=-10m&format=jsonl{more}").body.decode().splitlines()]
             assert [r[key] for r in lines if r[key] in wanted] == wanted
-        assert rows[0]["data"] == '{"n": 1}' and lines[0]["data"] == {"n": 1}
+        assert json.loads(rows[0]["data"]) == {"n": 1} and lines[0]["data"] == {"n": 1}
         top = d.json(f"{PATH}/processes?since=-10m&sort=energy&limit=3")
         assert [p["pid"] for p in top["processes"] if p["pid"] < 1000][:3] == [124, 123, 122][:3] or top["processes"][0]["energy_joules"] >= 24
         assert top["next_cursor"] is None

@@ -183,7 +183,7 @@ def test_a_reset_waits_until_nothing_is_on_the_gpu(recipe):
 
 
 def test_slurm_and_nomad_go_by_the_judgement_of_the_node(recipe):
-    source = {"WHIRR_NODE_HEALTH": "--source sim:scenario=idle,gpus=2,fault=lost@1"}
+    source = {"WHIRR_NODE_HEALTH": "--source sim:scenario=idle,gpus=2,fault=lost@1 --settle 0"}
     well = {"WHIRR_NODE_HEALTH": "--source sim:scenario=idle,gpus=2"}
     code, calls = recipe("slurm", {"scontrol": "[ $1 = update ] || echo NodeName=x State=IDLE"}, alert(), **source)
     assert code == 0 and any(c.startswith("scontrol update NodeName=") and "State=DRAIN" in c for c in calls), calls

@@ -67,7 +67,7 @@ def judge(python, program):
     machine, is looked at longer."""
     marks, told = marks_of(program), None
     with running(python, program) as process:
-        for during in ("400ms", "1s", "3s"):
+        for during in ("400ms", "1s", "3s", "6s"):
             told = lines_of(process.pid, during)
             first = (told["lines"] or [{"file": "", "line": 0, "function": ""}])[0]
             line = first["file"] == str(program) and first["line"] in marks
@@ -96,7 +96,7 @@ def test_other_interpreters_are_read_as_well():
         pytest.skip("there is no other Python here")
     pairs = [(python, program) for n, python in enumerate(pythons) for m, program in enumerate(PROGRAMS) if EVERY_PYTHON or m % len(pythons) == n][: None if EVERY_PYTHON else SOME * len(pythons)]
     lines, functions, wrong = score(pairs)
-    assert lines >= len(pairs) - max(1, len(pairs) // 10) and functions >= len(pairs) - 1, wrong
+    assert lines >= len(pairs) - max(1, len(pairs) // 10) and functions >= len(pairs) - max(1, len(pairs) // 12), wrong
 
 
 def test_a_program_that_is_run_tells_its_lines_at_its_end(tmp_path):

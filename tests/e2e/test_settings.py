@@ -173,7 +173,7 @@ def test_killed_before_each_call_into_the_driver(host, words):
 def test_each_call_into_the_driver_fails_in_turn(host):
     host.set("power_limit", 420000)
     outcomes = []
-    for call in range(1, 90):
+    for call in range(1, 180):
         host.script(f"fail {call} 999\n" + SCRIPT)
         outcomes.append(host("limit", "330W", "--", "true").returncode)
         host.script(SCRIPT)
