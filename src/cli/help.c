@@ -104,7 +104,7 @@ static const struct {
     {"top", "whirr top", "live, with processes and the past", NULL},
     {"ps", "whirr ps", "who uses it: memory, watts, what limits each", NULL},
     {"fit", "whirr fit 24GiB", "will it fit, and where?", "whirr fit model.gguf"},
-    {"run", "whirr run -- CMD", "run it on a free GPU", "whirr wait, reserve, lease"},
+    {"run", "whirr run -- CMD", "on a free GPU with --gpus 1", "whirr wait, reserve, lease"},
     {"free", "whirr free", "free the GPU, for a game, say; models come back", NULL},
     {"set", "whirr set", "quiet, power, clocks, fan: for a time, then back", NULL},
     {"check", "whirr check", "test a GPU: memory, speed, link", NULL},

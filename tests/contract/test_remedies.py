@@ -48,9 +48,14 @@ def test_two_commands_from_a_hot_gpu_to_a_measured_cooler_one_and_back():
     assert limit() == 450 and "Nothing to undo" in run_whirr("undo").stdout
     quiet = next(r for r in why()["remedies"] if r["code"] == "quiet")
     assert quiet["expected"]["source"] == "own_history" and -70 < quiet["expected"]["power_watts"] < -30
-    again = run_whirr("do", number_of_quiet(), "--yes", "--measure", "1s")
-    assert "as expected" in again.stdout and "not as expected" not in again.stdout, again.stdout
-    run_whirr("undo", "all")
+    said = []
+
+    def as_expected():  # a second is short: on a busy machine its samples can miss the work
+        said.append(run_whirr("do", number_of_quiet(), "--yes", "--measure", "1s").stdout)
+        run_whirr("undo", "all")
+        return "as expected" in said[-1] and "not as expected" not in said[-1]
+
+    eventually(as_expected, explain=lambda: said)
 
 
 def test_keep_if_decides_and_try_takes_it_back():

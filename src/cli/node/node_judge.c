@@ -122,6 +122,15 @@ void node_judge(const struct health *health, const struct snapshot *s, const str
     }
     ret->fitness = NODE_FIT;
     ret->well_for_ms = well_for(health, s->taken_at);
+    for (size_t i = 0; i < health->count; i++) {
+        const struct health_verdict *v = &health->verdicts[i];
+        for (size_t k = 0; k < v->finding_count; k++)
+            if (v->findings[k].state >= rules->least) {
+                snprintf(ret->message, sizeof ret->message, "GPU %d is %s, but not for long enough to keep work from it",
+                         v->gpu_index, health_state_name(v->findings[k].state));
+                return;
+            }
+    }
     snprintf(ret->message, sizeof ret->message, "%zu GPU%s, none to be kept from work", health->count,
              health->count == 1 ? "" : "s");
 }

@@ -271,8 +271,11 @@ static int undo_with(struct cli *cli, struct undo_doing *u)
     if (!list->count)
         buf_text(&out, "Nothing to undo: whirr holds no change.\n");
     show_list(&out, list, clock_wall(cli->env.clock));
+    bool asks = list->count && cli->terminal && isatty(STDIN_FILENO);
+    if (list->count && !asks)
+        buf_text(&out, "take one back: whirr undo 1 · everything: whirr undo all\n");
     int status = show_text(&out);
-    return status == EXIT_FINE && list->count && cli->terminal && isatty(STDIN_FILENO) ? ask_which(cli, list) : status;
+    return status == EXIT_FINE && asks ? ask_which(cli, list) : status;
 }
 
 static int undo_run(struct cli *cli)
