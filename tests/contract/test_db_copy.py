@@ -48,6 +48,13 @@ def content(store, folder):
     return {table: lines(table) for table in TABLES} | {"report": done.stdout}
 
 
+@pytest.fixture
+def starter(tmp_path):
+    starter = Starter(tmp_path)
+    yield starter
+    starter.stop()
+
+
 @pytest.fixture(scope="module")
 def day(tmp_path_factory):
     """A day of four GPUs and the processes on them; nothing writes to it any more."""
@@ -99,9 +106,8 @@ def test_killed_in_the_middle_nothing_is_lost_and_nothing_is_there_twice(kind, d
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_while_the_daemon_writes_and_again_after_it(kind, tmp_path):
+def test_while_the_daemon_writes_and_again_after_it(kind, tmp_path, starter):
     to, written = destination(kind, tmp_path), tmp_path / "from.db"
-    starter = Starter(tmp_path)
     d = starter("--interval", "0.1", "--store", f"sqlite:{written}")
     d.wait_stored(30)
     db("copy", written, to, folder=tmp_path)
@@ -130,9 +136,8 @@ def test_a_history_is_added_to_that_of_other_hosts(day, tmp_path):
     assert done.returncode == 1 and "no host 'three'" in done.stderr
 
 
-def test_a_minute_of_which_both_have_a_part_is_whole_in_the_end(tmp_path):
+def test_a_minute_of_which_both_have_a_part_is_whole_in_the_end(tmp_path, starter):
     """store.url was changed: the old file is copied to where the daemon writes now."""
-    starter = Starter(tmp_path)
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     for file in (old, new):
         starter("--interval", "0.1", "--store", f"sqlite:{file}").wait_stored(10)
@@ -145,8 +150,7 @@ def test_a_minute_of_which_both_have_a_part_is_whole_in_the_end(tmp_path):
     assert d.json("/api/health")["store"]["state"] == "ok"
 
 
-def test_a_backup_of_a_running_daemon_restores_beside_what_was_written_since(tmp_path):
-    starter = Starter(tmp_path)
+def test_a_backup_of_a_running_daemon_restores_beside_what_was_written_since(tmp_path, starter):
     file, backup = tmp_path / "h.db", tmp_path / "backup.db"
     d = starter("--interval", "0.1", "--store", f"sqlite:{file}")
     d.wait_stored(20)
