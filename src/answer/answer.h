@@ -10,16 +10,12 @@
  *
  * The table is beside the struct, or beside the words that are added to it:
  *
- *   static void gpu_fields(struct answer_rows *to)
+ *   ANSWER_TABLE(lease_gpu_answer, struct lease_gpu, .name = "LeaseGpu")
  *   {
- *       ROWS(struct lease_gpu) = {
- *           FIELD(INT, "gpu_index", index, "Index of the GPU"),
- *           FIELD(READING, "used_bytes", used_bytes, "Held by its programs", WHOLE),
- *           MADE(TEXT, "words", make_words, "What people call it"),
- *       };
- *       KEEP_ROWS(to);
+ *       FIELD(INT, "gpu_index", index, "Index of the GPU");
+ *       FIELD(READING, "used_bytes", used_bytes, "Held by its programs", WHOLE);
+ *       MADE(TEXT, "words", make_words, "What people call it");
  *   }
- *   const struct answer lease_gpu_answer = ANSWER(struct lease_gpu, gpu_fields, .name = "LeaseGpu");
  *
  * Code, not data: the loader would relocate each pointer of a static table at every start of the program. The rows are made when
  * an answer is first asked for.
@@ -167,7 +163,7 @@ static inline bool answer_may_be_null(const struct answer_field *f)
 
 struct answer_rows {
     const struct answer_field *_Atomic list; /* NULL: not made yet */
-    void (*make)(struct answer_rows *to);    /* by one thread at a time */
+    void (*make)(void);                      /* by one thread at a time */
 };
 
 struct answer {
@@ -177,29 +173,32 @@ struct answer {
     struct answer_rows *rows;
 };
 
-#define ANSWER(type, fields, ...)                                                          \
-    {                                                                                      \
-        .size = sizeof(type), .rows = &(struct answer_rows){.make = (fields)}, __VA_ARGS__ \
+#define ANSWER(type, make_rows, ...)                                                          \
+    {                                                                                         \
+        .size = sizeof(type), .rows = &(struct answer_rows){.make = (make_rows)}, __VA_ARGS__ \
     }
+
+/* A table, as above; SHARED: for other files, too. */
+#define ANSWER_TABLE(id, ...) ANSWER_TABLE_OF(static, id, ANSWER_FIRST(__VA_ARGS__, ), ANSWER_REST(__VA_ARGS__, ))
+#define SHARED_ANSWER_TABLE(id, ...) ANSWER_TABLE_OF(, id, ANSWER_FIRST(__VA_ARGS__, ), ANSWER_REST(__VA_ARGS__, ))
+#define ANSWER_FIRST(first, ...) first
+#define ANSWER_REST(first, ...) __VA_ARGS__
+#define ANSWER_TABLE_OF(storage, id, type, ...)                            \
+    static void id##_rows(type *of);                                       \
+    static void id##_make(void)                                            \
+    {                                                                      \
+        id##_rows(NULL); /* `of` is for the types of members */            \
+    }                                                                      \
+    storage const struct answer id = ANSWER(type, id##_make, __VA_ARGS__); \
+    static void id##_rows(type *of __attribute__((unused)))
 
 /* All rows, up to one of kind 0. */
 const struct answer_field *answer_fields(const struct answer *a);
 /* The one with that key; NULL: none. */
 const struct answer_field *answer_field(const struct answer *a, const char *key);
 
-/* Keeps rows, the last of them zeroed, which may have been made in a loop. */
-static inline void answer_keep(struct answer_rows *to, const struct answer_field *list)
-{
-    atomic_store_explicit(&to->list, list, memory_order_release);
-}
-
-#define ROWS(type)                                  \
-    typedef type ANSWER_OF __attribute__((unused)); \
-    const struct answer_field rows[]
-#define KEEP_ROWS(to)                                                  \
-    static struct answer_field kept[sizeof rows / sizeof rows[0] + 1]; \
-    memcpy(kept, rows, sizeof rows);                                   \
-    answer_keep((to), kept)
+/* Adds a row while a table is made. */
+void answer_add(const struct answer_field *row);
 
 /* Hides that a text is constant, or the compiler would copy the rows from a static table after all. */
 static inline const char *answer_key(const char *key)
@@ -209,73 +208,46 @@ static inline const char *answer_key(const char *key)
 }
 
 /* Rows. What follows the words for people is optional, like OR_NULL. */
-#define ANSWER_MEMBER(member) (((ANSWER_OF *)NULL)->member)
 /* clang-format off */
-#define ANSWER_SIGNED(member) _Generic(ANSWER_MEMBER(member), short: true, int: true, long: true, long long: true, default: false)
+#define ROW(kind_, key_, ...) answer_add(&(struct answer_field){.kind = ANSWER_##kind_, .key = answer_key(key_), __VA_ARGS__})
+#define ANSWER_SIGNED(member) _Generic(of->member, short: true, int: true, long: true, long long: true, default: false)
 /* clang-format on */
-#define FIELD(kind_, key_, member, ...)                                                                \
-    {                                                                                                  \
-        .kind = ANSWER_##kind_, .key = answer_key(key_), .offset = offsetof(ANSWER_OF, member),        \
-        .size = sizeof ANSWER_MEMBER(member), .is_signed = ANSWER_SIGNED(member), .about = __VA_ARGS__ \
-    }
-#define MADE(kind_, key_, function, ...)                                                                                 \
-    {                                                                                                                    \
-        .kind = ANSWER_##kind_, .key = answer_key(key_), .size = sizeof(int64_t), .is_signed = true, .make = (function), \
-        .about = __VA_ARGS__                                                                                             \
-    }
+#define ANSWER_AT(member) offsetof(__typeof__(*of), member)
+#define FIELD(kind_, key_, member, ...)                                                                          \
+    ROW(kind_, key_, .offset = ANSWER_AT(member), .size = sizeof of->member, .is_signed = ANSWER_SIGNED(member), \
+        .about = __VA_ARGS__)
+#define MADE(kind_, key_, function, ...) \
+    ROW(kind_, key_, .size = sizeof(int64_t), .is_signed = true, .make = (function), .about = __VA_ARGS__)
 /* An object of members of the same struct. */
-#define PART(key_, answer, ...)                                                               \
-    {                                                                                         \
-        .kind = ANSWER_OBJECT, .key = answer_key(key_), .of = &(answer), .about = __VA_ARGS__ \
-    }
+#define PART(key_, answer, ...) ROW(OBJECT, key_, .of = &(answer), .about = __VA_ARGS__)
 /* An object (OBJECT), or fields of this one (KEYS), that a member points to. */
-#define VIA(kind_, key_, pointer, answer, ...)                                                                       \
-    {                                                                                                                \
-        .kind = ANSWER_##kind_, .key = answer_key(key_), .by_pointer = true, .offset = offsetof(ANSWER_OF, pointer), \
-        .of = &(answer), .about = __VA_ARGS__                                                                        \
-    }
+#define VIA(kind_, key_, pointer, answer, ...) \
+    ROW(kind_, key_, .by_pointer = true, .offset = ANSWER_AT(pointer), .of = &(answer), .about = __VA_ARGS__)
+/* All fields of another table of the same struct. */
+#define KEYS(answer) ROW(KEYS, NULL, .of = &(answer))
 /* Lists: an array in the record, or a pointer to one, and the member with its count. */
-#define ANSWER_ARRAY(array, count_)                                                                                              \
-    .offset = offsetof(ANSWER_OF, array), .stride = sizeof ANSWER_MEMBER(array[0]), .count_offset = offsetof(ANSWER_OF, count_), \
-    .size = sizeof ANSWER_MEMBER(array),                                                                                         \
-    .by_pointer = __builtin_types_compatible_p(__typeof__(ANSWER_MEMBER(array)), __typeof__(&ANSWER_MEMBER(array[0])))
-#define OBJECTS(key_, array, count_, answer, ...)                                                                          \
-    {                                                                                                                      \
-        .kind = ANSWER_LIST, .key = answer_key(key_), .item = ANSWER_OBJECT, .of = &(answer), ANSWER_ARRAY(array, count_), \
-        .about = __VA_ARGS__                                                                                               \
-    }
+#define ANSWER_ARRAY(array, count_)                                                                                         \
+    .offset = ANSWER_AT(array), .stride = sizeof of->array[0], .count_offset = ANSWER_AT(count_), .size = sizeof of->array, \
+    .by_pointer = __builtin_types_compatible_p(__typeof__(of->array), __typeof__(&of->array[0]))
+#define OBJECTS(key_, array, count_, answer, ...) \
+    ROW(LIST, key_, .item = ANSWER_OBJECT, .of = &(answer), ANSWER_ARRAY(array, count_), .about = __VA_ARGS__)
 /* item_: TEXT for arrays of char, WORD for pointers */
-#define TEXTS(item_, key_, array, count_, ...)                                                                                  \
-    {                                                                                                                           \
-        .kind = ANSWER_LIST, .key = answer_key(key_), .item = ANSWER_##item_, ANSWER_ARRAY(array, count_), .about = __VA_ARGS__ \
-    }
-#define PAIRS(item_, key_, array, count_, ...)                                                            \
-    {                                                                                                     \
-        .kind = ANSWER_MAP, .key = answer_key(key_), .item = ANSWER_##item_, ANSWER_ARRAY(array, count_), \
-        .value_offset = offsetof(__typeof__(ANSWER_MEMBER(array[0])), value), .about = __VA_ARGS__        \
-    }
-#define EACH(item_, key_, function, ...)                                                                               \
-    {                                                                                                                  \
-        .kind = ANSWER_LIST, .key = answer_key(key_), .item = ANSWER_##item_, .next = (function), .about = __VA_ARGS__ \
-    }
-#define MAP(key_, function, ...)                                                                                               \
-    {                                                                                                                          \
-        .kind = ANSWER_MAP, .key = answer_key(key_), .item = ANSWER_WORD, .value_offset = offsetof(struct answer_pair, value), \
-        .next = (function), .about = __VA_ARGS__                                                                               \
-    }
+#define TEXTS(item_, key_, array, count_, ...) \
+    ROW(LIST, key_, .item = ANSWER_##item_, ANSWER_ARRAY(array, count_), .about = __VA_ARGS__)
+#define PAIRS(item_, key_, array, count_, ...)                                                                                     \
+    ROW(MAP, key_, .item = ANSWER_##item_, ANSWER_ARRAY(array, count_), .value_offset = offsetof(__typeof__(of->array[0]), value), \
+        .about = __VA_ARGS__)
+#define EACH(item_, key_, function, ...) ROW(LIST, key_, .item = ANSWER_##item_, .next = (function), .about = __VA_ARGS__)
+#define MAP(key_, function, ...)                                                                                 \
+    ROW(MAP, key_, .item = ANSWER_WORD, .value_offset = offsetof(struct answer_pair, value), .next = (function), \
+        .about = __VA_ARGS__)
 
 /* A list whose elements were written as JSON before, with commas: `member` is a struct str. */
-#define WRITTEN(key_, member_, answer, ...)                                                                    \
-    {                                                                                                          \
-        .kind = ANSWER_LIST, .key = answer_key(key_), .item = ANSWER_OBJECT, .of = &(answer), .by_text = true, \
-        .offset = offsetof(ANSWER_OF, member_), .about = __VA_ARGS__                                           \
-    }
+#define WRITTEN(key_, member, answer, ...) \
+    ROW(LIST, key_, .item = ANSWER_OBJECT, .of = &(answer), .by_text = true, .offset = ANSWER_AT(member), .about = __VA_ARGS__)
 /* An object that was written before: `member` is a struct str. */
-#define WRITTEN_OBJECT(key_, member_, answer, ...)                                                                                \
-    {                                                                                                                             \
-        .kind = ANSWER_OBJECT, .key = answer_key(key_), .of = &(answer), .by_text = true, .offset = offsetof(ANSWER_OF, member_), \
-        .about = __VA_ARGS__                                                                                                      \
-    }
+#define WRITTEN_OBJECT(key_, member, answer, ...) \
+    ROW(OBJECT, key_, .of = &(answer), .by_text = true, .offset = ANSWER_AT(member), .about = __VA_ARGS__)
 
 #define OR_NULL .nullable = true
 #define NONE(value) .nullable = true, .none = (value)
@@ -292,12 +264,12 @@ static inline const char *answer_key(const char *key)
 /* Without a value the key is left out; follows WHEN, PRESENT or a function that makes it. */
 #define MAYBE .optional = true
 /* A member of type enum reading_state tells why there is no value. */
-#define STATE(member) .has_state = true, .state_offset = offsetof(ANSWER_OF, member)
+#define STATE(member) .has_state = true, .state_offset = ANSWER_AT(member)
 #define NAMES(of_enum) .names = &(of_enum)
 #define FIELDS(answer) .of = &(answer)
 #define WHEN(predicate) .nullable = true, .when = (predicate)
 /* A member tells whether there is a value. */
-#define PRESENT(member) .nullable = true, .flag_offset = offsetof(ANSWER_OF, member), .flag_size = sizeof ANSWER_MEMBER(member)
+#define PRESENT(member) .nullable = true, .flag_offset = ANSWER_AT(member), .flag_size = sizeof of->member
 
 /* An object with all fields. The context is passed on to what makes values. */
 void answer_write(struct json_writer *j, const struct answer *a, const void *record, void *context);

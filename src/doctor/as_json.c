@@ -5,67 +5,47 @@
 #include "format/json/json.h"
 #include "format/json/told.h"
 
-static void card_fields(struct answer_rows *to)
+ANSWER_TABLE(card_answer, struct doctor_card)
 {
-    ROWS(struct doctor_card) = {
-        FIELD(TEXT, "pci_address", on_bus.pci_address, NULL),
-        FIELD(TEXT, "vendor_id", on_bus.vendor_id, NULL),
-        FIELD(TEXT, "device_id", on_bus.device_id, NULL),
-        FIELD(TEXT, "driver", on_bus.driver, NULL, OR_NULL),
-        FIELD(TEXT, "power_state", on_bus.power_state, NULL, OR_NULL),
-        FIELD(INT, "gpu_index", gpu_index, "null: no source shows it", NONE(-1)),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "pci_address", on_bus.pci_address, NULL);
+    FIELD(TEXT, "vendor_id", on_bus.vendor_id, NULL);
+    FIELD(TEXT, "device_id", on_bus.device_id, NULL);
+    FIELD(TEXT, "driver", on_bus.driver, NULL, OR_NULL);
+    FIELD(TEXT, "power_state", on_bus.power_state, NULL, OR_NULL);
+    FIELD(INT, "gpu_index", gpu_index, "null: no source shows it", NONE(-1));
 }
-static const struct answer card_answer = ANSWER(struct doctor_card, card_fields);
 
-static void node_fields(struct answer_rows *to)
+ANSWER_TABLE(node_answer, struct doctor_node)
 {
-    ROWS(struct doctor_node) = {
-        FIELD(TEXT, "path", path, NULL),
-        FIELD(BOOL, "usable", usable, "Readable and writable for us"),
-        FIELD(TEXT, "group", group, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "path", path, NULL);
+    FIELD(BOOL, "usable", usable, "Readable and writable for us");
+    FIELD(TEXT, "group", group, NULL, OR_NULL);
 }
-static const struct answer node_answer = ANSWER(struct doctor_node, node_fields);
 
-static void permission_fields(struct answer_rows *to)
+ANSWER_TABLE(permission_answer, struct doctor_facts)
 {
-    ROWS(struct doctor_facts) = {
-        FIELD(BOOL, "root", root, NULL),
-        FIELD(BOOL, "cap_sys_ptrace", cap_ptrace, NULL),
-        FIELD(INT, "hidepid", hidepid, NULL),
-        OBJECTS("device_files", nodes, node_count, node_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(BOOL, "root", root, NULL);
+    FIELD(BOOL, "cap_sys_ptrace", cap_ptrace, NULL);
+    FIELD(INT, "hidepid", hidepid, NULL);
+    OBJECTS("device_files", nodes, node_count, node_answer, NULL);
 }
-static const struct answer permission_answer = ANSWER(struct doctor_facts, permission_fields);
 
-static void container_fields(struct answer_rows *to)
+ANSWER_TABLE(container_answer, struct doctor_facts)
 {
-    ROWS(struct doctor_facts) = {
-        FIELD(TEXT, "runtime", container, NULL, OR_NULL),
-        FIELD(BOOL, "own_pid_namespace", own_pid_namespace, NULL),
-        FIELD(TEXT, "nvidia_visible_devices", visible_devices, NULL, OR_NULL),
-        FIELD(BOOL, "wsl", wsl, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "runtime", container, NULL, OR_NULL);
+    FIELD(BOOL, "own_pid_namespace", own_pid_namespace, NULL);
+    FIELD(TEXT, "nvidia_visible_devices", visible_devices, NULL, OR_NULL);
+    FIELD(BOOL, "wsl", wsl, NULL);
 }
-static const struct answer container_answer = ANSWER(struct doctor_facts, container_fields);
 
-static void fact_fields(struct answer_rows *to)
+ANSWER_TABLE(facts_answer, struct doctor_facts)
 {
-    ROWS(struct doctor_facts) = {
-        FIELD(TEXT, "kernel", kernel, NULL, OR_NULL),
-        FIELD(TEXT, "nvidia_module", nvidia_module, "Of the loaded kernel module", OR_NULL),
-        OBJECTS("pci_cards", cards, card_count, card_answer, NULL),
-        PART("permissions", permission_answer, NULL),
-        PART("container", container_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "kernel", kernel, NULL, OR_NULL);
+    FIELD(TEXT, "nvidia_module", nvidia_module, "Of the loaded kernel module", OR_NULL);
+    OBJECTS("pci_cards", cards, card_count, card_answer, NULL);
+    PART("permissions", permission_answer, NULL);
+    PART("container", container_answer, NULL);
 }
-static const struct answer facts_answer = ANSWER(struct doctor_facts, fact_fields);
 
 /* {"unsupported": ["fan_percent", ...], "denied": [...], ...} */
 static const void *next_absent(const struct answer_at *at, struct answer_step *step, enum reading_state why)
@@ -92,32 +72,27 @@ ABSENT_FOR(failed, READING_FAILED)
 ABSENT_FOR(pending, READING_PENDING)
 ABSENT_FOR(implausible, READING_IMPLAUSIBLE)
 
-static void absent_fields(struct answer_rows *to)
+ANSWER_TABLE(absent_answer, struct gpu)
 {
-    ROWS(struct gpu) = {
-        EACH(WORD, "unread", next_unread, NULL),           EACH(WORD, "unsupported", next_unsupported, NULL),
-        EACH(WORD, "denied", next_denied, NULL),           EACH(WORD, "asleep", next_asleep, NULL),
-        EACH(WORD, "failed", next_failed, NULL),           EACH(WORD, "pending", next_pending, NULL),
-        EACH(WORD, "implausible", next_implausible, NULL),
-    };
-    KEEP_ROWS(to);
+    EACH(WORD, "unread", next_unread, NULL);
+    EACH(WORD, "unsupported", next_unsupported, NULL);
+    EACH(WORD, "denied", next_denied, NULL);
+    EACH(WORD, "asleep", next_asleep, NULL);
+    EACH(WORD, "failed", next_failed, NULL);
+    EACH(WORD, "pending", next_pending, NULL);
+    EACH(WORD, "implausible", next_implausible, NULL);
 }
-static const struct answer absent_answer = ANSWER(struct gpu, absent_fields);
 
-static void gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(gpu_answer, struct gpu)
 {
-    ROWS(struct gpu) = {
-        FIELD(INT, "index", index, NULL),
-        FIELD(TEXT, "name", id.name, NULL, OR_NULL),
-        FIELD(TEXT, "source", source, NULL, OR_NULL),
-        FIELD(BOOL, "simulated", simulated, NULL),
-        FIELD(NAME, "state", state, NULL, NAMES(gpu_states)),
-        FIELD(TEXT, "error_message", error_message, NULL, OR_NULL),
-        PART("absent", absent_answer, "The readings that are missing, by reason"),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "index", index, NULL);
+    FIELD(TEXT, "name", id.name, NULL, OR_NULL);
+    FIELD(TEXT, "source", source, NULL, OR_NULL);
+    FIELD(BOOL, "simulated", simulated, NULL);
+    FIELD(NAME, "state", state, NULL, NAMES(gpu_states));
+    FIELD(TEXT, "error_message", error_message, NULL, OR_NULL);
+    PART("absent", absent_answer, "The readings that are missing, by reason");
 }
-static const struct answer gpu_answer = ANSWER(struct gpu, gpu_fields);
 
 static const char *urgency_name(enum urgency urgency)
 {
@@ -125,16 +100,12 @@ static const char *urgency_name(enum urgency urgency)
 }
 ANSWER_NAMES(urgencies, enum urgency, urgency_name, URGENT, NOTE);
 
-static void finding_fields(struct answer_rows *to)
+ANSWER_TABLE(finding_answer, struct doctor_finding)
 {
-    ROWS(struct doctor_finding) = {
-        FIELD(NAME, "urgency", urgency, NULL, NAMES(urgencies)),
-        FIELD(TEXT, "what", what, NULL),
-        FIELD(TEXT, "fix", fix, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "urgency", urgency, NULL, NAMES(urgencies));
+    FIELD(TEXT, "what", what, NULL);
+    FIELD(TEXT, "fix", fix, NULL, OR_NULL);
 }
-static const struct answer finding_answer = ANSWER(struct doctor_finding, finding_fields);
 
 struct told_doctor {
     const char *version, *host, *described;
@@ -167,22 +138,18 @@ static const void *next_described(const struct answer_at *at, struct answer_step
     return next_part(step, ((const struct told_doctor *)at->record)->described, '\n');
 }
 
-static void doctor_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(doctor_answer, struct told_doctor, .name = "Doctor")
 {
-    ROWS(struct told_doctor) = {
-        FIELD(WORD, "version", version, NULL),
-        FIELD(WORD, "host", host, NULL, OR_NULL),
-        FIELD(OBJECT, "driver", driver, NULL, FIELDS(driver_answer)),
-        OBJECTS("sources", sources, source_count, source_answer, NULL),
-        VIA(KEYS, NULL, facts, facts_answer, NULL),
-        EACH(PIECE, "library_places", next_place, "Where the driver's library was looked for besides the loader's own"),
-        OBJECTS("gpus", gpus, gpu_count, gpu_answer, NULL),
-        EACH(PIECE, "described", next_described, "How the sources describe themselves"),
-        OBJECTS("findings", findings, finding_count, finding_answer, "Urgent ones first"),
-    };
-    KEEP_ROWS(to);
+    FIELD(WORD, "version", version, NULL);
+    FIELD(WORD, "host", host, NULL, OR_NULL);
+    FIELD(OBJECT, "driver", driver, NULL, FIELDS(driver_answer));
+    OBJECTS("sources", sources, source_count, source_answer, NULL);
+    VIA(KEYS, NULL, facts, facts_answer, NULL);
+    EACH(PIECE, "library_places", next_place, "Where the driver's library was looked for besides the loader's own");
+    OBJECTS("gpus", gpus, gpu_count, gpu_answer, NULL);
+    EACH(PIECE, "described", next_described, "How the sources describe themselves");
+    OBJECTS("findings", findings, finding_count, finding_answer, "Urgent ones first");
 }
-const struct answer doctor_answer = ANSWER(struct told_doctor, doctor_fields, .name = "Doctor");
 
 void doctor_json(struct json_writer *j, const struct doctor_facts *f, const struct snapshot *s, const struct findings *findings,
                  const char *described)

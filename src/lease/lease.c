@@ -138,64 +138,52 @@ const char *lease_holder_words(const struct lease *l, char out[LEASE_WORDS])
 ANSWER_NAMES(kinds, enum lease_kind, lease_kind_name, LEASE_RUN, LEASE_SETTING);
 ANSWER_NAMES(states, enum lease_state, lease_state_name, LEASE_WAITING, LEASE_ENDED);
 
-static void gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(gpu_answer, struct lease_gpu)
 {
-    ROWS(struct lease_gpu) = {
-        FIELD(TEXT, "uuid", uuid, NULL),
-        FIELD(INT, "gpu_index", index, NULL),
-        FIELD(OPTION, "free_bytes", free_bytes, "What programs without a lease left when it was given", WHOLE),
-        FIELD(READING, "used_bytes", used_bytes, "What its programs hold now", WHOLE),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "uuid", uuid, NULL);
+    FIELD(INT, "gpu_index", index, NULL);
+    FIELD(OPTION, "free_bytes", free_bytes, "What programs without a lease left when it was given", WHOLE);
+    FIELD(READING, "used_bytes", used_bytes, "What its programs hold now", WHOLE);
 }
-static const struct answer gpu_answer = ANSWER(struct lease_gpu, gpu_fields);
 
-static void setting_fields(struct answer_rows *to)
+ANSWER_TABLE(setting_answer, struct lease_setting)
 {
-    ROWS(struct lease_setting) = {
-        FIELD(TEXT, "what", what, "The setting, which implies its unit"),
-        FIELD(TEXT, "gpu", gpu, "UUID of the GPU"),
-        FIELD(TEXT, "step", step, "How far it is: written, done, active, restored"),
-        FIELD(OPTION, "asked", asked, "null: the driver's default, or a text", WHOLE),
-        FIELD(OPTION, "before", before, "What it was, and will be again", WHOLE),
-        FIELD(OPTION, "least", least, "Range of the GPU", WHOLE),
-        FIELD(OPTION, "most", most, NULL, WHOLE),
-        FIELD(TEXT, "asked_text", asked_text, "Of a setting that is not a number", OR_NULL),
-        FIELD(TEXT, "before_text", before_text, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "what", what, "The setting, which implies its unit");
+    FIELD(TEXT, "gpu", gpu, "UUID of the GPU");
+    FIELD(TEXT, "step", step, "How far it is: written, done, active, restored");
+    FIELD(OPTION, "asked", asked, "null: the driver's default, or a text", WHOLE);
+    FIELD(OPTION, "before", before, "What it was, and will be again", WHOLE);
+    FIELD(OPTION, "least", least, "Range of the GPU", WHOLE);
+    FIELD(OPTION, "most", most, NULL, WHOLE);
+    FIELD(TEXT, "asked_text", asked_text, "Of a setting that is not a number", OR_NULL);
+    FIELD(TEXT, "before_text", before_text, NULL, OR_NULL);
 }
-static const struct answer setting_answer = ANSWER(struct lease_setting, setting_fields);
 
-static void lease_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(lease_answer, struct lease, .name = "Lease")
 {
-    ROWS(struct lease) = {
-        FIELD(TEXT, "id", id, NULL),
-        FIELD(NAME, "kind", kind, NULL, NAMES(kinds)),
-        FIELD(NAME, "state", state, NULL, NAMES(states)),
-        FIELD(INT, "uid", uid, NULL),
-        FIELD(TEXT, "user", user, NULL),
-        FIELD(INT, "pid", pid, "The process that it lives with", OR_NULL),
-        FIELD(INT, "start_key", start_key, "Start of that process in clock ticks since boot"),
-        FIELD(TEXT, "boot", boot, "The boot of the host in which that process runs"),
-        FIELD(TEXT, "command", command, NULL, OR_NULL),
-        FIELD(TEXT, "note", note, NULL, OR_NULL),
-        FIELD(MOMENT, "made", made, NULL),
-        FIELD(MOMENT, "from", from, NULL),
-        FIELD(MOMENT, "until", until, "null: its end is open", OR_NULL),
-        FIELD(INT, "ticket", ticket, "Its place in the queue: the smaller first"),
-        FIELD(INT, "gpus_wanted", gpus_wanted, NULL),
-        FIELD(INT, "memory_bytes", mem_bytes, "On each GPU; 0: whole GPUs"),
-        FIELD(BOOL, "exclusive", exclusive, NULL),
-        OBJECTS("gpus", gpus, gpu_count, gpu_answer, "What it has; while it waits, what it may get (none: any)"),
-        OBJECTS("settings", settings, setting_count, setting_answer, NULL),
-        FIELD(TEXT, "ended_why", ended_why, NULL, OR_NULL),
-        FIELD(MOMENT, "idle_since", idle_since, "Of a reservation on which nothing has run for `lease.idle_minutes`", OR_NULL),
-        FIELD(BOOL, "simulated", simulated, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "id", id, NULL);
+    FIELD(NAME, "kind", kind, NULL, NAMES(kinds));
+    FIELD(NAME, "state", state, NULL, NAMES(states));
+    FIELD(INT, "uid", uid, NULL);
+    FIELD(TEXT, "user", user, NULL);
+    FIELD(INT, "pid", pid, "The process that it lives with", OR_NULL);
+    FIELD(INT, "start_key", start_key, "Start of that process in clock ticks since boot");
+    FIELD(TEXT, "boot", boot, "The boot of the host in which that process runs");
+    FIELD(TEXT, "command", command, NULL, OR_NULL);
+    FIELD(TEXT, "note", note, NULL, OR_NULL);
+    FIELD(MOMENT, "made", made, NULL);
+    FIELD(MOMENT, "from", from, NULL);
+    FIELD(MOMENT, "until", until, "null: its end is open", OR_NULL);
+    FIELD(INT, "ticket", ticket, "Its place in the queue: the smaller first");
+    FIELD(INT, "gpus_wanted", gpus_wanted, NULL);
+    FIELD(INT, "memory_bytes", mem_bytes, "On each GPU; 0: whole GPUs");
+    FIELD(BOOL, "exclusive", exclusive, NULL);
+    OBJECTS("gpus", gpus, gpu_count, gpu_answer, "What it has; while it waits, what it may get (none: any)");
+    OBJECTS("settings", settings, setting_count, setting_answer, NULL);
+    FIELD(TEXT, "ended_why", ended_why, NULL, OR_NULL);
+    FIELD(MOMENT, "idle_since", idle_since, "Of a reservation on which nothing has run for `lease.idle_minutes`", OR_NULL);
+    FIELD(BOOL, "simulated", simulated, NULL);
 }
-const struct answer lease_answer = ANSWER(struct lease, lease_fields, .name = "Lease");
 
 void lease_json(struct json_writer *j, const struct lease *l)
 {

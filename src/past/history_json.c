@@ -168,19 +168,15 @@ NEXT_VALUE(mean)
 NEXT_VALUE(min)
 NEXT_VALUE(max)
 
-static void metric_fields(struct answer_rows *to)
+ANSWER_TABLE(metric_answer, struct told_metric)
 {
-    ROWS(struct told_metric) = {
-        FIELD(WORD, "name", name, NULL),
-        FIELD(WORD, "unit", unit, NULL, OR_NULL),
-        EACH(NUMBER, "mean", next_mean,
-             "As many as times; of energy the sum, of throttle reasons the share of samples in which the GPU was throttled", GAPS),
-        EACH(NUMBER, "min", next_min, NULL, GAPS),
-        EACH(NUMBER, "max", next_max, NULL, GAPS),
-    };
-    KEEP_ROWS(to);
+    FIELD(WORD, "name", name, NULL);
+    FIELD(WORD, "unit", unit, NULL, OR_NULL);
+    EACH(NUMBER, "mean", next_mean,
+         "As many as times; of energy the sum, of throttle reasons the share of samples in which the GPU was throttled", GAPS);
+    EACH(NUMBER, "min", next_min, NULL, GAPS);
+    EACH(NUMBER, "max", next_max, NULL, GAPS);
 }
-static const struct answer metric_answer = ANSWER(struct told_metric, metric_fields);
 
 struct told_series {
     enum history_of of;
@@ -233,26 +229,21 @@ static const void *next_metric(const struct answer_at *at, struct answer_step *s
     return &t->metric;
 }
 
-static void series_fields(struct answer_rows *to)
+ANSWER_TABLE(series_answer, struct told_series, .name = "HistorySeries", .about = "One GPU, host, or process on a GPU")
 {
-    ROWS(struct told_series) = {
-        FIELD(NAME, "of", of, NULL, NAMES(kinds_of_series)),
-        FIELD(WORD, "host", host, NULL),
-        FIELD(INT, "gpu_index", gpu_index, NULL, NONE(-1)),
-        FIELD(WORD, "gpu_name", gpu_name, NULL, OR_NULL),
-        FIELD(WORD, "gpu_uuid", gpu_uuid, NULL, OR_NULL),
-        FIELD(WORD, "process", process, NULL, OR_NULL),
-        FIELD(INT, "pid", pid, NULL, OR_NULL),
-        EACH(NUMBER, "times", next_time, "Beginnings of the steps, in seconds since 1970"),
-        EACH(WORD, "limits", next_limit,
-             "Of a process: what limited it in most of each step; null where that was not judged. null for GPUs and hosts", GAPS,
-             PRESENT(of_process)),
-        EACH(OBJECT, "metrics", next_metric, NULL, FIELDS(metric_answer)),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "of", of, NULL, NAMES(kinds_of_series));
+    FIELD(WORD, "host", host, NULL);
+    FIELD(INT, "gpu_index", gpu_index, NULL, NONE(-1));
+    FIELD(WORD, "gpu_name", gpu_name, NULL, OR_NULL);
+    FIELD(WORD, "gpu_uuid", gpu_uuid, NULL, OR_NULL);
+    FIELD(WORD, "process", process, NULL, OR_NULL);
+    FIELD(INT, "pid", pid, NULL, OR_NULL);
+    EACH(NUMBER, "times", next_time, "Beginnings of the steps, in seconds since 1970");
+    EACH(WORD, "limits", next_limit,
+         "Of a process: what limited it in most of each step; null where that was not judged. null for GPUs and hosts", GAPS,
+         PRESENT(of_process));
+    EACH(OBJECT, "metrics", next_metric, NULL, FIELDS(metric_answer));
 }
-static const struct answer series_answer =
-    ANSWER(struct told_series, series_fields, .name = "HistorySeries", .about = "One GPU, host, or process on a GPU");
 
 /* Reads a subject when its turn comes: only one is in memory. */
 static const void *next_series(const struct answer_at *at, struct answer_step *step)
@@ -276,20 +267,15 @@ static const void *next_series(const struct answer_at *at, struct answer_step *s
     return t->rc < 0 ? NULL : &t->series;
 }
 
-static void history_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(history_answer_form, struct told_history, .name = "History", .about = "Metrics over time")
 {
-    ROWS(struct told_history) = {
-        FIELD(MOMENT, "since", since, "null: from the beginning", OR_NULL),
-        FIELD(MOMENT, "until", until, NULL),
-        FIELD(AMOUNT, "step_seconds", step_ms, "Length of a step; null when nothing is stored", SCALE(1e-3), NONE(0)),
-        FIELD(NAME, "level", level, "What was read", NAMES(history_levels), PRESENT(known)),
-        EACH(OBJECT, "series", next_series, NULL, FIELDS(series_answer)),
-        FIELD(BOOL, "simulated", simulated, "Whether a GPU of that time was a simulated one"),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "since", since, "null: from the beginning", OR_NULL);
+    FIELD(MOMENT, "until", until, NULL);
+    FIELD(AMOUNT, "step_seconds", step_ms, "Length of a step; null when nothing is stored", SCALE(1e-3), NONE(0));
+    FIELD(NAME, "level", level, "What was read", NAMES(history_levels), PRESENT(known));
+    EACH(OBJECT, "series", next_series, NULL, FIELDS(series_answer));
+    FIELD(BOOL, "simulated", simulated, "Whether a GPU of that time was a simulated one");
 }
-const struct answer history_answer_form =
-    ANSWER(struct told_history, history_fields, .name = "History", .about = "Metrics over time");
 
 /* One step for all subjects: the coarsest that any of them needs. */
 static void plan(struct store *s, const struct history_question *q, const struct history_subjects *subjects, int64_t *ret_step_ms,
@@ -376,26 +362,18 @@ struct told_rest {
     int64_t energy_mj;
 };
 
-static void rest_gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(rest_gpu_answer, struct store_gpu)
 {
-    ROWS(struct store_gpu) = {
-        FIELD(TEXT, "host", host, NULL),
-        FIELD(INT, "gpu_index", index, NULL),
-        FIELD(TEXT, "gpu_uuid", identity.uuid, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "host", host, NULL);
+    FIELD(INT, "gpu_index", index, NULL);
+    FIELD(TEXT, "gpu_uuid", identity.uuid, NULL, OR_NULL);
 }
-static const struct answer rest_gpu_answer = ANSWER(struct store_gpu, rest_gpu_fields);
 
-static void rest_fields(struct answer_rows *to)
+ANSWER_TABLE(rest_answer, struct told_rest)
 {
-    ROWS(struct told_rest) = {
-        VIA(KEYS, NULL, gpu, rest_gpu_answer, NULL),
-        FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3)),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, gpu, rest_gpu_answer, NULL);
+    FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3));
 }
-static const struct answer rest_answer = ANSWER(struct told_rest, rest_fields);
 
 /* A page of a list. */
 struct told_list {
@@ -407,26 +385,18 @@ struct told_list {
     bool simulated;
 };
 
-static void list_span_fields(struct answer_rows *to)
+ANSWER_TABLE(list_span_answer, struct told_list)
 {
-    ROWS(struct told_list) = {
-        FIELD(MOMENT, "since", since, "null: from the beginning", OR_NULL),
-        FIELD(MOMENT, "until", until, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "since", since, "null: from the beginning", OR_NULL);
+    FIELD(MOMENT, "until", until, NULL);
 }
-static const struct answer list_span_answer = ANSWER(struct told_list, list_span_fields);
 
-static void list_end_fields(struct answer_rows *to)
+ANSWER_TABLE(list_end_answer, struct told_list)
 {
-    ROWS(struct told_list) = {
-        FIELD(INT, "count", count, NULL),
-        FIELD(TEXT, "next_cursor", next_cursor, "null on the last page", OR_NULL),
-        FIELD(BOOL, "simulated", simulated, "Whether a GPU of that time was a simulated one"),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "count", count, NULL);
+    FIELD(TEXT, "next_cursor", next_cursor, "null on the last page", OR_NULL);
+    FIELD(BOOL, "simulated", simulated, "Whether a GPU of that time was a simulated one");
 }
-static const struct answer list_end_answer = ANSWER(struct told_list, list_end_fields);
 
 static bool make_sums_of(const struct answer_at *at, union answer_value *ret)
 {
@@ -434,33 +404,23 @@ static bool make_sums_of(const struct answer_at *at, union answer_value *ret)
     return true;
 }
 
-static void process_list_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(process_history_answer, struct told_list, .name = "ProcessHistory", .about = "Who used the GPUs")
 {
-    ROWS(struct told_list) = {
-        {.kind = ANSWER_KEYS, FIELDS(list_span_answer)},
-        MADE(WORD, "sums_of", make_sums_of, NULL, .schema = "{\"enum\": [\"time\", \"life\"]}"),
-        WRITTEN("processes", rows, life_answer, NULL),
-        WRITTEN("not_attributed", rest, rest_answer,
-                "Per GPU, the energy of that time that no visible process explains. Empty when only some processes were asked for, "
-                "or sums are of whole lives"),
-        {.kind = ANSWER_KEYS, FIELDS(list_end_answer)},
-    };
-    KEEP_ROWS(to);
+    KEYS(list_span_answer);
+    MADE(WORD, "sums_of", make_sums_of, NULL, .schema = "{\"enum\": [\"time\", \"life\"]}");
+    WRITTEN("processes", rows, life_answer, NULL);
+    WRITTEN("not_attributed", rest, rest_answer,
+            "Per GPU, the energy of that time that no visible process explains. Empty when only some processes were asked for, "
+            "or sums are of whole lives");
+    KEYS(list_end_answer);
 }
-const struct answer process_history_answer =
-    ANSWER(struct told_list, process_list_fields, .name = "ProcessHistory", .about = "Who used the GPUs");
 
-static void event_list_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(past_events_answer, struct told_list, .name = "PastEvents", .about = "What happened")
 {
-    ROWS(struct told_list) = {
-        {.kind = ANSWER_KEYS, FIELDS(list_span_answer)},
-        WRITTEN("events", rows, past_event_answer, NULL),
-        {.kind = ANSWER_KEYS, FIELDS(list_end_answer)},
-    };
-    KEEP_ROWS(to);
+    KEYS(list_span_answer);
+    WRITTEN("events", rows, past_event_answer, NULL);
+    KEYS(list_end_answer);
 }
-const struct answer past_events_answer =
-    ANSWER(struct told_list, event_list_fields, .name = "PastEvents", .about = "What happened");
 
 static void write_list(struct json_writer *j, const struct history_question *q, struct told_list *t)
 {

@@ -96,23 +96,19 @@ struct told_stretch {
     enum limit_side side;
 };
 
-static void stretch_fields(struct answer_rows *to)
+ANSWER_TABLE(stretch_answer, struct told_stretch, .name = "LimitStretch",
+             .about = "Consecutive minutes in which the same thing limited a process")
 {
-    ROWS(struct told_stretch) = {
-        FIELD(INT, "life", life, NULL),
-        FIELD(WORD, "host", host, NULL),
-        FIELD(INT, "gpu_index", gpu_index, NULL),
-        FIELD(MOMENT, "since", since, NULL),
-        FIELD(MOMENT, "until", until, NULL),
-        FIELD(NAME, "code", limit, NULL, NAMES(stretch_limits)),
-        FIELD(WORD, "words", words, "Behind \"limited by\""),
-        FIELD(WORD, "doing", doing, "What the process does meanwhile"),
-        FIELD(NAME, "side", side, NULL, NAMES(sides)),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "life", life, NULL);
+    FIELD(WORD, "host", host, NULL);
+    FIELD(INT, "gpu_index", gpu_index, NULL);
+    FIELD(MOMENT, "since", since, NULL);
+    FIELD(MOMENT, "until", until, NULL);
+    FIELD(NAME, "code", limit, NULL, NAMES(stretch_limits));
+    FIELD(WORD, "words", words, "Behind \"limited by\"");
+    FIELD(WORD, "doing", doing, "What the process does meanwhile");
+    FIELD(NAME, "side", side, NULL, NAMES(sides));
 }
-static const struct answer stretch_answer = ANSWER(struct told_stretch, stretch_fields, .name = "LimitStretch",
-                                                   .about = "Consecutive minutes in which the same thing limited a process");
 
 static const struct store_gpu *gpu_of(const struct limit_walk *w, int64_t id)
 {
@@ -153,19 +149,14 @@ static const void *next_stretch(const struct answer_at *at, struct answer_step *
     return NULL;
 }
 
-static void limits_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(past_limits_answer, struct told_stretches, .name = "PastLimits", .about = "What limited processes, and when")
 {
-    ROWS(struct told_stretches) = {
-        FIELD(MOMENT, "since", since, "null: from the beginning", OR_NULL),
-        FIELD(MOMENT, "until", until, NULL),
-        EACH(OBJECT, "stretches", next_stretch, NULL, FIELDS(stretch_answer)),
-        FIELD(INT, "count", count, NULL),
-        FIELD(BOOL, "complete", complete, "False: there are more than `limit`; ask for a shorter time"),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "since", since, "null: from the beginning", OR_NULL);
+    FIELD(MOMENT, "until", until, NULL);
+    EACH(OBJECT, "stretches", next_stretch, NULL, FIELDS(stretch_answer));
+    FIELD(INT, "count", count, NULL);
+    FIELD(BOOL, "complete", complete, "False: there are more than `limit`; ask for a shorter time");
 }
-const struct answer past_limits_answer =
-    ANSWER(struct told_stretches, limits_fields, .name = "PastLimits", .about = "What limited processes, and when");
 
 static void write_limits(struct json_writer *j, const struct history_question *q, const struct limit_walk *w)
 {

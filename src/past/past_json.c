@@ -17,42 +17,29 @@ static const char *level_name(enum level level)
 }
 ANSWER_SHARED_NAMES(history_levels, enum level, level_name, 0, LEVEL_COUNT - 1);
 
-static void gap_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(gap_answer, struct history_gap, .name = "HistoryGap", .about = "A time in which nothing was stored")
 {
-    ROWS(struct history_gap) = {
-        FIELD(MOMENT, "since", since, "The last sample before; null: none", OR_NULL),
-        FIELD(MOMENT, "until", until, "The first sample after; null: none", OR_NULL),
-        FIELD(BOOL, "not_running", not_running, "The daemon was started at the end of it"),
-        FIELD(TEXT, "text", text, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "since", since, "The last sample before; null: none", OR_NULL);
+    FIELD(MOMENT, "until", until, "The first sample after; null: none", OR_NULL);
+    FIELD(BOOL, "not_running", not_running, "The daemon was started at the end of it");
+    FIELD(TEXT, "text", text, NULL);
 }
-const struct answer gap_answer =
-    ANSWER(struct history_gap, gap_fields, .name = "HistoryGap", .about = "A time in which nothing was stored");
 
-static void span_question_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(past_span_answer, struct past_question)
 {
-    ROWS(struct past_question) = {
-        FIELD(MOMENT, "since", since, "null: from the beginning of a history that has none", OR_NULL, COUNTS),
-        FIELD(MOMENT, "until", until, NULL, COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "since", since, "null: from the beginning of a history that has none", OR_NULL, COUNTS);
+    FIELD(MOMENT, "until", until, NULL, COUNTS);
 }
-const struct answer past_span_answer = ANSWER(struct past_question, span_question_fields);
 
-static void process_then_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(process_then_answer, struct process)
 {
-    ROWS(struct process) = {
-        FIELD(INT, "pid", pid, NULL),
-        FIELD(TEXT, "name", name, NULL, OR_NULL),
-        MADE(TEXT, "short_name", make_short_name, "As in Process", OR_NULL),
-        FIELD(TEXT, "user", user, NULL, OR_NULL),
-        FIELD(TEXT, "container", container, NULL, OR_NULL),
-        FIELD(TEXT, "command", command, "Masked", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "pid", pid, NULL);
+    FIELD(TEXT, "name", name, NULL, OR_NULL);
+    MADE(TEXT, "short_name", make_short_name, "As in Process", OR_NULL);
+    FIELD(TEXT, "user", user, NULL, OR_NULL);
+    FIELD(TEXT, "container", container, NULL, OR_NULL);
+    FIELD(TEXT, "command", command, "Masked", OR_NULL);
 }
-const struct answer process_then_answer = ANSWER(struct process, process_then_fields);
 
 /* ---- a moment ---- */
 
@@ -61,27 +48,19 @@ struct told_then {
     const struct process *process;
 };
 
-static void usage_fields(struct answer_rows *to)
+ANSWER_TABLE(usage_answer, struct process)
 {
-    ROWS(struct process) = {
-        FIELD(OPTION, "memory_mb", mem_bytes, NULL, SCALE(1.0 / 1048576)),
-        FIELD(OPTION, "utilization_percent", util_permille, NULL, SCALE(0.1)),
-    };
-    KEEP_ROWS(to);
+    FIELD(OPTION, "memory_mb", mem_bytes, NULL, SCALE(1.0 / 1048576));
+    FIELD(OPTION, "utilization_percent", util_permille, NULL, SCALE(0.1));
 }
-static const struct answer usage_answer = ANSWER(struct process, usage_fields);
 
-static void then_fields(struct answer_rows *to)
+ANSWER_TABLE(then_answer, struct told_then, .name = "ProcessThen",
+             .about = "A process on a GPU at a moment of the past; means of its minute")
 {
-    ROWS(struct told_then) = {
-        FIELD(INT, "gpu_index", gpu_index, NULL),
-        VIA(KEYS, NULL, process, process_then_answer, NULL),
-        VIA(KEYS, NULL, process, usage_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", gpu_index, NULL);
+    VIA(KEYS, NULL, process, process_then_answer, NULL);
+    VIA(KEYS, NULL, process, usage_answer, NULL);
 }
-static const struct answer then_answer = ANSWER(struct told_then, then_fields, .name = "ProcessThen",
-                                                .about = "A process on a GPU at a moment of the past; means of its minute");
 
 struct told_moment {
     struct wall at;
@@ -111,20 +90,16 @@ static const void *next_process(const struct answer_at *at, struct answer_step *
     return NULL;
 }
 
-static void moment_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(moment_answer, struct told_moment, .name = "WhyThen",
+                    .about = "What an explanation of a moment of the past has beside that of now")
 {
-    ROWS(struct told_moment) = {
-        FIELD(MOMENT, "at", at, NULL, COUNTS),
-        FIELD(WORD, "host", host, "Whose", OR_NULL, COUNTS),
-        FIELD(NAME, "detail", level, "What is left of that time", NAMES(history_levels), PRESENT(known)),
-        FIELD(WORD, "note", note, "What the answer lacks", OR_NULL, COUNTS),
-        EACH(OBJECT, "processes", next_process, "Who was on the GPUs", FIELDS(then_answer)),
-        VIA(OBJECT, "gap", gap, gap_answer, "Why nothing is known; null: something is", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "at", at, NULL, COUNTS);
+    FIELD(WORD, "host", host, "Whose", OR_NULL, COUNTS);
+    FIELD(NAME, "detail", level, "What is left of that time", NAMES(history_levels), PRESENT(known));
+    FIELD(WORD, "note", note, "What the answer lacks", OR_NULL, COUNTS);
+    EACH(OBJECT, "processes", next_process, "Who was on the GPUs", FIELDS(then_answer));
+    VIA(OBJECT, "gap", gap, gap_answer, "Why nothing is known; null: something is", OR_NULL);
 }
-const struct answer moment_answer = ANSWER(struct told_moment, moment_fields, .name = "WhyThen",
-                                           .about = "What an explanation of a moment of the past has beside that of now");
 
 /* why: what is known of it; NULL: nothing, and `nothing` says so. */
 static void moment_body(struct json_writer *j, struct told_moment *m, const struct why *why, const char *nothing)
@@ -168,30 +143,26 @@ static int answer_moment(struct store *s, const struct past_question *q, const c
 
 /* ---- a span ---- */
 
-static void episode_fields(struct answer_rows *to)
+ANSWER_TABLE(episode_answer, struct explained_episode, .name = "Episode")
 {
-    ROWS(struct explained_episode) = {
-        FIELD(INT, "gpu_index", gpu_index, NULL, COUNTS),
-        FIELD(TEXT, "gpu_name", gpu_name, NULL, OR_NULL),
-        FIELD(MOMENT, "since", since, NULL, COUNTS),
-        FIELD(MOMENT, "until", until, NULL, COUNTS),
-        FIELD(AMOUNT, "duration_seconds", total_ms, "All times together", SCALE(1e-3), COUNTS),
-        FIELD(INT, "times", times, "How often it came; over days, the same work repeated is one episode", COUNTS),
-        FIELD(MOMENT, "explained_at", at, NULL),
-        FIELD(INT, "pid", pid, NULL, OR_NULL, COUNTS),
-        FIELD(TEXT, "process", process, NULL, OR_NULL, COUNTS, FOREIGN),
-        FIELD(TEXT, "user", user, NULL, OR_NULL, COUNTS, FOREIGN),
-        FIELD(TEXT, "container", container, NULL, OR_NULL),
-        FIELD(OPTION, "utilization_percent", util_permille, "Mean", SCALE(0.1)),
-        FIELD(OPTION, "temperature_max_celsius", temp_max_mdegc, NULL, SCALE(1e-3)),
-        FIELD(OPTION, "power_watts", power_mw, "Mean", SCALE(1e-3)),
-        FIELD(TEXT, "ended_by", ended, "A sentence: what ended it; null where that is not known", OR_NULL, COUNTS, FOREIGN),
-        FIELD(NUMBER, "weight", weight, "How much it matters; larger is more"),
-        FIELD(KEYS, NULL, part, NULL, FIELDS(why_part_answer)),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", gpu_index, NULL, COUNTS);
+    FIELD(TEXT, "gpu_name", gpu_name, NULL, OR_NULL);
+    FIELD(MOMENT, "since", since, NULL, COUNTS);
+    FIELD(MOMENT, "until", until, NULL, COUNTS);
+    FIELD(AMOUNT, "duration_seconds", total_ms, "All times together", SCALE(1e-3), COUNTS);
+    FIELD(INT, "times", times, "How often it came; over days, the same work repeated is one episode", COUNTS);
+    FIELD(MOMENT, "explained_at", at, NULL);
+    FIELD(INT, "pid", pid, NULL, OR_NULL, COUNTS);
+    FIELD(TEXT, "process", process, NULL, OR_NULL, COUNTS, FOREIGN);
+    FIELD(TEXT, "user", user, NULL, OR_NULL, COUNTS, FOREIGN);
+    FIELD(TEXT, "container", container, NULL, OR_NULL);
+    FIELD(OPTION, "utilization_percent", util_permille, "Mean", SCALE(0.1));
+    FIELD(OPTION, "temperature_max_celsius", temp_max_mdegc, NULL, SCALE(1e-3));
+    FIELD(OPTION, "power_watts", power_mw, "Mean", SCALE(1e-3));
+    FIELD(TEXT, "ended_by", ended, "A sentence: what ended it; null where that is not known", OR_NULL, COUNTS, FOREIGN);
+    FIELD(NUMBER, "weight", weight, "How much it matters; larger is more");
+    FIELD(KEYS, NULL, part, NULL, FIELDS(why_part_answer));
 }
-static const struct answer episode_answer = ANSWER(struct explained_episode, episode_fields, .name = "Episode");
 
 ANSWER_NAMES(changes, enum change_code, change_name, 0, CHANGE_COUNT - 1);
 
@@ -202,38 +173,29 @@ static bool make_change_words(const struct answer_at *at, union answer_value *re
     return true;
 }
 
-static void change_fields(struct answer_rows *to)
+ANSWER_TABLE(change_answer, struct gpu_change, .name = "PastChange")
 {
-    ROWS(struct gpu_change) = {
-        FIELD(INT, "gpu_index", gpu_index, NULL),
-        FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL),
-        FIELD(MOMENT, "since", since, NULL),
-        FIELD(NAME, "what", code, NULL, NAMES(changes)),
-        FIELD(TEXT, "before", before, NULL),
-        FIELD(TEXT, "after", after, NULL),
-        MADE(TEXT, "text", make_change_words, "In words"),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", gpu_index, NULL);
+    FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL);
+    FIELD(MOMENT, "since", since, NULL);
+    FIELD(NAME, "what", code, NULL, NAMES(changes));
+    FIELD(TEXT, "before", before, NULL);
+    FIELD(TEXT, "after", after, NULL);
+    MADE(TEXT, "text", make_change_words, "In words");
 }
-static const struct answer change_answer = ANSWER(struct gpu_change, change_fields, .name = "PastChange");
 
-static void explained_fields(struct answer_rows *to)
+ANSWER_TABLE(explained_answer, struct explained_span)
 {
-    ROWS(struct explained_span) = {
-        FIELD(TEXT, "answer", answer, NULL, COUNTS, FOREIGN),
-        FIELD(TEXT, "note", note, NULL, OR_NULL, COUNTS),
-        FIELD(INT, "gpu_count", gpu_count, NULL),
-        FIELD(AMOUNT, "step_seconds", step_ms, "How finely it was looked at", SCALE(1e-3)),
-        OBJECTS("episodes", episodes, episode_count, episode_answer, "What is worth explaining, the most important first"),
-        FIELD(INT, "episodes_left_out", left_out, NULL),
-        FIELD(AMOUNT, "missing_seconds", missing_ms, NULL, SCALE(1e-3), COUNTS),
-        OBJECTS("gaps", gaps, gap_count, gap_answer, NULL),
-        OBJECTS("changes", changes.list, changes.count, change_answer, "What was changed on GPUs in that time, oldest first",
-                COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "answer", answer, NULL, COUNTS, FOREIGN);
+    FIELD(TEXT, "note", note, NULL, OR_NULL, COUNTS);
+    FIELD(INT, "gpu_count", gpu_count, NULL);
+    FIELD(AMOUNT, "step_seconds", step_ms, "How finely it was looked at", SCALE(1e-3));
+    OBJECTS("episodes", episodes, episode_count, episode_answer, "What is worth explaining, the most important first");
+    FIELD(INT, "episodes_left_out", left_out, NULL);
+    FIELD(AMOUNT, "missing_seconds", missing_ms, NULL, SCALE(1e-3), COUNTS);
+    OBJECTS("gaps", gaps, gap_count, gap_answer, NULL);
+    OBJECTS("changes", changes.list, changes.count, change_answer, "What was changed on GPUs in that time, oldest first", COUNTS);
 }
-static const struct answer explained_answer = ANSWER(struct explained_span, explained_fields);
 
 struct told_span {
     const struct past_question *q;
@@ -242,18 +204,13 @@ struct told_span {
     bool simulated;
 };
 
-static void span_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(span_answer, struct told_span, .name = "WhySpan", .about = "What happened in a time, by episodes")
 {
-    ROWS(struct told_span) = {
-        VIA(KEYS, NULL, q, past_span_answer, NULL),
-        FIELD(WORD, "host", host, NULL, OR_NULL, COUNTS),
-        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
-        VIA(KEYS, NULL, explained, explained_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, q, past_span_answer, NULL);
+    FIELD(WORD, "host", host, NULL, OR_NULL, COUNTS);
+    FIELD(BOOL, "simulated", simulated, NULL, COUNTS);
+    VIA(KEYS, NULL, explained, explained_answer, NULL);
 }
-const struct answer span_answer =
-    ANSWER(struct told_span, span_fields, .name = "WhySpan", .about = "What happened in a time, by episodes");
 
 static void span_body(struct json_writer *j, const struct past_question *q, const struct explained_span *t, const char *host)
 {

@@ -133,16 +133,12 @@ static bool make_limit_words(const struct answer_at *at, union answer_value *ret
     return true;
 }
 
-static void share_fields(struct answer_rows *to)
+ANSWER_TABLE(share_answer, struct told_limit_share)
 {
-    ROWS(struct told_limit_share) = {
-        FIELD(NAME, "code", limit, NULL, NAMES(limit_names), COUNTS),
-        MADE(WORD, "words", make_limit_words, NULL),
-        FIELD(NUMBER, "share_percent", share, "Of its minutes that were judged", SCALE(100), TENTHS, COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "code", limit, NULL, NAMES(limit_names), COUNTS);
+    MADE(WORD, "words", make_limit_words, NULL);
+    FIELD(NUMBER, "share_percent", share, "Of its minutes that were judged", SCALE(100), TENTHS, COUNTS);
 }
-static const struct answer share_answer = ANSWER(struct told_limit_share, share_fields);
 
 struct told_run {
     const struct store_process_run *run;
@@ -172,21 +168,17 @@ static struct told_run told_run(const struct store_process_run *run)
 
 ANSWER_NAMES(process_types, enum process_type, process_type_name, PROCESS_COMPUTE, PROCESS_BOTH);
 
-static void who_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(stored_process_answer, struct process)
 {
-    ROWS(struct process) = {
-        FIELD(INT, "pid", pid, NULL),
-        FIELD(TEXT, "name", name, NULL, OR_NULL),
-        FIELD(TEXT, "user", user, NULL, OR_NULL),
-        FIELD(TEXT, "command", command, "Masked", OR_NULL),
-        FIELD(TEXT, "container", container, NULL, OR_NULL),
-        FIELD(TEXT, "model", model, NULL, OR_NULL),
-        FIELD(NAME, "type", type, NULL, NAMES(process_types), OR_NULL),
-        FIELD(MOMENT, "started_at", started_at, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "pid", pid, NULL);
+    FIELD(TEXT, "name", name, NULL, OR_NULL);
+    FIELD(TEXT, "user", user, NULL, OR_NULL);
+    FIELD(TEXT, "command", command, "Masked", OR_NULL);
+    FIELD(TEXT, "container", container, NULL, OR_NULL);
+    FIELD(TEXT, "model", model, NULL, OR_NULL);
+    FIELD(NAME, "type", type, NULL, NAMES(process_types), OR_NULL);
+    FIELD(MOMENT, "started_at", started_at, NULL, OR_NULL);
 }
-const struct answer stored_process_answer = ANSWER(struct process, who_fields);
 
 static bool make_run_name(const struct answer_at *at, union answer_value *ret)
 {
@@ -202,40 +194,31 @@ static bool make_held_idle(const struct answer_at *at, union answer_value *ret)
     return true;
 }
 
-static void run_fields(struct answer_rows *to)
+ANSWER_TABLE(run_answer, struct store_process_run)
 {
-    ROWS(struct store_process_run) = {
-        FIELD(INT, "life", id, "Number of this life of a process on a GPU"),
-        FIELD(TEXT, "host", host, NULL),
-        FIELD(INT, "gpu_index", gpu_index, NULL),
-        FIELD(TEXT, "gpu_uuid", gpu_uuid, NULL, OR_NULL),
-        FIELD(KEYS, NULL, process, NULL, FIELDS(stored_process_answer)),
-        FIELD(MOMENT, "first_seen", first_seen, NULL),
-        FIELD(MOMENT, "last_seen", last_seen, NULL),
-        FIELD(BOOL, "ended", ended, NULL),
-        FIELD(OPTION, "memory_peak_mb", memory_peak_bytes, NULL, SCALE(1.0 / (1 << 20))),
-        FIELD(OPTION, "memory_mean_mb", memory_mean_bytes, NULL, SCALE(1.0 / (1 << 20))),
-        FIELD(OPTION, "utilization_mean_percent", sm_mean_permille, NULL, SCALE(0.1)),
-        FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3)),
-        MADE(TEXT, "short_name", make_run_name, "As in Process", OR_NULL),
-        MADE(BOOL, "held_idle", make_held_idle, "It held memory for half an hour or more and did nothing"),
-        FIELD(BOOL, "simulated", simulated, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "life", id, "Number of this life of a process on a GPU");
+    FIELD(TEXT, "host", host, NULL);
+    FIELD(INT, "gpu_index", gpu_index, NULL);
+    FIELD(TEXT, "gpu_uuid", gpu_uuid, NULL, OR_NULL);
+    FIELD(KEYS, NULL, process, NULL, FIELDS(stored_process_answer));
+    FIELD(MOMENT, "first_seen", first_seen, NULL);
+    FIELD(MOMENT, "last_seen", last_seen, NULL);
+    FIELD(BOOL, "ended", ended, NULL);
+    FIELD(OPTION, "memory_peak_mb", memory_peak_bytes, NULL, SCALE(1.0 / (1 << 20)));
+    FIELD(OPTION, "memory_mean_mb", memory_mean_bytes, NULL, SCALE(1.0 / (1 << 20)));
+    FIELD(OPTION, "utilization_mean_percent", sm_mean_permille, NULL, SCALE(0.1));
+    FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3));
+    MADE(TEXT, "short_name", make_run_name, "As in Process", OR_NULL);
+    MADE(BOOL, "held_idle", make_held_idle, "It held memory for half an hour or more and did nothing");
+    FIELD(BOOL, "simulated", simulated, NULL);
 }
-static const struct answer run_answer = ANSWER(struct store_process_run, run_fields);
 
-static void life_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(life_answer, struct told_run, .name = "ProcessLife", .about = "One life of a process on a GPU")
 {
-    ROWS(struct told_run) = {
-        VIA(KEYS, NULL, run, run_answer, NULL),
-        OBJECTS("limits", shares, share_count, share_answer,
-                "What limited it in that time, the longest first; null where sums are of whole lives", PRESENT(limits_known)),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, run, run_answer, NULL);
+    OBJECTS("limits", shares, share_count, share_answer,
+            "What limited it in that time, the longest first; null where sums are of whole lives", PRESENT(limits_known));
 }
-const struct answer life_answer =
-    ANSWER(struct told_run, life_fields, .name = "ProcessLife", .about = "One life of a process on a GPU");
 
 static void write_run(struct row_writer *r, const struct store_process_run *run)
 {
@@ -276,32 +259,23 @@ struct told_event {
     struct str data;
 };
 
-static void row_fields(struct answer_rows *to)
+ANSWER_TABLE(row_answer, struct store_event_row)
 {
-    ROWS(struct store_event_row) = {
-        FIELD(INT, "id", id, NULL),
-        FIELD(MOMENT, "at", at, NULL),
-        FIELD(WORD, "host", host, NULL),
-        FIELD(INT, "gpu_index", gpu_index, NULL, NONE(-1)),
-        FIELD(WORD, "kind", kind, NULL),
-        FIELD(WORD, "severity", severity, NULL),
-        FIELD(INT, "code", code, NULL, OR_NULL),
-        FIELD(WORD, "text", text, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "id", id, NULL);
+    FIELD(MOMENT, "at", at, NULL);
+    FIELD(WORD, "host", host, NULL);
+    FIELD(INT, "gpu_index", gpu_index, NULL, NONE(-1));
+    FIELD(WORD, "kind", kind, NULL);
+    FIELD(WORD, "severity", severity, NULL);
+    FIELD(INT, "code", code, NULL, OR_NULL);
+    FIELD(WORD, "text", text, NULL, OR_NULL);
 }
-static const struct answer row_answer = ANSWER(struct store_event_row, row_fields);
 
-static void event_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(past_event_answer, struct told_event, .name = "PastEvent", .about = "Something that happened")
 {
-    ROWS(struct told_event) = {
-        VIA(KEYS, NULL, row, row_answer, NULL),
-        FIELD(ANY, "data", data, "More, depending on the kind; null: nothing"),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, row, row_answer, NULL);
+    FIELD(ANY, "data", data, "More, depending on the kind; null: nothing");
 }
-const struct answer past_event_answer =
-    ANSWER(struct told_event, event_fields, .name = "PastEvent", .about = "Something that happened");
 
 static void write_event(struct row_writer *r, const struct store_event_row *e)
 {

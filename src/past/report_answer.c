@@ -64,55 +64,42 @@ static bool make_origin(const struct answer_at *at, union answer_value *ret)
     return e->energy_mj != 0;
 }
 
-static void energy_fields(struct answer_rows *to)
+ANSWER_TABLE(energy_answer, struct told_energy, .name = "ReportEnergy", .about = "Energy and where it comes from")
 {
-    ROWS(struct told_energy) = {
-        FIELD(NUMBER, "hours", hours, "That are stored", HOURS, COUNTS),
-        FIELD(NUMBER, "busy_hours", busy_hours, "With more than idle load", HOURS, COUNTS),
-        FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3), WHOLE),
-        MADE(NUMBER, "energy_kwh", make_kwh, NULL, COUNTS),
-        FIELD(NUMBER, "cost", cost, NULL, MONEY, COUNTS),
-        FIELD(NUMBER, "co2_grams", co2, CO2_ABOUT, GRAMS, COUNTS),
-        FIELD(AMOUNT, "counter_joules", counter_mj, "From the GPU's own counter", SCALE(1e-3), WHOLE),
-        FIELD(AMOUNT, "integrated_joules", integrated_mj, "From power readings over time", SCALE(1e-3), WHOLE),
-        FIELD(AMOUNT, "attributed_joules", attributed_mj, "Given to processes", SCALE(1e-3), WHOLE),
-        MADE(INT, "not_attributed_joules", make_rest, "Not explained by any visible process"),
-        MADE(INT, "unattributed_joules", make_rest, "Old name of not_attributed_joules", .schema = "{\"deprecated\": true}"),
-        MADE(WORD, "energy_from", make_origin, NULL, OR_NULL,
-             .schema = "{\"enum\": [\"counter\", \"power\", \"counter and power\", null]}"),
-    };
-    KEEP_ROWS(to);
+    FIELD(NUMBER, "hours", hours, "That are stored", HOURS, COUNTS);
+    FIELD(NUMBER, "busy_hours", busy_hours, "With more than idle load", HOURS, COUNTS);
+    FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3), WHOLE);
+    MADE(NUMBER, "energy_kwh", make_kwh, NULL, COUNTS);
+    FIELD(NUMBER, "cost", cost, NULL, MONEY, COUNTS);
+    FIELD(NUMBER, "co2_grams", co2, CO2_ABOUT, GRAMS, COUNTS);
+    FIELD(AMOUNT, "counter_joules", counter_mj, "From the GPU's own counter", SCALE(1e-3), WHOLE);
+    FIELD(AMOUNT, "integrated_joules", integrated_mj, "From power readings over time", SCALE(1e-3), WHOLE);
+    FIELD(AMOUNT, "attributed_joules", attributed_mj, "Given to processes", SCALE(1e-3), WHOLE);
+    MADE(INT, "not_attributed_joules", make_rest, "Not explained by any visible process");
+    MADE(INT, "unattributed_joules", make_rest, "Old name of not_attributed_joules", .schema = "{\"deprecated\": true}");
+    MADE(WORD, "energy_from", make_origin, NULL, OR_NULL,
+         .schema = "{\"enum\": [\"counter\", \"power\", \"counter and power\", null]}");
 }
-static const struct answer energy_answer =
-    ANSWER(struct told_energy, energy_fields, .name = "ReportEnergy", .about = "Energy and where it comes from");
 
 struct told_card {
     const struct report_gpu *gpu;
     struct told_energy energy;
 };
 
-static void gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(gpu_answer, struct report_gpu)
 {
-    ROWS(struct report_gpu) = {
-        FIELD(INT, "gpu_index", index, NULL, COUNTS),
-        FIELD(TEXT, "gpu_name", identity.name, NULL, OR_NULL, COUNTS),
-        FIELD(TEXT, "gpu_uuid", identity.uuid, NULL, OR_NULL),
-        FIELD(OPTION, "utilization_percent", util_permille, "Mean", SCALE(0.1), COUNTS),
-        FIELD(OPTION, "temperature_max_celsius", temp_max_mdegc, NULL, SCALE(1e-3), COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", index, NULL, COUNTS);
+    FIELD(TEXT, "gpu_name", identity.name, NULL, OR_NULL, COUNTS);
+    FIELD(TEXT, "gpu_uuid", identity.uuid, NULL, OR_NULL);
+    FIELD(OPTION, "utilization_percent", util_permille, "Mean", SCALE(0.1), COUNTS);
+    FIELD(OPTION, "temperature_max_celsius", temp_max_mdegc, NULL, SCALE(1e-3), COUNTS);
 }
-static const struct answer gpu_answer = ANSWER(struct report_gpu, gpu_fields);
 
-static void card_fields(struct answer_rows *to)
+ANSWER_TABLE(card_answer, struct told_card, .name = "ReportGpu")
 {
-    ROWS(struct told_card) = {
-        VIA(KEYS, NULL, gpu, gpu_answer, NULL),
-        FIELD(KEYS, NULL, energy, NULL, FIELDS(energy_answer)),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, gpu, gpu_answer, NULL);
+    FIELD(KEYS, NULL, energy, NULL, FIELDS(energy_answer));
 }
-static const struct answer card_answer = ANSWER(struct told_card, card_fields, .name = "ReportGpu");
 
 /* ---- who used it ---- */
 
@@ -129,47 +116,38 @@ struct told_group {
 
 MAKE_KWH(make_group_kwh, struct told_group)
 
-static void row_fields(struct answer_rows *to)
+ANSWER_TABLE(row_answer, struct told_group, .name = "ReportRow", .about = "What a user, container or command used")
 {
-    ROWS(struct told_group) = {
-        FIELD(WORD, "kind", kind, NULL, COUNTS, .schema = "{\"enum\": [\"used\", \"others\", \"unattributed\"]}"),
-        FIELD(WORD, "name", name, "User, container or command; null: none, or not known", OR_NULL, COUNTS, FOREIGN),
-        FIELD(NUMBER, "hours", hours, "On GPUs; several processes on one GPU at once count once", HOURS, PRESENT(used), COUNTS),
-        FIELD(NUMBER, "busy_hours", busy_hours, NULL, HOURS, PRESENT(used), COUNTS),
-        FIELD(NUMBER, "memory_gib_hours", gib_hours, NULL, HOURS, PRESENT(used), COUNTS),
-        FIELD(NUMBER, "idle_gib_hours", idle_gib_hours, "Held without computing", HOURS, PRESENT(used), COUNTS),
-        FIELD(AMOUNT, "memory_peak_mb", memory_peak_bytes, "Of one process", SCALE(1.0 / (1 << 20)), WHOLE, PRESENT(used)),
-        FIELD(INT, "processes", processes, NULL, PRESENT(used), COUNTS),
-        FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3), WHOLE),
-        MADE(NUMBER, "energy_kwh", make_group_kwh, NULL, COUNTS),
-        FIELD(NUMBER, "cost", cost, NULL, MONEY, COUNTS),
-        FIELD(NUMBER, "co2_grams", co2, CO2_ABOUT, GRAMS, COUNTS),
-        FIELD(NUMBER, "share_percent", share, "Of the GPUs' energy", SCALE(100), TENTHS, COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(WORD, "kind", kind, NULL, COUNTS, .schema = "{\"enum\": [\"used\", \"others\", \"unattributed\"]}");
+    FIELD(WORD, "name", name, "User, container or command; null: none, or not known", OR_NULL, COUNTS, FOREIGN);
+    FIELD(NUMBER, "hours", hours, "On GPUs; several processes on one GPU at once count once", HOURS, PRESENT(used), COUNTS);
+    FIELD(NUMBER, "busy_hours", busy_hours, NULL, HOURS, PRESENT(used), COUNTS);
+    FIELD(NUMBER, "memory_gib_hours", gib_hours, NULL, HOURS, PRESENT(used), COUNTS);
+    FIELD(NUMBER, "idle_gib_hours", idle_gib_hours, "Held without computing", HOURS, PRESENT(used), COUNTS);
+    FIELD(AMOUNT, "memory_peak_mb", memory_peak_bytes, "Of one process", SCALE(1.0 / (1 << 20)), WHOLE, PRESENT(used));
+    FIELD(INT, "processes", processes, NULL, PRESENT(used), COUNTS);
+    FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3), WHOLE);
+    MADE(NUMBER, "energy_kwh", make_group_kwh, NULL, COUNTS);
+    FIELD(NUMBER, "cost", cost, NULL, MONEY, COUNTS);
+    FIELD(NUMBER, "co2_grams", co2, CO2_ABOUT, GRAMS, COUNTS);
+    FIELD(NUMBER, "share_percent", share, "Of the GPUs' energy", SCALE(100), TENTHS, COUNTS);
 }
-static const struct answer row_answer =
-    ANSWER(struct told_group, row_fields, .name = "ReportRow", .about = "What a user, container or command used");
 
-static void model_fields(struct answer_rows *to)
+ANSWER_TABLE(model_answer, struct told_group, .name = "ReportModel")
 {
-    ROWS(struct told_group) = {
-        {.kind = ANSWER_KEYS, FIELDS(row_answer)},
-        FIELD(OPTION, "generated_tokens", generated, "What its servers generated, by their own counters; null: they did not say",
-              WHOLE, COUNTS),
-        FIELD(OPTION, "prompt_tokens", prompts, "Tokens of prompts that its servers read", WHOLE, COUNTS),
-        FIELD(NUMBER, "tokens_per_joule", per_joule, "Generated tokens over the energy of its processes while these were counted",
-              .parts = 1e6, NONE(-1), COUNTS),
-        FIELD(NUMBER, "prompt_tokens_per_joule", prompts_per_joule, "Tokens of prompts over the same energy, which is that of both",
-              .parts = 1e6, NONE(-1)),
-        FIELD(NUMBER, "joules_per_thousand_tokens", per_thousand, "The same energy for a thousand generated tokens", .parts = 1000,
-              NONE(-1), COUNTS),
-        FIELD(NUMBER, "cost_per_million_tokens", cost_per_million, "Energy for a million generated tokens at the price per kWh",
-              MONEY, COUNTS),
-    };
-    KEEP_ROWS(to);
+    KEYS(row_answer);
+    FIELD(OPTION, "generated_tokens", generated, "What its servers generated, by their own counters; null: they did not say", WHOLE,
+          COUNTS);
+    FIELD(OPTION, "prompt_tokens", prompts, "Tokens of prompts that its servers read", WHOLE, COUNTS);
+    FIELD(NUMBER, "tokens_per_joule", per_joule, "Generated tokens over the energy of its processes while these were counted",
+          .parts = 1e6, NONE(-1), COUNTS);
+    FIELD(NUMBER, "prompt_tokens_per_joule", prompts_per_joule, "Tokens of prompts over the same energy, which is that of both",
+          .parts = 1e6, NONE(-1));
+    FIELD(NUMBER, "joules_per_thousand_tokens", per_thousand, "The same energy for a thousand generated tokens", .parts = 1000,
+          NONE(-1), COUNTS);
+    FIELD(NUMBER, "cost_per_million_tokens", cost_per_million, "Energy for a million generated tokens at the price per kWh", MONEY,
+          COUNTS);
 }
-static const struct answer model_answer = ANSWER(struct told_group, model_fields, .name = "ReportModel");
 
 static bool make_limit_words(const struct answer_at *at, union answer_value *ret)
 {
@@ -185,17 +163,13 @@ static bool make_limit_side(const struct answer_at *at, union answer_value *ret)
     return g->limit != LIMIT_UNJUDGED;
 }
 
-static void limit_fields(struct answer_rows *to)
+ANSWER_TABLE(limit_row_answer, struct told_group, .name = "ReportLimit")
 {
-    ROWS(struct told_group) = {
-        {.kind = ANSWER_KEYS, FIELDS(row_answer)},
-        MADE(WORD, "words", make_limit_words, "In plain words, behind \"limited by\"", OR_NULL, COUNTS),
-        MADE(WORD, "side", make_limit_side, "Where the limit lies", OR_NULL,
-             .schema = "{\"enum\": [\"gpu\", \"link\", \"host\", \"others\", \"none\", null]}"),
-    };
-    KEEP_ROWS(to);
+    KEYS(row_answer);
+    MADE(WORD, "words", make_limit_words, "In plain words, behind \"limited by\"", OR_NULL, COUNTS);
+    MADE(WORD, "side", make_limit_side, "Where the limit lies", OR_NULL,
+         .schema = "{\"enum\": [\"gpu\", \"link\", \"host\", \"others\", \"none\", null]}");
 }
-static const struct answer limit_row_answer = ANSWER(struct told_group, limit_fields, .name = "ReportLimit");
 
 /* ---- what was worth a word ---- */
 
@@ -225,24 +199,20 @@ static bool make_held_cost(const struct answer_at *at, union answer_value *ret)
     return h->energy_known && ret->real >= 0;
 }
 
-static void held_fields(struct answer_rows *to)
+ANSWER_TABLE(held_answer, struct report_held)
 {
-    ROWS(struct report_held) = {
-        FIELD(INT, "gpu_index", gpu_index, NULL),
-        FIELD(KEYS, NULL, process, NULL, FIELDS(process_then_answer)),
-        FIELD(NUMBER, "hours", hours, NULL, HOURS),
-        FIELD(NUMBER, "gib_hours", gib_hours, NULL, HOURS),
-        MADE(NUMBER, "energy_kwh", make_held_kwh,
-             "What the GPU drew meanwhile, while no process computed on it: its idle power for so long, shared by memory with "
-             "others who held some; null: power is not known",
-             OR_NULL),
-        MADE(NUMBER, "cost", make_held_cost, NULL, OR_NULL, .parts = 10000),
-        FIELD(MOMENT, "since", since, NULL),
-        FIELD(MOMENT, "until", until, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", gpu_index, NULL);
+    FIELD(KEYS, NULL, process, NULL, FIELDS(process_then_answer));
+    FIELD(NUMBER, "hours", hours, NULL, HOURS);
+    FIELD(NUMBER, "gib_hours", gib_hours, NULL, HOURS);
+    MADE(NUMBER, "energy_kwh", make_held_kwh,
+         "What the GPU drew meanwhile, while no process computed on it: its idle power for so long, shared by memory with "
+         "others who held some; null: power is not known",
+         OR_NULL);
+    MADE(NUMBER, "cost", make_held_cost, NULL, OR_NULL, .parts = 10000);
+    FIELD(MOMENT, "since", since, NULL);
+    FIELD(MOMENT, "until", until, NULL);
 }
-static const struct answer held_answer = ANSWER(struct report_held, held_fields);
 
 static bool make_hot_seconds(const struct answer_at *at, union answer_value *ret)
 {
@@ -251,80 +221,60 @@ static bool make_hot_seconds(const struct answer_at *at, union answer_value *ret
     return true;
 }
 
-static void hot_fields(struct answer_rows *to)
+ANSWER_TABLE(hot_question_answer, struct past_question)
 {
-    ROWS(struct report_hot) = {
-        FIELD(INT, "gpu_index", gpu_index, NULL),
-        FIELD(MOMENT, "since", since, NULL),
-        FIELD(MOMENT, "until", until, NULL),
-        MADE(NUMBER, "duration_seconds", make_hot_seconds, NULL),
-        FIELD(AMOUNT, "resolution_seconds", resolution_ms,
-              "60, or 3600 where only hours are kept: then it was hot at some time within the span, which is the most it can have "
-              "lasted",
-              SCALE(1e-3)),
-        FIELD(AMOUNT, "temperature_max_celsius", temp_max_mdegc, NULL, SCALE(1e-3)),
-        FIELD(NUMBER, "slowed_percent", slowed, "Part of it in which the GPU was throttling, by heat or by power", SCALE(100),
-              TENTHS),
-        FIELD(TEXT, "process", process, "That was given most of the energy", OR_NULL),
-        FIELD(TEXT, "user", user, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(NUMBER, "hot_celsius", hot_celsius, NULL);
 }
-static void hot_question_fields(struct answer_rows *to)
+ANSWER_TABLE(hot_answer, struct report_hot)
 {
-    ROWS(struct past_question) = {FIELD(NUMBER, "hot_celsius", hot_celsius, NULL)};
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", gpu_index, NULL);
+    FIELD(MOMENT, "since", since, NULL);
+    FIELD(MOMENT, "until", until, NULL);
+    MADE(NUMBER, "duration_seconds", make_hot_seconds, NULL);
+    FIELD(AMOUNT, "resolution_seconds", resolution_ms,
+          "60, or 3600 where only hours are kept: then it was hot at some time within the span, which is the most it can have "
+          "lasted",
+          SCALE(1e-3));
+    FIELD(AMOUNT, "temperature_max_celsius", temp_max_mdegc, NULL, SCALE(1e-3));
+    FIELD(NUMBER, "slowed_percent", slowed, "Part of it in which the GPU was throttling, by heat or by power", SCALE(100), TENTHS);
+    FIELD(TEXT, "process", process, "That was given most of the energy", OR_NULL);
+    FIELD(TEXT, "user", user, NULL, OR_NULL);
 }
-static const struct answer hot_question_answer = ANSWER(struct past_question, hot_question_fields);
 
-static const struct answer hot_answer = ANSWER(struct report_hot, hot_fields);
-
-static void finding_fields(struct answer_rows *to)
+ANSWER_TABLE(finding_answer, struct report_finding)
 {
-    ROWS(struct report_finding) = {
-        FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN),
-        FIELD(INT, "gpu_index", gpu_index, "null: about the host", NONE(-1)),
-        FIELD(NAME, "severity", severity, "At its worst", NAMES(severities)),
-        FIELD(TEXT, "headline", headline, "At its worst"),
-        FIELD(INT, "times", times, NULL),
-        FIELD(AMOUNT, "duration_seconds", total_ms, "Of all of them together", SCALE(1e-3)),
-        FIELD(MOMENT, "since", since, NULL),
-        FIELD(MOMENT, "until", until, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN);
+    FIELD(INT, "gpu_index", gpu_index, "null: about the host", NONE(-1));
+    FIELD(NAME, "severity", severity, "At its worst", NAMES(severities));
+    FIELD(TEXT, "headline", headline, "At its worst");
+    FIELD(INT, "times", times, NULL);
+    FIELD(AMOUNT, "duration_seconds", total_ms, "Of all of them together", SCALE(1e-3));
+    FIELD(MOMENT, "since", since, NULL);
+    FIELD(MOMENT, "until", until, NULL);
 }
-static const struct answer finding_answer = ANSWER(struct report_finding, finding_fields);
 
-static void lease_fields(struct answer_rows *to)
+ANSWER_TABLE(lease_answer, struct report_lease)
 {
-    ROWS(struct report_lease) = {
-        FIELD(TEXT, "user", user, NULL),
-        FIELD(INT, "leases", leases, NULL),
-        FIELD(INT, "open", open, "Of them not ended yet"),
-        FIELD(NUMBER, "hours", hours, NULL, HOURS),
-        FIELD(NUMBER, "used_hours", used_hours, NULL, HOURS),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "user", user, NULL);
+    FIELD(INT, "leases", leases, NULL);
+    FIELD(INT, "open", open, "Of them not ended yet");
+    FIELD(NUMBER, "hours", hours, NULL, HOURS);
+    FIELD(NUMBER, "used_hours", used_hours, NULL, HOURS);
 }
-static const struct answer lease_answer = ANSWER(struct report_lease, lease_fields);
 
-static void list_fields(struct answer_rows *to)
+ANSWER_TABLE(lists_answer, struct report)
 {
-    ROWS(struct report) = {
-        OBJECTS("idle_memory", held, held_count, held_answer, "Who held memory without computing, most first"),
-        OBJECTS("hot_spells", hot, hot_count, hot_answer, "The longest first"),
-        OBJECTS("findings", findings, finding_count, finding_answer,
-                "What was found in the time, from notice on: once for each kind on each GPU, the worst first"),
-        OBJECTS("leases", leases, lease_count, lease_answer,
-                "GPUs that users held by leases, most hours first. Hours are those of GPUs; `used_hours`: programs ran under them, "
-                "of those that have ended"),
-        FIELD(MOMENT, "processes_from", processes_from, "What processes used before that is not kept any more", OR_NULL),
-        FIELD(AMOUNT, "missing_seconds", missing_ms, NULL, SCALE(1e-3), COUNTS),
-        OBJECTS("gaps", gaps, gap_count, gap_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    OBJECTS("idle_memory", held, held_count, held_answer, "Who held memory without computing, most first");
+    OBJECTS("hot_spells", hot, hot_count, hot_answer, "The longest first");
+    OBJECTS("findings", findings, finding_count, finding_answer,
+            "What was found in the time, from notice on: once for each kind on each GPU, the worst first");
+    OBJECTS("leases", leases, lease_count, lease_answer,
+            "GPUs that users held by leases, most hours first. Hours are those of GPUs; `used_hours`: programs ran under them, "
+            "of those that have ended");
+    FIELD(MOMENT, "processes_from", processes_from, "What processes used before that is not kept any more", OR_NULL);
+    FIELD(AMOUNT, "missing_seconds", missing_ms, NULL, SCALE(1e-3), COUNTS);
+    OBJECTS("gaps", gaps, gap_count, gap_answer, NULL);
 }
-static const struct answer lists_answer = ANSWER(struct report, list_fields);
 
 /* ---- the whole ---- */
 
@@ -417,35 +367,31 @@ NEXT(command, REPORT_BY_COMMAND)
 NEXT(model, REPORT_BY_MODEL)
 NEXT(limit, REPORT_BY_LIMIT)
 
-static void report_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(report_answer, struct told_report, .name = "Report",
+                    .about = "Who used the GPUs, for how long, with how much energy, and what it cost")
 {
-    ROWS(struct told_report) = {
-        VIA(KEYS, NULL, q, past_span_answer, NULL),
-        FIELD(WORD, "host", host, NULL, OR_NULL),
-        FIELD(WORD, "answer", answer, NULL, COUNTS, FOREIGN),
-        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
-        FIELD(NUMBER, "price_per_kwh", price, NULL, NONE(0)),
-        VIA(KEYS, NULL, q, hot_question_answer, NULL),
-        FIELD(WORD, "currency", currency, NULL, OR_NULL, COUNTS),
-        FIELD(OBJECT, "totals", totals, NULL, FIELDS(energy_answer), COUNTS),
-        EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(card_answer)),
-        EACH(OBJECT, "users", next_user, NULL, FIELDS(row_answer)),
-        EACH(OBJECT, "containers", next_container, NULL, FIELDS(row_answer)),
-        EACH(OBJECT, "pods", next_pod, "By pod of Kubernetes, NAMESPACE/POD; a name of null: none", FIELDS(row_answer)),
-        EACH(OBJECT, "jobs", next_job, "By Slurm job; a name of null: none", FIELDS(row_answer)),
-        EACH(OBJECT, "commands", next_command, NULL, FIELDS(row_answer)),
-        EACH(OBJECT, "models", next_model, "By the model that a process's command line names; a name of null: none",
-             FIELDS(model_answer)),
-        EACH(OBJECT, "limits", next_limit,
-             "By what limited the processes: each minute of a process counts for the limit that held the longest in it; a name of "
-             "null: not judged",
-             FIELDS(limit_row_answer)),
-        VIA(KEYS, NULL, r, lists_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, q, past_span_answer, NULL);
+    FIELD(WORD, "host", host, NULL, OR_NULL);
+    FIELD(WORD, "answer", answer, NULL, COUNTS, FOREIGN);
+    FIELD(BOOL, "simulated", simulated, NULL, COUNTS);
+    FIELD(NUMBER, "price_per_kwh", price, NULL, NONE(0));
+    VIA(KEYS, NULL, q, hot_question_answer, NULL);
+    FIELD(WORD, "currency", currency, NULL, OR_NULL, COUNTS);
+    FIELD(OBJECT, "totals", totals, NULL, FIELDS(energy_answer), COUNTS);
+    EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(card_answer));
+    EACH(OBJECT, "users", next_user, NULL, FIELDS(row_answer));
+    EACH(OBJECT, "containers", next_container, NULL, FIELDS(row_answer));
+    EACH(OBJECT, "pods", next_pod, "By pod of Kubernetes, NAMESPACE/POD; a name of null: none", FIELDS(row_answer));
+    EACH(OBJECT, "jobs", next_job, "By Slurm job; a name of null: none", FIELDS(row_answer));
+    EACH(OBJECT, "commands", next_command, NULL, FIELDS(row_answer));
+    EACH(OBJECT, "models", next_model, "By the model that a process's command line names; a name of null: none",
+         FIELDS(model_answer));
+    EACH(OBJECT, "limits", next_limit,
+         "By what limited the processes: each minute of a process counts for the limit that held the longest in it; a name of "
+         "null: not judged",
+         FIELDS(limit_row_answer));
+    VIA(KEYS, NULL, r, lists_answer, NULL);
 }
-const struct answer report_answer = ANSWER(struct told_report, report_fields, .name = "Report",
-                                           .about = "Who used the GPUs, for how long, with how much energy, and what it cost");
 
 static struct told_report told_report(const struct past_question *q, const struct report *r, const char *host)
 {

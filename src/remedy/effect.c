@@ -34,52 +34,40 @@ static const char *effect_code_name(enum remedy_code code)
 ANSWER_NAMES(effect_causes, enum effect_cause, effect_cause_name, 0, EFFECT_CAUSES - 1);
 ANSWER_NAMES(effect_codes, enum remedy_code, effect_code_name, 0, REMEDY_COUNT - 1);
 
-static void value_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(remedy_values_answer, struct remedy_values, .name = "RemedyValues")
 {
-    ROWS(struct remedy_values) = {
-        FIELD(OPTION, "fan_percent", fan_permille, NULL, SCALE(0.1)),
-        FIELD(OPTION, "power_watts", power_mw, NULL, SCALE(1e-3)),
-        FIELD(OPTION, "temperature_celsius", temp_mdegc, NULL, SCALE(1e-3)),
-        FIELD(OPTION, "clock_graphics_mhz", clock_khz, NULL, SCALE(1e-3)),
-        FIELD(OPTION, "tokens_per_second", tokens_milli, NULL, SCALE(1e-3)),
-    };
-    KEEP_ROWS(to);
+    FIELD(OPTION, "fan_percent", fan_permille, NULL, SCALE(0.1));
+    FIELD(OPTION, "power_watts", power_mw, NULL, SCALE(1e-3));
+    FIELD(OPTION, "temperature_celsius", temp_mdegc, NULL, SCALE(1e-3));
+    FIELD(OPTION, "clock_graphics_mhz", clock_khz, NULL, SCALE(1e-3));
+    FIELD(OPTION, "tokens_per_second", tokens_milli, NULL, SCALE(1e-3));
 }
-const struct answer remedy_values_answer = ANSWER(struct remedy_values, value_fields, .name = "RemedyValues");
 
-static void effect_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(effect_answer, struct effect, .name = "Effect")
 {
-    ROWS(struct effect) = {
-        FIELD(MOMENT, "at", at, "When it was measured"),
-        FIELD(INT, "gpu_index", gpu_index, "Its index at that time"),
-        FIELD(TEXT, "gpu_uuid", gpu, "UUID, or PCI address"),
-        FIELD(TEXT, "gpu_name", model, NULL),
-        FIELD(NAME, "cause", cause, "remedy: whirr do; else what came or went on its own", NAMES(effect_causes)),
-        FIELD(NAME, "code", code, "The remedy that does this", NAMES(effect_codes), OPEN, .none = REMEDY_FAULT),
-        FIELD(TEXT, "what", what, "What changed", OR_NULL, FOREIGN),
-        FIELD(OPTION, "limit_before_watts", from_mw, "Of a changed power limit", SCALE(1e-3)),
-        FIELD(OPTION, "limit_after_watts", to_mw, NULL, SCALE(1e-3)),
-        FIELD(OBJECT, "before", before, NULL, FIELDS(remedy_values_answer)),
-        FIELD(OBJECT, "after", after, NULL, FIELDS(remedy_values_answer)),
-        FIELD(OBJECT, "expected", expected, "Changes that were expected; null: not known", FIELDS(remedy_values_answer)),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "at", at, "When it was measured");
+    FIELD(INT, "gpu_index", gpu_index, "Its index at that time");
+    FIELD(TEXT, "gpu_uuid", gpu, "UUID, or PCI address");
+    FIELD(TEXT, "gpu_name", model, NULL);
+    FIELD(NAME, "cause", cause, "remedy: whirr do; else what came or went on its own", NAMES(effect_causes));
+    FIELD(NAME, "code", code, "The remedy that does this", NAMES(effect_codes), OPEN, .none = REMEDY_FAULT);
+    FIELD(TEXT, "what", what, "What changed", OR_NULL, FOREIGN);
+    FIELD(OPTION, "limit_before_watts", from_mw, "Of a changed power limit", SCALE(1e-3));
+    FIELD(OPTION, "limit_after_watts", to_mw, NULL, SCALE(1e-3));
+    FIELD(OBJECT, "before", before, NULL, FIELDS(remedy_values_answer));
+    FIELD(OBJECT, "after", after, NULL, FIELDS(remedy_values_answer));
+    FIELD(OBJECT, "expected", expected, "Changes that were expected; null: not known", FIELDS(remedy_values_answer));
 }
-const struct answer effect_answer = ANSWER(struct effect, effect_fields, .name = "Effect");
 
-static void hits_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(effect_hits_answer, struct effect_hits, .name = "RemedyHits")
 {
-    ROWS(struct effect_hits) = {
-        FIELD(NAME, "code", code, "Of the remedy", NAMES(effect_codes), OPEN, .none = REMEDY_FAULT),
-        FIELD(INT, "measured", measured, "Steps that were measured"),
-        FIELD(INT, "expected", expected, "Those where something was expected"),
-        FIELD(INT, "hit", hit, "Those that came as expected, within a fifth"),
-        FIELD(OPTION, "expected_watts", expected_mw, "Of the newest", SCALE(1e-3)),
-        FIELD(OPTION, "measured_watts", measured_mw, NULL, SCALE(1e-3)),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "code", code, "Of the remedy", NAMES(effect_codes), OPEN, .none = REMEDY_FAULT);
+    FIELD(INT, "measured", measured, "Steps that were measured");
+    FIELD(INT, "expected", expected, "Those where something was expected");
+    FIELD(INT, "hit", hit, "Those that came as expected, within a fifth");
+    FIELD(OPTION, "expected_watts", expected_mw, "Of the newest", SCALE(1e-3));
+    FIELD(OPTION, "measured_watts", measured_mw, NULL, SCALE(1e-3));
 }
-const struct answer effect_hits_answer = ANSWER(struct effect_hits, hits_fields, .name = "RemedyHits");
 
 /* ---- the list ---- */
 

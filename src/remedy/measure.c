@@ -49,34 +49,30 @@ static bool doing_source(const struct answer_at *at, union answer_value *ret)
     return ret->word;
 }
 
-static void doing_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(doing_answer, struct remedy_doing, .name = "RemedyDoing")
 {
-    ROWS(struct remedy_doing) = {
-        FIELD(TEXT, "id", id, NULL),
-        FIELD(INT, "gpu_index", gpu_index, NULL),
-        MADE(WORD, "code", doing_code, "Of the remedy"),
-        FIELD(TEXT, "text", remedy.text, "Its sentence", FOREIGN),
-        FIELD(TEXT, "plan", plan, "What it changes", OR_NULL),
-        FIELD(TEXT, "who", who, "Who asked for it", OR_NULL, FOREIGN),
-        FIELD(BOOL, "trying", trying, "Is taken back in any case"),
-        FIELD(BOOL, "dry_run", dry_run, "Nothing is changed"),
-        FIELD(BOOL, "simulated", simulated, NULL),
-        FIELD(MOMENT, "since", since, NULL),
-        FIELD(MOMENT, "until", until, "The old values are back then", OR_NULL),
-        FIELD(NAME, "phase", phase, NULL, NAMES(doing_phases)),
-        FIELD(NAME, "outcome", outcome, NULL, NAMES(doing_outcomes)),
-        FIELD(BOOL, "kept", kept, "It still holds"),
-        FIELD(TEXT, "result", text, "What came of it, as a sentence", OR_NULL),
-        FIELD(OBJECT, "before", before.values, "Measured", FIELDS(remedy_values_answer), PRESENT(has_before)),
-        FIELD(OBJECT, "after", after.values, NULL, FIELDS(remedy_values_answer), PRESENT(has_after)),
-        FIELD(OBJECT, "again", again.values, "After it was taken back", FIELDS(remedy_values_answer), PRESENT(has_again)),
-        FIELD(OBJECT, "expected", remedy.expected, "Changes; null: not known", FIELDS(remedy_values_answer), WHEN(expects)),
-        MADE(WORD, "expected_source", doing_source, "own_history or siblings", OR_NULL),
-        FIELD(TEXT, "undo_id", lease_id, "For POST /api/undo", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "id", id, NULL);
+    FIELD(INT, "gpu_index", gpu_index, NULL);
+    MADE(WORD, "code", doing_code, "Of the remedy");
+    FIELD(TEXT, "text", remedy.text, "Its sentence", FOREIGN);
+    FIELD(TEXT, "plan", plan, "What it changes", OR_NULL);
+    FIELD(TEXT, "who", who, "Who asked for it", OR_NULL, FOREIGN);
+    FIELD(BOOL, "trying", trying, "Is taken back in any case");
+    FIELD(BOOL, "dry_run", dry_run, "Nothing is changed");
+    FIELD(BOOL, "simulated", simulated, NULL);
+    FIELD(MOMENT, "since", since, NULL);
+    FIELD(MOMENT, "until", until, "The old values are back then", OR_NULL);
+    FIELD(NAME, "phase", phase, NULL, NAMES(doing_phases));
+    FIELD(NAME, "outcome", outcome, NULL, NAMES(doing_outcomes));
+    FIELD(BOOL, "kept", kept, "It still holds");
+    FIELD(TEXT, "result", text, "What came of it, as a sentence", OR_NULL);
+    FIELD(OBJECT, "before", before.values, "Measured", FIELDS(remedy_values_answer), PRESENT(has_before));
+    FIELD(OBJECT, "after", after.values, NULL, FIELDS(remedy_values_answer), PRESENT(has_after));
+    FIELD(OBJECT, "again", again.values, "After it was taken back", FIELDS(remedy_values_answer), PRESENT(has_again));
+    FIELD(OBJECT, "expected", remedy.expected, "Changes; null: not known", FIELDS(remedy_values_answer), WHEN(expects));
+    MADE(WORD, "expected_source", doing_source, "own_history or siblings", OR_NULL);
+    FIELD(TEXT, "undo_id", lease_id, "For POST /api/undo", OR_NULL);
 }
-const struct answer doing_answer = ANSWER(struct remedy_doing, doing_fields, .name = "RemedyDoing");
 
 /* ---- measuring ---- */
 

@@ -23,31 +23,25 @@ static const char *undo_state_name(enum undo_state state)
 }
 ANSWER_NAMES(undo_states, enum undo_state, undo_state_name, UNDO_DONE, UNDO_STATES - 1);
 
-static void undo_fields(struct answer_rows *to)
+ANSWER_TABLE(undo_answer, struct undo_entry, .name = "Undo")
 {
-    ROWS(struct undo_entry) = {
-        FIELD(TEXT, "id", id, "For `whirr undo ID` and POST /api/undo"),
-        FIELD(NAME, "door", door, "How it was changed", NAMES(undo_doors), OPEN),
-        FIELD(TEXT, "what", what, NULL, FOREIGN),
-        FIELD(TEXT, "before", before, "What it will be again", OR_NULL, FOREIGN),
-        FIELD(TEXT, "now", now, NULL, OR_NULL, FOREIGN),
-        FIELD(TEXT, "by", by, "Who changed it, or why", OR_NULL, FOREIGN),
-        FIELD(MOMENT, "since", since, NULL, OR_NULL),
-        FIELD(MOMENT, "until", until, "null: until it is undone", OR_NULL),
-        FIELD(TEXT, "how", how, "The command for this alone"),
-        FIELD(NAME, "state", state, "After POST /api/undo: what became of it", NAMES(undo_states), OR_NULL),
-        FIELD(TEXT, "why_not", why_not, "Why it was refused", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "id", id, "For `whirr undo ID` and POST /api/undo");
+    FIELD(NAME, "door", door, "How it was changed", NAMES(undo_doors), OPEN);
+    FIELD(TEXT, "what", what, NULL, FOREIGN);
+    FIELD(TEXT, "before", before, "What it will be again", OR_NULL, FOREIGN);
+    FIELD(TEXT, "now", now, NULL, OR_NULL, FOREIGN);
+    FIELD(TEXT, "by", by, "Who changed it, or why", OR_NULL, FOREIGN);
+    FIELD(MOMENT, "since", since, NULL, OR_NULL);
+    FIELD(MOMENT, "until", until, "null: until it is undone", OR_NULL);
+    FIELD(TEXT, "how", how, "The command for this alone");
+    FIELD(NAME, "state", state, "After POST /api/undo: what became of it", NAMES(undo_states), OR_NULL);
+    FIELD(TEXT, "why_not", why_not, "Why it was refused", OR_NULL);
 }
-static const struct answer undo_answer = ANSWER(struct undo_entry, undo_fields, .name = "Undo");
 
-static void undo_list_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(undo_list_answer, struct undo_list, .name = "Changes")
 {
-    ROWS(struct undo_list) = {OBJECTS("changes", at, count, undo_answer, "Newest first")};
-    KEEP_ROWS(to);
+    OBJECTS("changes", at, count, undo_answer, "Newest first");
 }
-const struct answer undo_list_answer = ANSWER(struct undo_list, undo_list_fields, .name = "Changes");
 
 struct undo_entry *undo_add(struct undo_list *l, enum undo_door door, const char *id)
 {

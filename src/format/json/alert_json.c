@@ -51,37 +51,32 @@ static bool is_over(const void *record)
     return ((const struct alert *)record)->state.phase == ALERT_RESOLVED;
 }
 
-static void alert_fields(struct answer_rows *to)
+ANSWER_TABLE(alert_answer, struct alert, .name = "Alert")
 {
-    ROWS(struct alert) = {
-        FIELD(TEXT, "alert", rule, "Name of the rule"),
-        MADE(WORD, "code", make_code, "Of the finding that it is about (docs/findings.md); null: a rule of the configuration",
-             OR_NULL),
-        FIELD(NAME, "state", state.phase, NULL, NAMES(phases)),
-        FIELD(NAME, "severity", severity, NULL, NAMES(severities)),
-        FIELD(NAME, "scope", scope, "What it is about", NAMES(scopes)),
-        FIELD(TEXT, "host", host, NULL, OR_NULL),
-        FIELD(INT, "gpu_index", gpu_index, "null: about the host or the daemon", NONE(-1)),
-        FIELD(TEXT, "gpu_name", gpu_name, NULL, OR_NULL),
-        FIELD(TEXT, "gpu_uuid", gpu_uuid, NULL, OR_NULL),
-        FIELD(BOOL, "simulated", simulated, "The GPU exists only in the simulator"),
-        FIELD(INT, "pid", pid, NULL, OR_NULL),
-        FIELD(TEXT, "process", process, NULL, OR_NULL),
-        FIELD(TEXT, "user", user, NULL, OR_NULL),
-        FIELD(NUMBER, "value", value, "The number that decided, in the unit of its metric", PRESENT(has_value)),
-        FIELD(TEXT, "summary", summary, NULL),
-        PAIRS(TEXT, "labels", labels, label_count, NULL),
-        FIELD(MOMENT, "pending_since", state.pending_at, "Since when the condition holds", WHEN(is_held)),
-        FIELD(MOMENT, "started_at", state.started_at, "When it began to fire", WHEN(has_started)),
-        FIELD(MOMENT, "ended_at", state.ended_at, NULL, WHEN(is_over)),
-        FIELD(BOOL, "silenced", silenced_by[0], NULL),
-        FIELD(TEXT, "silence_id", silenced_by, NULL, OR_NULL),
-        MADE(BOOL, "flapping", make_flapping, "It came and went: it ends only when it was over for five minutes"),
-        MADE(TEXT, "fingerprint", make_fingerprint, "The same for this alert of this GPU or process, also after a restart"),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "alert", rule, "Name of the rule");
+    MADE(WORD, "code", make_code, "Of the finding that it is about (docs/findings.md); null: a rule of the configuration", OR_NULL);
+    FIELD(NAME, "state", state.phase, NULL, NAMES(phases));
+    FIELD(NAME, "severity", severity, NULL, NAMES(severities));
+    FIELD(NAME, "scope", scope, "What it is about", NAMES(scopes));
+    FIELD(TEXT, "host", host, NULL, OR_NULL);
+    FIELD(INT, "gpu_index", gpu_index, "null: about the host or the daemon", NONE(-1));
+    FIELD(TEXT, "gpu_name", gpu_name, NULL, OR_NULL);
+    FIELD(TEXT, "gpu_uuid", gpu_uuid, NULL, OR_NULL);
+    FIELD(BOOL, "simulated", simulated, "The GPU exists only in the simulator");
+    FIELD(INT, "pid", pid, NULL, OR_NULL);
+    FIELD(TEXT, "process", process, NULL, OR_NULL);
+    FIELD(TEXT, "user", user, NULL, OR_NULL);
+    FIELD(NUMBER, "value", value, "The number that decided, in the unit of its metric", PRESENT(has_value));
+    FIELD(TEXT, "summary", summary, NULL);
+    PAIRS(TEXT, "labels", labels, label_count, NULL);
+    FIELD(MOMENT, "pending_since", state.pending_at, "Since when the condition holds", WHEN(is_held));
+    FIELD(MOMENT, "started_at", state.started_at, "When it began to fire", WHEN(has_started));
+    FIELD(MOMENT, "ended_at", state.ended_at, NULL, WHEN(is_over));
+    FIELD(BOOL, "silenced", silenced_by[0], NULL);
+    FIELD(TEXT, "silence_id", silenced_by, NULL, OR_NULL);
+    MADE(BOOL, "flapping", make_flapping, "It came and went: it ends only when it was over for five minutes");
+    MADE(TEXT, "fingerprint", make_fingerprint, "The same for this alert of this GPU or process, also after a restart");
 }
-static const struct answer alert_answer = ANSWER(struct alert, alert_fields, .name = "Alert");
 
 void json_alert(struct json_writer *j, const struct alert *a)
 {
@@ -90,19 +85,15 @@ void json_alert(struct json_writer *j, const struct alert *a)
 
 /* ---- a silence ---- */
 
-static void silence_fields(struct answer_rows *to)
+ANSWER_TABLE(silence_answer, struct silence, .name = "Silence")
 {
-    ROWS(struct silence) = {
-        FIELD(TEXT, "id", id, NULL),
-        PAIRS(TEXT, "matchers", matchers, matcher_count, "All must match; * and ? stand for anything"),
-        FIELD(MOMENT, "created_at", created_at, NULL),
-        FIELD(MOMENT, "until", until, NULL),
-        FIELD(TEXT, "comment", comment, NULL, OR_NULL),
-        FIELD(TEXT, "created_by", created_by, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "id", id, NULL);
+    PAIRS(TEXT, "matchers", matchers, matcher_count, "All must match; * and ? stand for anything");
+    FIELD(MOMENT, "created_at", created_at, NULL);
+    FIELD(MOMENT, "until", until, NULL);
+    FIELD(TEXT, "comment", comment, NULL, OR_NULL);
+    FIELD(TEXT, "created_by", created_by, NULL, OR_NULL);
 }
-static const struct answer silence_answer = ANSWER(struct silence, silence_fields, .name = "Silence");
 
 void json_silence(struct json_writer *j, const struct silence *s)
 {
@@ -133,30 +124,22 @@ static const void *next_alert(const struct answer_at *at, struct answer_step *st
     return step->at < told->set->count ? told->set->list[step->at++] : NULL;
 }
 
-static void count_fields(struct answer_rows *to)
+ANSWER_TABLE(count_answer, struct told_alerts)
 {
-    ROWS(struct told_alerts) = {
-        FIELD(INT, "pending", counts[ALERT_PENDING], NULL),
-        FIELD(INT, "firing", counts[ALERT_FIRING], NULL),
-        FIELD(INT, "resolved", counts[ALERT_RESOLVED], NULL),
-        FIELD(INT, "silenced", silenced, "Of those that fire"),
-        FIELD(INT, "left_out", left_out, "Over the 2048 that are followed at once"),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "pending", counts[ALERT_PENDING], NULL);
+    FIELD(INT, "firing", counts[ALERT_FIRING], NULL);
+    FIELD(INT, "resolved", counts[ALERT_RESOLVED], NULL);
+    FIELD(INT, "silenced", silenced, "Of those that fire");
+    FIELD(INT, "left_out", left_out, "Over the 2048 that are followed at once");
 }
-static const struct answer count_answer = ANSWER(struct told_alerts, count_fields);
 
-static void alerts_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(alerts_answer, struct told_alerts, .name = "Alerts")
 {
-    ROWS(struct told_alerts) = {
-        FIELD(MOMENT, "timestamp", at, "Of the last sample that was judged", OR_NULL),
-        EACH(OBJECT, "alerts", next_alert, NULL, FIELDS(alert_answer)),
-        PART("counts", count_answer, NULL),
-        OBJECTS("silences", silences, silence_count, silence_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "timestamp", at, "Of the last sample that was judged", OR_NULL);
+    EACH(OBJECT, "alerts", next_alert, NULL, FIELDS(alert_answer));
+    PART("counts", count_answer, NULL);
+    OBJECTS("silences", silences, silence_count, silence_answer, NULL);
 }
-const struct answer alerts_answer = ANSWER(struct told_alerts, alerts_fields, .name = "Alerts");
 
 void json_alerts(struct json_writer *j, const struct alert_set *set, int only)
 {
@@ -225,36 +208,30 @@ static bool make_clear(const struct answer_at *at, union answer_value *ret)
     return r->clear;
 }
 
-static void rule_fields(struct answer_rows *to)
+ANSWER_TABLE(rule_answer, struct alert_rule, .name = "AlertRule")
 {
-    ROWS(struct alert_rule) = {
-        FIELD(TEXT, "name", name, NULL),
-        FIELD(BOOL, "builtin", builtin, NULL),
-        FIELD(BOOL, "changed", changed, "Built in, and changed in the configuration"),
-        FIELD(BOOL, "enabled", enabled, NULL),
-        FIELD(NAME, "severity", severity, "Of a finding: in the ordinary case", NAMES(severities)),
-        FIELD(NAME, "scope", scope, NULL, NAMES(scopes)),
-        MADE(WORD, "code", make_rule_code, "Of the finding that it is about; null: a condition of its own", OR_NULL),
-        MADE(WORD, "when", make_condition, "The condition; of a finding: how a condition asks for it"),
-        FIELD(AMOUNT, "for_seconds", hold_ms, NULL, SCALE(1e-3)),
-        MADE(WORD, "clear", make_clear, "null: when `when` no longer holds", OR_NULL),
-        FIELD(AMOUNT, "clear_for_seconds", clear_hold_ms, NULL, SCALE(1e-3)),
-        FIELD(WORD, "summary", summary, NULL, OR_NULL),
-        FIELD(WORD, "description", help, NULL, OR_NULL),
-        PAIRS(WORD, "labels", labels.pairs, labels.count, NULL),
-        TEXTS(WORD, "notify", notify.items, notify.count, NULL),
-        MADE(NAME, "state", make_rule_phase, "null: without a daemon, it is not known", OR_NULL, NAMES(rule_phases)),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "name", name, NULL);
+    FIELD(BOOL, "builtin", builtin, NULL);
+    FIELD(BOOL, "changed", changed, "Built in, and changed in the configuration");
+    FIELD(BOOL, "enabled", enabled, NULL);
+    FIELD(NAME, "severity", severity, "Of a finding: in the ordinary case", NAMES(severities));
+    FIELD(NAME, "scope", scope, NULL, NAMES(scopes));
+    MADE(WORD, "code", make_rule_code, "Of the finding that it is about; null: a condition of its own", OR_NULL);
+    MADE(WORD, "when", make_condition, "The condition; of a finding: how a condition asks for it");
+    FIELD(AMOUNT, "for_seconds", hold_ms, NULL, SCALE(1e-3));
+    MADE(WORD, "clear", make_clear, "null: when `when` no longer holds", OR_NULL);
+    FIELD(AMOUNT, "clear_for_seconds", clear_hold_ms, NULL, SCALE(1e-3));
+    FIELD(WORD, "summary", summary, NULL, OR_NULL);
+    FIELD(WORD, "description", help, NULL, OR_NULL);
+    PAIRS(WORD, "labels", labels.pairs, labels.count, NULL);
+    TEXTS(WORD, "notify", notify.items, notify.count, NULL);
+    MADE(NAME, "state", make_rule_phase, "null: without a daemon, it is not known", OR_NULL, NAMES(rule_phases));
 }
-static const struct answer rule_answer = ANSWER(struct alert_rule, rule_fields, .name = "AlertRule");
 
-static void rules_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(alert_rules_answer, struct told_rules, .name = "AlertRules")
 {
-    ROWS(struct told_rules) = {OBJECTS("rules", list, count, rule_answer, NULL)};
-    KEEP_ROWS(to);
+    OBJECTS("rules", list, count, rule_answer, NULL);
 }
-const struct answer alert_rules_answer = ANSWER(struct told_rules, rules_fields, .name = "AlertRules");
 
 void json_alert_rules(struct json_writer *j, const struct alert_rules *rules, const struct alert_set *set)
 {

@@ -33,26 +33,18 @@ struct told_capacity {
     struct course_point points[COURSE_POINTS_MAX];
 };
 
-static void hold_fields(struct answer_rows *to)
+ANSWER_TABLE(hold_answer, struct capacity_hold)
 {
-    ROWS(struct capacity_hold) = {
-        FIELD(TEXT, "worker", worker, NULL),
-        FIELD(AMOUNT, "memory_mb", bytes, NULL, MB),
-        FIELD(BOOL, "evictable", evictable, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "worker", worker, NULL);
+    FIELD(AMOUNT, "memory_mb", bytes, NULL, MB);
+    FIELD(BOOL, "evictable", evictable, NULL);
 }
-static const struct answer hold_answer = ANSWER(struct capacity_hold, hold_fields);
 
-static void point_fields(struct answer_rows *to)
+ANSWER_TABLE(point_answer, struct course_point)
 {
-    ROWS(struct course_point) = {
-        FIELD(MOMENT, "from", at, NULL),
-        FIELD(AMOUNT, "free_least_mb", least_bytes, NULL, MB),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "from", at, NULL);
+    FIELD(AMOUNT, "free_least_mb", least_bytes, NULL, MB);
 }
-static const struct answer point_answer = ANSWER(struct course_point, point_fields);
 
 static const void *next_hold(const struct answer_at *at, struct answer_step *step)
 {
@@ -74,46 +66,38 @@ static const void *next_point(const struct answer_at *at, struct answer_step *st
     return step->at < told->point_count ? &told->points[step->at++] : NULL;
 }
 
-static void which_fields(struct answer_rows *to)
+ANSWER_TABLE(which_answer, struct capacity_gpu)
 {
-    ROWS(struct capacity_gpu) = {
-        FIELD(INT, "gpu_index", index, NULL, COUNTS),
-        FIELD(INT, "instance", instance, "Number of a MIG instance; null: the whole GPU", NONE(-1)),
-        FIELD(TEXT, "uuid", id.uuid, NULL, OR_NULL),
-        FIELD(TEXT, "name", id.name, NULL, OR_NULL, COUNTS),
-        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", index, NULL, COUNTS);
+    FIELD(INT, "instance", instance, "Number of a MIG instance; null: the whole GPU", NONE(-1));
+    FIELD(TEXT, "uuid", id.uuid, NULL, OR_NULL);
+    FIELD(TEXT, "name", id.name, NULL, OR_NULL, COUNTS);
+    FIELD(BOOL, "simulated", simulated, NULL, COUNTS);
 }
-static const struct answer which_answer = ANSWER(struct capacity_gpu, which_fields);
 
-static void gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(gpu_answer, struct capacity_gpu, .name = "CapacityGpu")
 {
-    ROWS(struct capacity_gpu) = {
-        {.kind = ANSWER_KEYS, FIELDS(which_answer)},
-        FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL),
-        FIELD(TEXT, "vendor", id.vendor, NULL, OR_NULL),
-        FIELD(BOOL, "usable", usable, "Work can be started on it", COUNTS),
-        FIELD(TEXT, "problem", problem, "Why not, or why its memory is not known", OR_NULL, COUNTS),
-        FIELD(NAME, "memory_kind", shared,
-              "shared: its memory is the host's; free is then what the host has available, less a reserve", NAMES(memory_kinds)),
-        FIELD(BOOL, "only_if_named", only_if_named,
-              "It shares the host's memory beside GPUs with memory of their own: fit and wait use it only where it is named"),
-        FIELD(READING, "memory_total_mb", total_bytes, NULL, MB, COUNTS),
-        FIELD(READING, "memory_free_mb", free_bytes, NULL, MB, COUNTS),
-        FIELD(AMOUNT, "reserve_mb", reserve_bytes, NULL, MB),
-        FIELD(READING, "available_mb", available_bytes, "Free less reserve", MB, COUNTS),
-        FIELD(READING, "reclaimable_mb", reclaimable_bytes, "Held by workers that the guard could evict", MB, COUNTS),
-        FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1)),
-        FIELD(READING, "free_least_1h_mb", least_hour_bytes, NULL, MB),
-        FIELD(READING, "free_least_24h_mb", least_day_bytes, NULL, MB, COUNTS),
-        FIELD(AMOUNT, "watched_seconds", watched_ms, "So much of the last day is known", SCALE(1e-3), WHOLE),
-        EACH(OBJECT, "workers", next_hold, NULL, FIELDS(hold_answer)),
-        EACH(OBJECT, "course", next_point, "The last day in quarters of an hour, oldest first", FIELDS(point_answer)),
-    };
-    KEEP_ROWS(to);
+    KEYS(which_answer);
+    FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL);
+    FIELD(TEXT, "vendor", id.vendor, NULL, OR_NULL);
+    FIELD(BOOL, "usable", usable, "Work can be started on it", COUNTS);
+    FIELD(TEXT, "problem", problem, "Why not, or why its memory is not known", OR_NULL, COUNTS);
+    FIELD(NAME, "memory_kind", shared, "shared: its memory is the host's; free is then what the host has available, less a reserve",
+          NAMES(memory_kinds));
+    FIELD(BOOL, "only_if_named", only_if_named,
+          "It shares the host's memory beside GPUs with memory of their own: fit and wait use it only where it is named");
+    FIELD(READING, "memory_total_mb", total_bytes, NULL, MB, COUNTS);
+    FIELD(READING, "memory_free_mb", free_bytes, NULL, MB, COUNTS);
+    FIELD(AMOUNT, "reserve_mb", reserve_bytes, NULL, MB);
+    FIELD(READING, "available_mb", available_bytes, "Free less reserve", MB, COUNTS);
+    FIELD(READING, "reclaimable_mb", reclaimable_bytes, "Held by workers that the guard could evict", MB, COUNTS);
+    FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1));
+    FIELD(READING, "free_least_1h_mb", least_hour_bytes, NULL, MB);
+    FIELD(READING, "free_least_24h_mb", least_day_bytes, NULL, MB, COUNTS);
+    FIELD(AMOUNT, "watched_seconds", watched_ms, "So much of the last day is known", SCALE(1e-3), WHOLE);
+    EACH(OBJECT, "workers", next_hold, NULL, FIELDS(hold_answer));
+    EACH(OBJECT, "course", next_point, "The last day in quarters of an hour, oldest first", FIELDS(point_answer));
 }
-static const struct answer gpu_answer = ANSWER(struct capacity_gpu, gpu_fields, .name = "CapacityGpu");
 
 /* ---- all GPUs ---- */
 
@@ -134,18 +118,14 @@ static const void *next_gpu(const struct answer_at *at, struct answer_step *step
     return NULL;
 }
 
-static void capacity_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(capacity_answer, struct told_capacity, .name = "Capacity")
 {
-    ROWS(struct told_capacity) = {
-        FIELD(MOMENT, "timestamp", at, NULL, COUNTS),
-        FIELD(WORD, "host", host, NULL, OR_NULL, COUNTS),
-        FIELD(BOOL, "tracking", tracking, NULL),
-        MADE(BOOL, "guard", make_guard_known, "false: what could be reclaimed is not known"),
-        EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(gpu_answer)),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "timestamp", at, NULL, COUNTS);
+    FIELD(WORD, "host", host, NULL, OR_NULL, COUNTS);
+    FIELD(BOOL, "tracking", tracking, NULL);
+    MADE(BOOL, "guard", make_guard_known, "false: what could be reclaimed is not known");
+    EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(gpu_answer));
 }
-const struct answer capacity_answer = ANSWER(struct told_capacity, capacity_fields, .name = "Capacity");
 
 void json_capacity(struct json_writer *j, const struct snapshot *s, const struct capacity *c,
                    const struct capacity_courses *courses, int only)
@@ -211,17 +191,13 @@ struct told_placement {
     struct buf env;                  /* lines of one copy */
 };
 
-static void share_fields(struct answer_rows *to)
+ANSWER_TABLE(share_answer, struct told_share)
 {
-    ROWS(struct told_share) = {
-        FIELD(KEYS, NULL, gpu, NULL, FIELDS(which_answer)),
-        FIELD(AMOUNT, "memory_mb", bytes, NULL, MB),
-        FIELD(READING, "available_mb", gpu.available_bytes, NULL, MB),
-        FIELD(INT, "layers", layers, NULL, NONE(-1)),
-    };
-    KEEP_ROWS(to);
+    FIELD(KEYS, NULL, gpu, NULL, FIELDS(which_answer));
+    FIELD(AMOUNT, "memory_mb", bytes, NULL, MB);
+    FIELD(READING, "available_mb", gpu.available_bytes, NULL, MB);
+    FIELD(INT, "layers", layers, NULL, NONE(-1));
 }
-static const struct answer share_answer = ANSWER(struct told_share, share_fields);
 
 static const void *next_share(const struct answer_at *at, struct answer_step *step)
 {
@@ -255,26 +231,18 @@ static const void *next_variable(const struct answer_at *at, struct answer_step 
     return NULL;
 }
 
-static void copy_fields(struct answer_rows *to)
+ANSWER_TABLE(copy_answer, struct placement_copy)
 {
-    ROWS(struct placement_copy) = {
-        EACH(OBJECT, "gpus", next_share, NULL, FIELDS(share_answer), COUNTS),
-        MAP("env", next_variable, "Environment of a program that is to use these GPUs", COUNTS),
-    };
-    KEEP_ROWS(to);
+    EACH(OBJECT, "gpus", next_share, NULL, FIELDS(share_answer), COUNTS);
+    MAP("env", next_variable, "Environment of a program that is to use these GPUs", COUNTS);
 }
-static const struct answer copy_answer = ANSWER(struct placement_copy, copy_fields);
 
-static void eviction_fields(struct answer_rows *to)
+ANSWER_TABLE(eviction_answer, struct capacity_hold)
 {
-    ROWS(struct capacity_hold) = {
-        FIELD(TEXT, "worker", worker, NULL),
-        FIELD(INT, "gpu_index", gpu_index, NULL),
-        FIELD(AMOUNT, "memory_mb", bytes, NULL, MB),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "worker", worker, NULL);
+    FIELD(INT, "gpu_index", gpu_index, NULL);
+    FIELD(AMOUNT, "memory_mb", bytes, NULL, MB);
 }
-static const struct answer eviction_answer = ANSWER(struct capacity_hold, eviction_fields);
 
 /* What each worker that goes holds: worker by worker. */
 static const void *next_eviction(const struct answer_at *at, struct answer_step *step)
@@ -316,67 +284,51 @@ static bool make_layers(const struct answer_at *at, union answer_value *ret)
     return true;
 }
 
-static void facts_fields(struct answer_rows *to)
+ANSWER_TABLE(facts_answer, struct model_facts)
 {
-    ROWS(struct model_facts) = {
-        FIELD(WORD, "format", format, NULL),
-        FIELD(TEXT, "architecture", architecture, NULL, OR_NULL),
-        FIELD(TEXT, "name", name, NULL, OR_NULL),
-        FIELD(INT, "tensor_count", tensor_count, NULL),
-        FIELD(OPTION, "context_length", context, "The longest that it was made for", WHOLE),
-    };
-    KEEP_ROWS(to);
+    FIELD(WORD, "format", format, NULL);
+    FIELD(TEXT, "architecture", architecture, NULL, OR_NULL);
+    FIELD(TEXT, "name", name, NULL, OR_NULL);
+    FIELD(INT, "tensor_count", tensor_count, NULL);
+    FIELD(OPTION, "context_length", context, "The longest that it was made for", WHOLE);
 }
-static const struct answer facts_answer = ANSWER(struct model_facts, facts_fields);
 
-static void need_fields(struct answer_rows *to)
+ANSWER_TABLE(need_answer, struct model_need)
 {
-    ROWS(struct model_need) = {
-        MADE(INT, "layers", make_layers, NULL),
-        FIELD(AMOUNT, "weights_mb", weight_bytes, "On the GPUs", MB),
-        FIELD(AMOUNT, "host_memory_mb", host_bytes, "What stays in host memory", MB),
-        FIELD(INT, "context", context, "Tokens that were counted with"),
-        FIELD(OPTION, "cache_mb", cache_bytes, "null: the files do not say enough", MB),
-        FIELD(OPTION, "compute_mb_per_gpu", compute_bytes, NULL, MB),
-        FIELD(AMOUNT, "overhead_mb_per_gpu", overhead_bytes, NULL, MB),
-        FIELD(BOOL, "complete", complete, "false: the sizes are a lower bound"),
-        FIELD(TEXT, "notes", notes, "What was assumed or is missing", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    MADE(INT, "layers", make_layers, NULL);
+    FIELD(AMOUNT, "weights_mb", weight_bytes, "On the GPUs", MB);
+    FIELD(AMOUNT, "host_memory_mb", host_bytes, "What stays in host memory", MB);
+    FIELD(INT, "context", context, "Tokens that were counted with");
+    FIELD(OPTION, "cache_mb", cache_bytes, "null: the files do not say enough", MB);
+    FIELD(OPTION, "compute_mb_per_gpu", compute_bytes, NULL, MB);
+    FIELD(AMOUNT, "overhead_mb_per_gpu", overhead_bytes, NULL, MB);
+    FIELD(BOOL, "complete", complete, "false: the sizes are a lower bound");
+    FIELD(TEXT, "notes", notes, "What was assumed or is missing", OR_NULL);
 }
-static const struct answer need_answer = ANSWER(struct model_need, need_fields);
 
-static void model_fields(struct answer_rows *to)
+ANSWER_TABLE(model_answer, struct fit_subject)
 {
-    ROWS(struct fit_subject) = {
-        FIELD(WORD, "path", path, NULL),
-        VIA(KEYS, NULL, facts, facts_answer, NULL),
-        VIA(KEYS, NULL, need, need_answer, NULL),
-        FIELD(WORD, "cache_type", cache_type, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(WORD, "path", path, NULL);
+    VIA(KEYS, NULL, facts, facts_answer, NULL);
+    VIA(KEYS, NULL, need, need_answer, NULL);
+    FIELD(WORD, "cache_type", cache_type, NULL, OR_NULL);
 }
-static const struct answer model_answer = ANSWER(struct fit_subject, model_fields);
 
-static void placement_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(placement_answer, struct told_placement, .name = "Placement")
 {
-    ROWS(struct told_placement) = {
-        FIELD(BOOL, "fits", fits, "null: unknown, because the driver doesn't report enough", PRESENT(known), COUNTS),
-        FIELD(BOOL, "fits_now", fits_now, "Without an eviction", PRESENT(known), COUNTS),
-        EACH(INT, "gpus", next_used, "Indexes of the GPUs to use", COUNTS),
-        FIELD(WORD, "reason", reason, NULL, COUNTS),
-        FIELD(AMOUNT, "missing_mb", missing_bytes, "0 when it fits", SCALE(PER_MIB), NONE(-1), COUNTS),
-        TEXTS(TEXT, "would_evict", evicted, evicted_count, "Workers of the guard that would have to go first", COUNTS),
-        EACH(OBJECT, "evictions", next_eviction, NULL, FIELDS(eviction_answer)),
-        FIELD(AMOUNT, "size_mb", size_bytes, "Of one copy, with what each GPU needs besides", MB, COUNTS),
-        FIELD(INT, "size_bytes", size_bytes, NULL),
-        FIELD(INT, "count", count, NULL),
-        OBJECTS("placements", copies, copy_count, copy_answer, "One a copy"),
-        VIA(OBJECT, "model", model, model_answer, "Only with `whirr fit FILE`", OR_NULL, COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(BOOL, "fits", fits, "null: unknown, because the driver doesn't report enough", PRESENT(known), COUNTS);
+    FIELD(BOOL, "fits_now", fits_now, "Without an eviction", PRESENT(known), COUNTS);
+    EACH(INT, "gpus", next_used, "Indexes of the GPUs to use", COUNTS);
+    FIELD(WORD, "reason", reason, NULL, COUNTS);
+    FIELD(AMOUNT, "missing_mb", missing_bytes, "0 when it fits", SCALE(PER_MIB), NONE(-1), COUNTS);
+    TEXTS(TEXT, "would_evict", evicted, evicted_count, "Workers of the guard that would have to go first", COUNTS);
+    EACH(OBJECT, "evictions", next_eviction, NULL, FIELDS(eviction_answer));
+    FIELD(AMOUNT, "size_mb", size_bytes, "Of one copy, with what each GPU needs besides", MB, COUNTS);
+    FIELD(INT, "size_bytes", size_bytes, NULL);
+    FIELD(INT, "count", count, NULL);
+    OBJECTS("placements", copies, copy_count, copy_answer, "One a copy");
+    VIA(OBJECT, "model", model, model_answer, "Only with `whirr fit FILE`", OR_NULL, COUNTS);
 }
-const struct answer placement_answer = ANSWER(struct told_placement, placement_fields, .name = "Placement");
 
 void json_placement(struct json_writer *j, const struct capacity *c, const struct placement_request *request,
                     const struct placement *p, const struct fit_subject *subject)

@@ -11,26 +11,18 @@ struct told_samples {
     const struct address_samples *s;
 };
 
-static void object_fields(struct answer_rows *to)
+ANSWER_TABLE(object_answer, struct address_object)
 {
-    ROWS(struct address_object) = {
-        FIELD(TEXT, "name", name, NULL, FOREIGN),
-        FIELD(AMOUNT, "percent", permille, NULL, SCALE(0.1)),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "name", name, NULL, FOREIGN);
+    FIELD(AMOUNT, "percent", permille, NULL, SCALE(0.1));
 }
-static const struct answer object_answer = ANSWER(struct address_object, object_fields);
 
-static void function_fields(struct answer_rows *to)
+ANSWER_TABLE(function_answer, struct address_function)
 {
-    ROWS(struct address_function) = {
-        FIELD(TEXT, "name", name, NULL, FOREIGN),
-        FIELD(TEXT, "object", object, NULL, FOREIGN),
-        FIELD(AMOUNT, "percent", permille, NULL, SCALE(0.1)),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "name", name, NULL, FOREIGN);
+    FIELD(TEXT, "object", object, NULL, FOREIGN);
+    FIELD(AMOUNT, "percent", permille, NULL, SCALE(0.1));
 }
-static const struct answer function_answer = ANSWER(struct address_function, function_fields);
 
 static const void *next_object(const struct answer_at *at, struct answer_step *step)
 {
@@ -44,19 +36,11 @@ static const void *next_function(const struct answer_at *at, struct answer_step 
     return step->at < ADDRESS_OBJECTS && s->functions[step->at].permille ? &s->functions[step->at++] : NULL;
 }
 
-static void share_fields(struct answer_rows *to)
+ANSWER_TABLE(share_answer, struct address_samples)
 {
-    static struct answer_field kept[ADDRESS_GROUPS + 1];
     for (size_t i = 0; i < ADDRESS_GROUPS; i++)
-        kept[i] = (struct answer_field){.kind = ANSWER_AMOUNT,
-                                        .key = address_group_name((enum address_group)i),
-                                        .scale = 0.1,
-                                        .offset = (uint32_t)(offsetof(struct address_samples, permille) + i * sizeof(int64_t)),
-                                        .size = sizeof(int64_t),
-                                        .is_signed = true};
-    answer_keep(to, kept);
+        FIELD(AMOUNT, address_group_name((enum address_group)i), permille[i], NULL, SCALE(0.1));
 }
-static const struct answer share_answer = ANSWER(struct address_samples, share_fields);
 
 static bool make_words(const struct answer_at *at, union answer_value *ret)
 {
@@ -73,34 +57,25 @@ static bool make_state(const struct answer_at *at, union answer_value *ret)
     return true;
 }
 
-static void samples_fields(struct answer_rows *to)
+ANSWER_TABLE(samples_answer, struct address_samples)
 {
-    ROWS(struct address_samples) = {
-        MADE(WORD, "state", make_state, "ok, or why there is no result"),
-        MADE(TEXT, "words", make_words, "The answer in words, or what would permit it"),
-        FIELD(AMOUNT, "over_seconds", over_ms, NULL, SCALE(1e-3)),
-        FIELD(INT, "samples", samples, NULL),
-        FIELD(INT, "threads", threads, NULL),
-        FIELD(AMOUNT, "cpu_percent", cpu_permille, "Of one core, over all threads that were sampled", SCALE(0.1)),
-        PART("share_percent", share_answer, "Of the CPU time"),
-        EACH(OBJECT, "objects", next_object, "Files with the most CPU time, busiest first", FIELDS(object_answer)),
-        EACH(OBJECT, "functions", next_function, "Only where they were asked for", FIELDS(function_answer),
-             PRESENT(functions_named), MAYBE),
-    };
-    KEEP_ROWS(to);
+    MADE(WORD, "state", make_state, "ok, or why there is no result");
+    MADE(TEXT, "words", make_words, "The answer in words, or what would permit it");
+    FIELD(AMOUNT, "over_seconds", over_ms, NULL, SCALE(1e-3));
+    FIELD(INT, "samples", samples, NULL);
+    FIELD(INT, "threads", threads, NULL);
+    FIELD(AMOUNT, "cpu_percent", cpu_permille, "Of one core, over all threads that were sampled", SCALE(0.1));
+    PART("share_percent", share_answer, "Of the CPU time");
+    EACH(OBJECT, "objects", next_object, "Files with the most CPU time, busiest first", FIELDS(object_answer));
+    EACH(OBJECT, "functions", next_function, "Only where they were asked for", FIELDS(function_answer), PRESENT(functions_named),
+         MAYBE);
 }
-static const struct answer samples_answer = ANSWER(struct address_samples, samples_fields);
 
-static void fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(cpu_samples_answer, struct told_samples, .name = "CpuSamples", .about = "Where a process spends its CPU time")
 {
-    ROWS(struct told_samples) = {
-        FIELD(INT, "pid", pid, NULL),
-        VIA(KEYS, NULL, s, samples_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "pid", pid, NULL);
+    VIA(KEYS, NULL, s, samples_answer, NULL);
 }
-const struct answer cpu_samples_answer =
-    ANSWER(struct told_samples, fields, .name = "CpuSamples", .about = "Where a process spends its CPU time");
 
 void json_cpu_samples(struct json_writer *j, int32_t pid, const struct address_samples *s)
 {

@@ -33,37 +33,29 @@ static bool make_error(const struct answer_at *at, union answer_value *ret)
     return gpu->error_message[0] || !is_usable(gpu);
 }
 
-static void device_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(device_answer, struct gpu, .name = "Device")
 {
-    ROWS(struct gpu) = {
-        FIELD(INT, "index", index, NULL),
-        MADE(WORD, "name", make_name, NULL),
-        FIELD(READING, "total_memory_mb", mem_total_bytes, "MiB", SCALE(PER_MIB), WHOLE),
-        FIELD(READING, "free_memory_mb", mem_free_bytes, "MiB", SCALE(PER_MIB), WHOLE),
-        FIELD(READING, "used_memory_mb", mem_used_bytes, "MiB", SCALE(PER_MIB), WHOLE),
-        FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1), WHOLE),
-        FIELD(READING, "temperature_c", temp_mdegc, NULL, SCALE(1e-3), WHOLE),
-        MADE(BOOL, "is_available", make_available, "False: it is listed, but cannot be read now"),
-        MADE(WORD, "error_message", make_error, "The driver's words", OR_NULL),
-        FIELD(NAME, "state", state, NULL, NAMES(gpu_states)),
-        FIELD(TEXT, "uuid", id.uuid, NULL, OR_NULL),
-        FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL),
-        FIELD(TEXT, "vendor", id.vendor, NULL, OR_NULL),
-        FIELD(BOOL, "simulated", simulated, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "index", index, NULL);
+    MADE(WORD, "name", make_name, NULL);
+    FIELD(READING, "total_memory_mb", mem_total_bytes, "MiB", SCALE(PER_MIB), WHOLE);
+    FIELD(READING, "free_memory_mb", mem_free_bytes, "MiB", SCALE(PER_MIB), WHOLE);
+    FIELD(READING, "used_memory_mb", mem_used_bytes, "MiB", SCALE(PER_MIB), WHOLE);
+    FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1), WHOLE);
+    FIELD(READING, "temperature_c", temp_mdegc, NULL, SCALE(1e-3), WHOLE);
+    MADE(BOOL, "is_available", make_available, "False: it is listed, but cannot be read now");
+    MADE(WORD, "error_message", make_error, "The driver's words", OR_NULL);
+    FIELD(NAME, "state", state, NULL, NAMES(gpu_states));
+    FIELD(TEXT, "uuid", id.uuid, NULL, OR_NULL);
+    FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL);
+    FIELD(TEXT, "vendor", id.vendor, NULL, OR_NULL);
+    FIELD(BOOL, "simulated", simulated, NULL);
 }
-const struct answer device_answer = ANSWER(struct gpu, device_fields, .name = "Device");
 
-static void devices_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(devices_answer, struct told_devices, .name = "Devices")
 {
-    ROWS(struct told_devices) = {
-        OBJECTS("devices", list, count, device_answer, NULL),
-        FIELD(INT, "count", count, NULL),
-    };
-    KEEP_ROWS(to);
+    OBJECTS("devices", list, count, device_answer, NULL);
+    FIELD(INT, "count", count, NULL);
 }
-const struct answer devices_answer = ANSWER(struct told_devices, devices_fields, .name = "Devices");
 
 void json_devices(struct json_writer *j, const struct snapshot *s, int only)
 {
@@ -88,40 +80,28 @@ static const char *driver_error(const struct snapshot *s)
     return "no NVIDIA driver was found";
 }
 
-static void each_driver_fields(struct answer_rows *to)
+ANSWER_TABLE(each_driver_answer, struct gpu_driver)
 {
-    ROWS(struct gpu_driver) = {
-        FIELD(WORD, "source", source, "The source that reads its GPUs"),
-        FIELD(WORD, "name", name, NULL),
-        FIELD(WORD, "version", version, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(WORD, "source", source, "The source that reads its GPUs");
+    FIELD(WORD, "name", name, NULL);
+    FIELD(WORD, "version", version, NULL, OR_NULL);
 }
-static const struct answer each_driver_answer = ANSWER(struct gpu_driver, each_driver_fields);
 
-static void info_fields(struct answer_rows *to)
+ANSWER_TABLE(info_answer, struct driver_info)
 {
-    ROWS(struct driver_info) = {
-        FIELD(TEXT, "driver_version", driver_version, NULL, OR_NULL),
-        FIELD(TEXT, "cuda_driver_version", cuda_version, "The highest CUDA version that the driver supports", OR_NULL),
-        FIELD(TEXT, "nvml_version", nvml_version, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "driver_version", driver_version, NULL, OR_NULL);
+    FIELD(TEXT, "cuda_driver_version", cuda_version, "The highest CUDA version that the driver supports", OR_NULL);
+    FIELD(TEXT, "nvml_version", nvml_version, NULL, OR_NULL);
 }
-static const struct answer info_answer = ANSWER(struct driver_info, info_fields);
 
-static void driver_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(driver_answer, struct told_driver, .name = "Driver")
 {
-    ROWS(struct told_driver) = {
-        VIA(KEYS, NULL, info, info_answer, NULL),
-        FIELD(BOOL, "cuda_available", cuda_available, NULL),
-        FIELD(WORD, "error_message", error, "Why there is no driver, in the words of the library", OR_NULL),
-        OBJECTS("drivers", list, count, each_driver_answer,
-                "The drivers of all GPUs, each once: a host with GPUs of two vendors has two"),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, info, info_answer, NULL);
+    FIELD(BOOL, "cuda_available", cuda_available, NULL);
+    FIELD(WORD, "error_message", error, "Why there is no driver, in the words of the library", OR_NULL);
+    OBJECTS("drivers", list, count, each_driver_answer,
+            "The drivers of all GPUs, each once: a host with GPUs of two vendors has two");
 }
-const struct answer driver_answer = ANSWER(struct told_driver, driver_fields, .name = "Driver");
 
 struct told_driver told_driver(const struct snapshot *s)
 {

@@ -35,48 +35,40 @@ static bool make_reference(const struct answer_at *at, union answer_value *ret)
 }
 
 #define SHARE SCALE(1e-3), .schema = "{\"type\": \"number\", \"minimum\": 0, \"maximum\": 1}"
-static void share_fields(struct answer_rows *to)
+ANSWER_TABLE(share_answer, struct finding)
 {
-    ROWS(struct finding) = {
-        FIELD(OPTION, "minute", share_minute_permille, NULL, SHARE),
-        FIELD(OPTION, "ten_minutes", share_ten_permille, NULL, SHARE),
-    };
-    KEEP_ROWS(to);
+    FIELD(OPTION, "minute", share_minute_permille, NULL, SHARE);
+    FIELD(OPTION, "ten_minutes", share_ten_permille, NULL, SHARE);
 }
-static const struct answer share_answer = ANSWER(struct finding, share_fields);
 
-static void finding_fields(struct answer_rows *to)
+ANSWER_TABLE(members_answer, struct finding)
 {
-    ROWS(struct finding) = {
-        FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN, .none = FINDING_CANNOT_KNOW,
-              COUNTS), /* its severity and text stay */
-        FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS),
-        MADE(WORD, "area", make_area, NULL, COUNTS),
-        FIELD(NUMBER, "confidence", confidence, NULL, .schema = "{\"minimum\": 0, \"maximum\": 1}"),
-        FIELD(INT, "gpu_index", gpu_index, "null: the host", NONE(-1), COUNTS),
-        FIELD(INT, "pid", pid, NULL, OR_NULL, COUNTS),
-        FIELD(MOMENT, "since", since, "It has held, or has come and gone, since then", OR_NULL, COUNTS),
-        FIELD(NAME, "tense", tense,
-              "now: it holds; comes_and_goes: it was back at least three times in ten minutes, and may be away at this moment; "
-              "was: it is over; soon: a forecast",
-              NAMES(tenses)),
-        FIELD(MOMENT, "until", until, "When what is over ended", OR_NULL),
-        PART("share", share_answer,
-             "The part of the last minute and of the last ten minutes in which it held, as far as they were watched; from the "
-             "driver's own counters where it has them",
-             WHEN(has_share)),
-        MADE(WORD, "reference", make_reference,
-             "With what it was compared: other GPUs of its kind, its own past, what the part can do, a limit that the driver "
-             "reports; null: with nothing",
-             OR_NULL, .schema = "{\"enum\": [\"siblings\", \"own_past\", \"nominal\", \"limit\", null]}"),
-        FIELD(NAME, "effect_of", root, "The code of the finding that brings it about (docs/causes.md); null: it is a root",
-              NAMES(finding_codes), OPEN, PRESENT(is_effect)),
-        FIELD(BOOL, "muted", muted, "By [finding.CODE]: listed only", COUNTS),
-        FIELD(TEXT, "headline", headline, NULL, FOREIGN, COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN, .none = FINDING_CANNOT_KNOW,
+          COUNTS); /* its severity and text stay */
+    FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS);
+    MADE(WORD, "area", make_area, NULL, COUNTS);
+    FIELD(NUMBER, "confidence", confidence, NULL, .schema = "{\"minimum\": 0, \"maximum\": 1}");
+    FIELD(INT, "gpu_index", gpu_index, "null: the host", NONE(-1), COUNTS);
+    FIELD(INT, "pid", pid, NULL, OR_NULL, COUNTS);
+    FIELD(MOMENT, "since", since, "It has held, or has come and gone, since then", OR_NULL, COUNTS);
+    FIELD(NAME, "tense", tense,
+          "now: it holds; comes_and_goes: it was back at least three times in ten minutes, and may be away at this moment; "
+          "was: it is over; soon: a forecast",
+          NAMES(tenses));
+    FIELD(MOMENT, "until", until, "When what is over ended", OR_NULL);
+    PART("share", share_answer,
+         "The part of the last minute and of the last ten minutes in which it held, as far as they were watched; from the "
+         "driver's own counters where it has them",
+         WHEN(has_share));
+    MADE(WORD, "reference", make_reference,
+         "With what it was compared: other GPUs of its kind, its own past, what the part can do, a limit that the driver "
+         "reports; null: with nothing",
+         OR_NULL, .schema = "{\"enum\": [\"siblings\", \"own_past\", \"nominal\", \"limit\", null]}");
+    FIELD(NAME, "effect_of", root, "The code of the finding that brings it about (docs/causes.md); null: it is a root",
+          NAMES(finding_codes), OPEN, PRESENT(is_effect));
+    FIELD(BOOL, "muted", muted, "By [finding.CODE]: listed only", COUNTS);
+    FIELD(TEXT, "headline", headline, NULL, FOREIGN, COUNTS);
 }
-static const struct answer members_answer = ANSWER(struct finding, finding_fields);
 
 /* Whether its evidence could be seen: a claim of calm rests on all areas, the others on their own. */
 static bool make_seen(const struct answer_at *at, union answer_value *ret)
@@ -89,17 +81,13 @@ static bool make_seen(const struct answer_at *at, union answer_value *ret)
     return true;
 }
 
-static void told_fields(struct answer_rows *to)
+ANSWER_TABLE(finding_answer, struct finding_told, .name = "Finding",
+             .about = "One finding of the verdict; docs/findings.md has the codes")
 {
-    ROWS(struct finding_told) = {
-        VIA(KEYS, NULL, f, members_answer, NULL),
-        MADE(WORD, "seen", make_seen, "Whether its evidence could be seen; not_looked of the GPU has what is missing",
-             .schema = "{\"enum\": [\"yes\", \"partly\", \"no\"]}"),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, f, members_answer, NULL);
+    MADE(WORD, "seen", make_seen, "Whether its evidence could be seen; not_looked of the GPU has what is missing",
+         .schema = "{\"enum\": [\"yes\", \"partly\", \"no\"]}");
 }
-static const struct answer finding_answer = ANSWER(struct finding_told, told_fields, .name = "Finding",
-                                                   .about = "One finding of the verdict; docs/findings.md has the codes");
 
 /* ---- those of an answer ---- */
 
@@ -124,33 +112,21 @@ static const void *next_finding(const struct answer_at *at, struct answer_step *
     return NULL;
 }
 
-static void list_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(findings_answer, struct findings_told)
 {
-    ROWS(struct findings_told) = {
-        EACH(OBJECT, "findings", next_finding, "The most important first", FIELDS(finding_answer)),
-    };
-    KEEP_ROWS(to);
+    EACH(OBJECT, "findings", next_finding, "The most important first", FIELDS(finding_answer));
 }
-const struct answer findings_answer = ANSWER(struct findings_told, list_fields);
 
-static void first_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(first_finding_answer, struct findings_told)
 {
-    ROWS(struct findings_told) = {
-        FIELD(OBJECT, "finding", first, "The most important; null: nothing is known", FIELDS(finding_answer), PRESENT(first.f)),
-    };
-    KEEP_ROWS(to);
+    FIELD(OBJECT, "finding", first, "The most important; null: nothing is known", FIELDS(finding_answer), PRESENT(first.f));
 }
-const struct answer first_finding_answer = ANSWER(struct findings_told, first_fields);
 
-static void verdict_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(verdict_answer, struct findings_told)
 {
-    ROWS(struct findings_told) = {
-        FIELD(NAME, "severity", severity, "Of the first finding; null: not judged", NAMES(severities), PRESENT(judged), COUNTS),
-        EACH(OBJECT, "findings", next_finding, "The most important first", FIELDS(finding_answer), COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "severity", severity, "Of the first finding; null: not judged", NAMES(severities), PRESENT(judged), COUNTS);
+    EACH(OBJECT, "findings", next_finding, "The most important first", FIELDS(finding_answer), COUNTS);
 }
-const struct answer verdict_answer = ANSWER(struct findings_told, verdict_fields);
 
 const struct gpu_looked *told_looked(const struct verdict *v, int gpu_index)
 {
@@ -159,15 +135,11 @@ const struct gpu_looked *told_looked(const struct verdict *v, int gpu_index)
     return l ? l : &nothing;
 }
 
-static void looked_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(looked_answer, struct gpu_looked)
 {
-    ROWS(struct gpu_looked) = {
-        FIELD(BITS, "looked", looked, "The areas that the judgement rests on", NAMES(areas)),
-        FIELD(TEXT, "not_looked", missing, "What could not be looked at, the kernel log included", OR_NULL, COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(BITS, "looked", looked, "The areas that the judgement rests on", NAMES(areas));
+    FIELD(TEXT, "not_looked", missing, "What could not be looked at, the kernel log included", OR_NULL, COUNTS);
 }
-const struct answer looked_answer = ANSWER(struct gpu_looked, looked_fields);
 
 struct verdict *verdict_from_json(const json_t *findings, const struct snapshot *s)
 {
@@ -196,31 +168,25 @@ struct told_code {
     const char *meaning;
 };
 
-static void code_fields(struct answer_rows *to)
+ANSWER_TABLE(code_answer, struct told_code)
 {
-    ROWS(struct told_code) = {
-        FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN, COUNTS),
-        FIELD(NAME, "area", area, NULL, NAMES(areas), OPEN, COUNTS),
-        FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS),
-        FIELD(AMOUNT, "holds_seconds", hold_ms, "How long it must last before it notifies", SCALE(1e-3), WHOLE),
-        FIELD(BOOL, "muted", muted, NULL, COUNTS),
-        FIELD(BOOL, "work_may_go_there", places, "Whether new work may be placed on a GPU with it", COUNTS),
-        FIELD(WORD, "meaning", meaning, NULL, COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN, COUNTS);
+    FIELD(NAME, "area", area, NULL, NAMES(areas), OPEN, COUNTS);
+    FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS);
+    FIELD(AMOUNT, "holds_seconds", hold_ms, "How long it must last before it notifies", SCALE(1e-3), WHOLE);
+    FIELD(BOOL, "muted", muted, NULL, COUNTS);
+    FIELD(BOOL, "work_may_go_there", places, "Whether new work may be placed on a GPU with it", COUNTS);
+    FIELD(WORD, "meaning", meaning, NULL, COUNTS);
 }
-static const struct answer code_answer = ANSWER(struct told_code, code_fields);
 
 struct told_codes {
     size_t count;
     struct told_code list[FINDING_CODE_COUNT];
 };
-static void codes_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(finding_codes_answer, struct told_codes, .name = "FindingCodes")
 {
-    ROWS(struct told_codes) = {OBJECTS("codes", list, count, code_answer, NULL)};
-    KEEP_ROWS(to);
+    OBJECTS("codes", list, count, code_answer, NULL);
 }
-const struct answer finding_codes_answer = ANSWER(struct told_codes, codes_fields, .name = "FindingCodes");
 
 void json_finding_codes(struct json_writer *j, const struct finding_settings *settings)
 {

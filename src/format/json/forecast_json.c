@@ -46,26 +46,20 @@ static bool make_at(const struct answer_at *at, union answer_value *ret)
     return has_time(w);
 }
 
-static void when_fields(struct answer_rows *to)
+ANSWER_TABLE(when_answer, struct forecast_when)
 {
-    ROWS(struct forecast_when) = {
-        FIELD(
-            NAME, "verdict", verdict,
-            "unknown: watched for too short a time, or it can't be read; no_trend: nothing points there; never: it settles before; "
-            "expected: as things go; reached: it is there",
-            NAMES(verdicts)),
-        FIELD(TEXT, "reason", reason, "Why, in words"),
-        MADE(MOMENT, "at", make_at, NULL, OR_NULL),
-        FIELD(NUMBER, "seconds", likely_s, "From now; 0 when it is reached", WHEN(has_time),
-              TENTHS), /* no forecast is more precise */
-        FIELD(NUMBER, "earliest_seconds", earliest_s, NULL, WHEN(is_expected), TENTHS),
-        FIELD(NUMBER, "latest_seconds", latest_s, "null with verdict expected: it may also settle before", WHEN(is_expected),
-              TENTHS, .none = HUGE_VAL),
-        FIELD(NUMBER, "basis_seconds", basis_s, "Length of the stretch that it was seen on", OR_NULL, TENTHS),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "verdict", verdict,
+          "unknown: watched for too short a time, or it can't be read; no_trend: nothing points there; never: it settles before; "
+          "expected: as things go; reached: it is there",
+          NAMES(verdicts));
+    FIELD(TEXT, "reason", reason, "Why, in words");
+    MADE(MOMENT, "at", make_at, NULL, OR_NULL);
+    FIELD(NUMBER, "seconds", likely_s, "From now; 0 when it is reached", WHEN(has_time), TENTHS); /* no forecast is more precise */
+    FIELD(NUMBER, "earliest_seconds", earliest_s, NULL, WHEN(is_expected), TENTHS);
+    FIELD(NUMBER, "latest_seconds", latest_s, "null with verdict expected: it may also settle before", WHEN(is_expected), TENTHS,
+          .none = HUGE_VAL);
+    FIELD(NUMBER, "basis_seconds", basis_s, "Length of the stretch that it was seen on", OR_NULL, TENTHS);
 }
-static const struct answer when_answer = ANSWER(struct forecast_when, when_fields);
 
 /* ---- what ---- */
 
@@ -74,78 +68,58 @@ static bool memory_grows(const void *record)
     return ((const struct forecast_vram *)record)->bytes_per_s > 0;
 }
 
-static void process_fields(struct answer_rows *to)
+ANSWER_TABLE(process_answer, struct forecast_vram)
 {
-    ROWS(struct forecast_vram) = {
-        FIELD(INT, "pid", pid, NULL),
-        FIELD(TEXT, "name", name, NULL, OR_NULL),
-        FIELD(TEXT, "short_name", words, "What people call it", OR_NULL),
-        FIELD(TEXT, "user", user, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "pid", pid, NULL);
+    FIELD(TEXT, "name", name, NULL, OR_NULL);
+    FIELD(TEXT, "short_name", words, "What people call it", OR_NULL);
+    FIELD(TEXT, "user", user, NULL, OR_NULL);
 }
-static const struct answer process_answer = ANSWER(struct forecast_vram, process_fields);
 
-static void memory_fields(struct answer_rows *to)
+ANSWER_TABLE(memory_answer, struct forecast_vram, .name = "ForecastMemory")
 {
-    ROWS(struct forecast_vram) = {
-        FIELD(KEYS, NULL, when, NULL, FIELDS(when_answer)),
-        FIELD(READING, "used_mb", used_bytes, NULL, SCALE(PER_MIB), WHOLE),
-        FIELD(READING, "room_mb", room_bytes, "What processes can have in all", SCALE(PER_MIB), WHOLE),
-        FIELD(NUMBER, "growth_mb_per_minute", bytes_per_s, NULL, WHEN(memory_grows), SCALE(60 * PER_MIB), TENTHS),
-        PART("process", process_answer, "The one that grows; null: none, several, or not known", PRESENT(pid)),
-    };
-    KEEP_ROWS(to);
+    FIELD(KEYS, NULL, when, NULL, FIELDS(when_answer));
+    FIELD(READING, "used_mb", used_bytes, NULL, SCALE(PER_MIB), WHOLE);
+    FIELD(READING, "room_mb", room_bytes, "What processes can have in all", SCALE(PER_MIB), WHOLE);
+    FIELD(NUMBER, "growth_mb_per_minute", bytes_per_s, NULL, WHEN(memory_grows), SCALE(60 * PER_MIB), TENTHS);
+    PART("process", process_answer, "The one that grows; null: none, several, or not known", PRESENT(pid));
 }
-static const struct answer memory_answer = ANSWER(struct forecast_vram, memory_fields, .name = "ForecastMemory");
 
-static void heat_fields(struct answer_rows *to)
+ANSWER_TABLE(heat_answer, struct forecast_heat, .name = "ForecastTemperature")
 {
-    ROWS(struct forecast_heat) = {
-        FIELD(KEYS, NULL, when, NULL, FIELDS(when_answer)),
-        FIELD(READING, "temperature_celsius", now_mdegc, NULL, SCALE(1e-3)),
-        FIELD(READING, "limit_celsius", limit_mdegc, "Temperature at which the GPU starts throttling", SCALE(1e-3)),
-        FIELD(NUMBER, "final_celsius", final_c, "Temperature at which it settles under its present load, if that is known well",
-              NONE(NAN), TENTHS),
-        FIELD(NUMBER, "time_constant_seconds", tau_s, NULL, NONE(NAN), TENTHS),
-    };
-    KEEP_ROWS(to);
+    FIELD(KEYS, NULL, when, NULL, FIELDS(when_answer));
+    FIELD(READING, "temperature_celsius", now_mdegc, NULL, SCALE(1e-3));
+    FIELD(READING, "limit_celsius", limit_mdegc, "Temperature at which the GPU starts throttling", SCALE(1e-3));
+    FIELD(NUMBER, "final_celsius", final_c, "Temperature at which it settles under its present load, if that is known well",
+          NONE(NAN), TENTHS);
+    FIELD(NUMBER, "time_constant_seconds", tau_s, NULL, NONE(NAN), TENTHS);
 }
-static const struct answer heat_answer = ANSWER(struct forecast_heat, heat_fields, .name = "ForecastTemperature");
 
 static bool store_grows(const void *record)
 {
     return ((const struct forecast_store *)record)->bytes_per_s > 0;
 }
 
-static void store_fields(struct answer_rows *to)
+ANSWER_TABLE(store_answer, struct forecast_store, .name = "ForecastStore")
 {
-    ROWS(struct forecast_store) = {
-        FIELD(KEYS, NULL, when, NULL, FIELDS(when_answer)),
-        FIELD(NAME, "of", of_disk,
-              "What it is about: the size limit of the history database, or the disk under it if that is full first",
-              NAMES(store_limits)),
-        FIELD(READING, "used_bytes", used_bytes, NULL, WHOLE),
-        FIELD(READING, "cap_bytes", cap_bytes, "0: none is set", WHOLE),
-        FIELD(READING, "disk_free_bytes", disk_free_bytes, NULL, WHOLE),
-        FIELD(NUMBER, "growth_bytes_per_day", bytes_per_s, NULL, WHEN(store_grows), SCALE(86400), WHOLE),
-    };
-    KEEP_ROWS(to);
+    FIELD(KEYS, NULL, when, NULL, FIELDS(when_answer));
+    FIELD(NAME, "of", of_disk,
+          "What it is about: the size limit of the history database, or the disk under it if that is full first",
+          NAMES(store_limits));
+    FIELD(READING, "used_bytes", used_bytes, NULL, WHOLE);
+    FIELD(READING, "cap_bytes", cap_bytes, "0: none is set", WHOLE);
+    FIELD(READING, "disk_free_bytes", disk_free_bytes, NULL, WHOLE);
+    FIELD(NUMBER, "growth_bytes_per_day", bytes_per_s, NULL, WHEN(store_grows), SCALE(86400), WHOLE);
 }
-static const struct answer store_answer = ANSWER(struct forecast_store, store_fields, .name = "ForecastStore");
 
-static void gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(gpu_answer, struct forecast_gpu)
 {
-    ROWS(struct forecast_gpu) = {
-        FIELD(INT, "gpu_index", gpu_index, NULL, COUNTS),
-        FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL, COUNTS),
-        FIELD(TEXT, "gpu_uuid", id.uuid, NULL, OR_NULL),
-        FIELD(OBJECT, "memory", vram, NULL, FIELDS(memory_answer), COUNTS),
-        FIELD(OBJECT, "temperature", heat, NULL, FIELDS(heat_answer), COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", gpu_index, NULL, COUNTS);
+    FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL, COUNTS);
+    FIELD(TEXT, "gpu_uuid", id.uuid, NULL, OR_NULL);
+    FIELD(OBJECT, "memory", vram, NULL, FIELDS(memory_answer), COUNTS);
+    FIELD(OBJECT, "temperature", heat, NULL, FIELDS(heat_answer), COUNTS);
 }
-static const struct answer gpu_answer = ANSWER(struct forecast_gpu, gpu_fields);
 
 /* ---- the answer ---- */
 
@@ -166,21 +140,17 @@ static const void *next_gpu(const struct answer_at *at, struct answer_step *step
     return step->at < told->of->count ? &told->of->gpus[step->at++] : NULL;
 }
 
-static void forecast_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(forecast_answers, struct told_forecast, .name = "Forecast")
 {
-    ROWS(struct told_forecast) = {
-        FIELD(MOMENT, "timestamp", at, NULL, OR_NULL, COUNTS),
-        FIELD(WORD, "host", basis.host, NULL, OR_NULL),
-        MADE(TEXT, "answer", make_sentence, "The soonest of all in a sentence, or that nothing points anywhere", COUNTS, FOREIGN),
-        FIELD(BOOL, "simulated", basis.simulated, NULL, COUNTS),
-        FIELD(BOOL, "remembered", basis.remembered, "false: from a short look, without a daemon"),
-        FIELD(NUMBER, "watched_seconds", basis.watched_s, NULL, TENTHS, COUNTS),
-        EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(gpu_answer)),
-        FIELD(OBJECT, "store", store, NULL, FIELDS(store_answer), PRESENT(has_store), COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "timestamp", at, NULL, OR_NULL, COUNTS);
+    FIELD(WORD, "host", basis.host, NULL, OR_NULL);
+    MADE(TEXT, "answer", make_sentence, "The soonest of all in a sentence, or that nothing points anywhere", COUNTS, FOREIGN);
+    FIELD(BOOL, "simulated", basis.simulated, NULL, COUNTS);
+    FIELD(BOOL, "remembered", basis.remembered, "false: from a short look, without a daemon");
+    FIELD(NUMBER, "watched_seconds", basis.watched_s, NULL, TENTHS, COUNTS);
+    EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(gpu_answer));
+    FIELD(OBJECT, "store", store, NULL, FIELDS(store_answer), PRESENT(has_store), COUNTS);
 }
-const struct answer forecast_answers = ANSWER(struct told_forecast, forecast_fields, .name = "Forecast");
 
 void json_forecast(struct json_writer *j, const struct forecast *f, const struct forecast_basis *basis, int only)
 {

@@ -46,54 +46,41 @@ struct answer_field metric_field(const struct metric_info *m, size_t offset)
     return f;
 }
 
-static void gpu_metric_fields(struct answer_rows *to)
+static void add_metric(const struct metric_info *m, size_t offset, bool counts)
 {
-    static const enum metric counted[] = {METRIC_util_permille, METRIC_mem_used_bytes,    METRIC_mem_total_bytes,
-                                          METRIC_temp_mdegc,    METRIC_power_mw,          METRIC_power_limit_mw,
-                                          METRIC_fan_permille,  METRIC_clock_graphics_khz};
-    static struct answer_field kept[METRIC_COUNT + PROPERTY_COUNT + 1];
+    struct answer_field f = metric_field(m, offset);
+    f.counts = counts;
+    answer_add(&f);
+}
+
+ANSWER_TABLE(gpu_metrics_answer, struct gpu)
+{
+    static const bool counted[METRIC_COUNT] = {
+        [METRIC_util_permille] = true, [METRIC_mem_used_bytes] = true,    [METRIC_mem_total_bytes] = true,
+        [METRIC_temp_mdegc] = true,    [METRIC_power_mw] = true,          [METRIC_power_limit_mw] = true,
+        [METRIC_fan_permille] = true,  [METRIC_clock_graphics_khz] = true};
     for (size_t i = 0; i < METRIC_COUNT; i++)
-        kept[i] = metric_field(&metric_table[i], offsetof(struct gpu, metric) + i * sizeof(struct reading));
-    for (size_t i = 0; i < ARRAY_LEN(counted); i++)
-        kept[counted[i]].counts = true;
-    for (size_t i = 0; i < PROPERTY_COUNT; i++) {
-        size_t at = offsetof(struct gpu, property) + i * sizeof(struct property_text);
-        kept[METRIC_COUNT + i] = (struct answer_field){.kind = ANSWER_TEXT,
-                                                       .key = property_table[i].json,
-                                                       .about = property_table[i].help,
-                                                       .offset = (uint32_t)(at + offsetof(struct property_text, value)),
-                                                       .size = GPU_TEXT_SIZE,
-                                                       .has_state = true,
-                                                       .state_offset = (uint32_t)(at + offsetof(struct property_text, state))};
-    }
-    answer_keep(to, kept);
+        add_metric(&metric_table[i], ANSWER_AT(metric[i]), counted[i]);
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        FIELD(TEXT, property_table[i].json, property[i].value, property_table[i].help, STATE(property[i].state));
 }
-static const struct answer gpu_metrics_answer = ANSWER(struct gpu, gpu_metric_fields);
 
-static void process_metric_fields(struct answer_rows *to)
+ANSWER_TABLE(process_metrics_answer, struct process)
 {
-    static const enum process_metric counted[] = {PROCESS_METRIC_mem_bytes,        PROCESS_METRIC_util_permille,
-                                                  PROCESS_METRIC_power_mw,         PROCESS_METRIC_tokens_milli,
-                                                  PROCESS_METRIC_requests_running, PROCESS_METRIC_requests_waiting,
-                                                  PROCESS_METRIC_kv_cache_permille};
-    static struct answer_field kept[PROCESS_METRIC_COUNT + 1];
+    static const bool counted[PROCESS_METRIC_COUNT] = {
+        [PROCESS_METRIC_mem_bytes] = true,        [PROCESS_METRIC_util_permille] = true,
+        [PROCESS_METRIC_power_mw] = true,         [PROCESS_METRIC_tokens_milli] = true,
+        [PROCESS_METRIC_requests_running] = true, [PROCESS_METRIC_requests_waiting] = true,
+        [PROCESS_METRIC_kv_cache_permille] = true};
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
-        kept[i] = metric_field(&process_metric_table[i], offsetof(struct process, metric) + i * sizeof(struct reading));
-    for (size_t i = 0; i < ARRAY_LEN(counted); i++)
-        kept[counted[i]].counts = true;
-    answer_keep(to, kept);
+        add_metric(&process_metric_table[i], ANSWER_AT(metric[i]), counted[i]);
 }
-static const struct answer process_metrics_answer = ANSWER(struct process, process_metric_fields);
 
-static void machine_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(machine_answer, struct host, .name = "Machine", .about = "The host itself: every reading that it has")
 {
-    static struct answer_field kept[HOST_METRIC_COUNT + 1];
     for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
-        kept[i] = metric_field(&host_metric_table[i], offsetof(struct host, metric) + i * sizeof(struct reading));
-    answer_keep(to, kept);
+        add_metric(&host_metric_table[i], ANSWER_AT(metric[i]), false);
 }
-const struct answer machine_answer =
-    ANSWER(struct host, machine_fields, .name = "Machine", .about = "The host itself: every reading that it has");
 
 /* ---- a process ---- */
 
@@ -121,72 +108,58 @@ static enum reading_state container_name_state(const void *record)
     return p->container[0] ? p->container_name_state : READING_OK;
 }
 
-static void process_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(process_answer, struct process, .name = "Process", .about = "A process on a GPU")
 {
-    ROWS(struct process) = {
-        FIELD(INT, "pid", pid, NULL, COUNTS),
-        FIELD(TEXT, "name", name, NULL, OR_NULL, FOREIGN),
-        FIELD(TEXT, "command", command, "With secrets masked", OR_NULL, FOREIGN),
-        FIELD(TEXT, "user", user, NULL, OR_NULL, COUNTS, FOREIGN),
-        FIELD(NAME, "type", type, NULL, NAMES(process_types), OR_NULL, COUNTS),
-        {.kind = ANSWER_KEYS, FIELDS(process_metrics_answer)},
-        FIELD(NAME, "power_basis", power_basis, "How power_watts was attributed", NAMES(power_bases), OR_NULL),
-        FIELD(NAME, "activity", activity,
-              "loading: fills memory while it keeps CPU or disks busy; holding: has memory and does nothing",
-              NAMES(process_activities), OR_NULL, COUNTS),
-        FIELD(OBJECT, "limit", limit, "What limits it; null where that was not judged", FIELDS(limit_answer), PRESENT(limit.code)),
-        FIELD(TEXT, "container", container, "Name or ID of the container it runs in", OR_NULL, FOREIGN),
-        FIELD(TEXT, "model", model, "The model it was started with, where its command line or Ollama's manifests say so", OR_NULL,
-              COUNTS, FOREIGN),
-        MADE(WORD, "display_name", make_title,
-             "What people call it: the script or module of an interpreter, the game in Wine, the application in Electron; "
-             "otherwise its name",
-             OR_NULL, FOREIGN),
-        MADE(TEXT, "short_name", make_short_name,
-             "Its name in every sentence and table: display_name with the model, \"process 4242\" where nothing is known", COUNTS,
-             FOREIGN),
-        FIELD(
-            TEXT, "container_name", container_name,
-            "The container's own name (NAMESPACE/POD/CONTAINER in Kubernetes); null with a reason in absent where it can't be read",
-            OR_NULL, .state = container_name_state, COUNTS, FOREIGN),
-        FIELD(TEXT, "job", job,
-              "The job it belongs to: the number of a Slurm job, the name of a torchrun's run, or the launcher with its PID "
-              "(torchrun:4242)",
-              OR_NULL, COUNTS, FOREIGN),
-        FIELD(OPTION, "rank", rank, "Its number among the processes of its job, as torchrun, MPI or Slurm gave it", WHOLE),
-        FIELD(OPTION, "world_size", world_size, "How many processes its job has, on all hosts", WHOLE),
-        FIELD(INT, "parent_pid", parent, "The process that started it", OR_NULL),
-        FIELD(TEXT, "parent_name", parent_name, NULL, OR_NULL, FOREIGN),
-        FIELD(TEXT, "lease", lease, "The lease it runs under (`/api/leases`)", OR_NULL),
-        FIELD(MOMENT, "started_at", started_at, NULL, OR_NULL, COUNTS),
-        FIELD(INT, "instance", instance, "The MIG instance it runs on", NONE(-1)),
-        FIELD(BOOL, "visible", visible, "false: the PID belongs to a process that can't be seen from here"),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "pid", pid, NULL, COUNTS);
+    FIELD(TEXT, "name", name, NULL, OR_NULL, FOREIGN);
+    FIELD(TEXT, "command", command, "With secrets masked", OR_NULL, FOREIGN);
+    FIELD(TEXT, "user", user, NULL, OR_NULL, COUNTS, FOREIGN);
+    FIELD(NAME, "type", type, NULL, NAMES(process_types), OR_NULL, COUNTS);
+    KEYS(process_metrics_answer);
+    FIELD(NAME, "power_basis", power_basis, "How power_watts was attributed", NAMES(power_bases), OR_NULL);
+    FIELD(NAME, "activity", activity,
+          "loading: fills memory while it keeps CPU or disks busy; holding: has memory and does nothing", NAMES(process_activities),
+          OR_NULL, COUNTS);
+    FIELD(OBJECT, "limit", limit, "What limits it; null where that was not judged", FIELDS(limit_answer), PRESENT(limit.code));
+    FIELD(TEXT, "container", container, "Name or ID of the container it runs in", OR_NULL, FOREIGN);
+    FIELD(TEXT, "model", model, "The model it was started with, where its command line or Ollama's manifests say so", OR_NULL,
+          COUNTS, FOREIGN);
+    MADE(WORD, "display_name", make_title,
+         "What people call it: the script or module of an interpreter, the game in Wine, the application in Electron; "
+         "otherwise its name",
+         OR_NULL, FOREIGN);
+    MADE(TEXT, "short_name", make_short_name,
+         "Its name in every sentence and table: display_name with the model, \"process 4242\" where nothing is known", COUNTS,
+         FOREIGN);
+    FIELD(TEXT, "container_name", container_name,
+          "The container's own name (NAMESPACE/POD/CONTAINER in Kubernetes); null with a reason in absent where it can't be read",
+          OR_NULL, .state = container_name_state, COUNTS, FOREIGN);
+    FIELD(TEXT, "job", job,
+          "The job it belongs to: the number of a Slurm job, the name of a torchrun's run, or the launcher with its PID "
+          "(torchrun:4242)",
+          OR_NULL, COUNTS, FOREIGN);
+    FIELD(OPTION, "rank", rank, "Its number among the processes of its job, as torchrun, MPI or Slurm gave it", WHOLE);
+    FIELD(OPTION, "world_size", world_size, "How many processes its job has, on all hosts", WHOLE);
+    FIELD(INT, "parent_pid", parent, "The process that started it", OR_NULL);
+    FIELD(TEXT, "parent_name", parent_name, NULL, OR_NULL, FOREIGN);
+    FIELD(TEXT, "lease", lease, "The lease it runs under (`/api/leases`)", OR_NULL);
+    FIELD(MOMENT, "started_at", started_at, NULL, OR_NULL, COUNTS);
+    FIELD(INT, "instance", instance, "The MIG instance it runs on", NONE(-1));
+    FIELD(BOOL, "visible", visible, "false: the PID belongs to a process that can't be seen from here");
 }
-const struct answer process_answer = ANSWER(struct process, process_fields, .name = "Process", .about = "A process on a GPU");
 
-static void gpu_of_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(gpu_of_answer, struct gpu)
 {
-    ROWS(struct gpu) = {
-        FIELD(INT, "gpu_index", index, NULL, COUNTS),
-        FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL),
-        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", index, NULL, COUNTS);
+    FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL);
+    FIELD(BOOL, "simulated", simulated, NULL, COUNTS);
 }
-const struct answer gpu_of_answer = ANSWER(struct gpu, gpu_of_fields);
 
-static void process_row_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(process_row_answer, struct process_row, .name = "ProcessOnGpu", .about = "A process with the GPU that it is on")
 {
-    ROWS(struct process_row) = {
-        VIA(KEYS, NULL, gpu, gpu_of_answer, NULL),
-        VIA(KEYS, NULL, process, process_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, gpu, gpu_of_answer, NULL);
+    VIA(KEYS, NULL, process, process_answer, NULL);
 }
-const struct answer process_row_answer =
-    ANSWER(struct process_row, process_row_fields, .name = "ProcessOnGpu", .about = "A process with the GPU that it is on");
 
 /* ---- a GPU ---- */
 
@@ -228,19 +201,14 @@ static bool make_fan_state(const struct answer_at *at, union answer_value *ret)
     return true;
 }
 
-static void gpu_lease_fields(struct answer_rows *to)
+ANSWER_TABLE(gpu_lease_answer, struct gpu_lease, .name = "GpuLease")
 {
-    ROWS(struct gpu_lease) = {
-        FIELD(TEXT, "id", id, NULL),
-        FIELD(TEXT, "user", user, NULL),
-        FIELD(BOOL, "reserved", reserved, "By `whirr reserve`, not by a command that runs"),
-        FIELD(TEXT, "changes", changes, "Of settings, for people: `power limit 330 W`; null where it is a lease of the GPU",
-              OR_NULL),
-        FIELD(MOMENT, "until", until, "null: its end is open", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "id", id, NULL);
+    FIELD(TEXT, "user", user, NULL);
+    FIELD(BOOL, "reserved", reserved, "By `whirr reserve`, not by a command that runs");
+    FIELD(TEXT, "changes", changes, "Of settings, for people: `power limit 330 W`; null where it is a lease of the GPU", OR_NULL);
+    FIELD(MOMENT, "until", until, "null: its end is open", OR_NULL);
 }
-static const struct answer gpu_lease_answer = ANSWER(struct gpu_lease, gpu_lease_fields, .name = "GpuLease");
 
 static const void *next_lease(const struct answer_at *at, struct answer_step *step)
 {
@@ -254,70 +222,57 @@ static const void *next_lease(const struct answer_at *at, struct answer_step *st
 
 static const struct answer gpu_answer;
 
-static void gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(gpu_answer, struct gpu, .name = "Gpu", .about = "Everything known about a GPU")
 {
-    ROWS(struct gpu) = {
-        FIELD(INT, "index", index, NULL, COUNTS),
-        FIELD(NAME, "kind", id.kind, "Only of what is no GPU", NAMES(device_kinds), PRESENT(id.kind), MAYBE),
-        FIELD(TEXT, "uuid", id.uuid, NULL, .state = uuid_state),
-        FIELD(TEXT, "profile", profile, "Of an instance: \"1g.18gb\"", WHEN(has_profile), MAYBE),
-        FIELD(TEXT, "pci_address", id.pci_address, NULL, .state = pci_state),
-        FIELD(TEXT, "vendor", id.vendor, "Its maker, in lower case", OR_NULL),
-        FIELD(TEXT, "name", id.name, NULL, .state = name_state, COUNTS),
-        FIELD(TEXT, "source", source, "Who reads it", OR_NULL),
-        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
-        FIELD(NAME, "state", state, NULL, NAMES(gpu_states), COUNTS),
-        FIELD(TEXT, "error_message", error_message, "The driver's words", OR_NULL, COUNTS, FOREIGN),
-        MADE(WORD, "fan_state", make_fan_state, NULL, NAMES(fan_states), OPEN),
-        FIELD(OBJECT, "activity", activity, NULL, FIELDS(activity_answer)),
-        EACH(
-            OBJECT, "leases", next_lease,
-            "Who has it whole, by `whirr run` or `whirr reserve`, and the first lease that has changed settings of it; empty where "
-            "there is neither",
-            FIELDS(gpu_lease_answer)),
-        {.kind = ANSWER_KEYS, FIELDS(gpu_metrics_answer)},
-        OBJECTS("processes", processes, process_count, process_answer, "null: they can't be seen", STATE(processes_state)),
-        FIELD(INT, "processes_left_out", processes_left_out, "Beyond the limit of 1024"),
-        FIELD(INT, "processes_hidden", processes_hidden, "Exist, but may not be seen"),
-        OBJECTS("instances", instances, instance_count, gpu_answer, "MIG instances and partitions: the same keys, and `profile`"),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "index", index, NULL, COUNTS);
+    FIELD(NAME, "kind", id.kind, "Only of what is no GPU", NAMES(device_kinds), PRESENT(id.kind), MAYBE);
+    FIELD(TEXT, "uuid", id.uuid, NULL, .state = uuid_state);
+    FIELD(TEXT, "profile", profile, "Of an instance: \"1g.18gb\"", WHEN(has_profile), MAYBE);
+    FIELD(TEXT, "pci_address", id.pci_address, NULL, .state = pci_state);
+    FIELD(TEXT, "vendor", id.vendor, "Its maker, in lower case", OR_NULL);
+    FIELD(TEXT, "name", id.name, NULL, .state = name_state, COUNTS);
+    FIELD(TEXT, "source", source, "Who reads it", OR_NULL);
+    FIELD(BOOL, "simulated", simulated, NULL, COUNTS);
+    FIELD(NAME, "state", state, NULL, NAMES(gpu_states), COUNTS);
+    FIELD(TEXT, "error_message", error_message, "The driver's words", OR_NULL, COUNTS, FOREIGN);
+    MADE(WORD, "fan_state", make_fan_state, NULL, NAMES(fan_states), OPEN);
+    FIELD(OBJECT, "activity", activity, NULL, FIELDS(activity_answer));
+    EACH(OBJECT, "leases", next_lease,
+         "Who has it whole, by `whirr run` or `whirr reserve`, and the first lease that has changed settings of it; empty where "
+         "there is neither",
+         FIELDS(gpu_lease_answer));
+    KEYS(gpu_metrics_answer);
+    OBJECTS("processes", processes, process_count, process_answer, "null: they can't be seen", STATE(processes_state));
+    FIELD(INT, "processes_left_out", processes_left_out, "Beyond the limit of 1024");
+    FIELD(INT, "processes_hidden", processes_hidden, "Exist, but may not be seen");
+    OBJECTS("instances", instances, instance_count, gpu_answer, "MIG instances and partitions: the same keys, and `profile`");
 }
-static const struct answer gpu_answer = ANSWER(struct gpu, gpu_fields, .name = "Gpu", .about = "Everything known about a GPU");
 
 /* ---- all of them ---- */
 
 ANSWER_NAMES(event_kinds, enum event_kind, event_kind_name, EVENT_DRIVER_FAULT, EVENT_OTHER);
 ANSWER_NAMES(source_states, enum source_state, source_state_name, SOURCE_OFF, SOURCE_ASLEEP);
 
-static void event_fields(struct answer_rows *to)
+ANSWER_TABLE(event_answer, struct event, .name = "GpuEvent")
 {
-    ROWS(struct event) = {
-        FIELD(NAME, "kind", kind, NULL, NAMES(event_kinds)),
-        FIELD(INT, "gpu_index", gpu_index, NULL, NONE(-1)),
-        FIELD(INT, "code", code, "Of a driver fault: the driver's number for it"),
-        FIELD(TEXT, "text", text, NULL),
-        FIELD(MOMENT, "timestamp", at, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "kind", kind, NULL, NAMES(event_kinds));
+    FIELD(INT, "gpu_index", gpu_index, NULL, NONE(-1));
+    FIELD(INT, "code", code, "Of a driver fault: the driver's number for it");
+    FIELD(TEXT, "text", text, NULL);
+    FIELD(MOMENT, "timestamp", at, NULL, OR_NULL);
 }
-static const struct answer event_answer = ANSWER(struct event, event_fields, .name = "GpuEvent");
 
-static void source_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(source_answer, struct source_status, .name = "Source")
 {
-    ROWS(struct source_status) = {
-        FIELD(TEXT, "name", name, NULL),
-        FIELD(NAME, "state", state, NULL, NAMES(source_states)),
-        FIELD(INT, "gpu_count", gpu_count, NULL),
-        FIELD(INT, "errors_total", errors_total, NULL),
-        FIELD(INT, "consecutive_errors", consecutive_errors, NULL),
-        FIELD(INT, "init_failures_total", init_failures_total, NULL),
-        FIELD(INT, "implausible_total", implausible_total, "Impossible readings"),
-        FIELD(TEXT, "message", message, "Why it is not ok, in the driver's words", OR_NULL, FOREIGN),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "name", name, NULL);
+    FIELD(NAME, "state", state, NULL, NAMES(source_states));
+    FIELD(INT, "gpu_count", gpu_count, NULL);
+    FIELD(INT, "errors_total", errors_total, NULL);
+    FIELD(INT, "consecutive_errors", consecutive_errors, NULL);
+    FIELD(INT, "init_failures_total", init_failures_total, NULL);
+    FIELD(INT, "implausible_total", implausible_total, "Impossible readings");
+    FIELD(TEXT, "message", message, "Why it is not ok, in the driver's words", OR_NULL, FOREIGN);
 }
-const struct answer source_answer = ANSWER(struct source_status, source_fields, .name = "Source");
 
 static const void *next_source(const struct answer_at *at, struct answer_step *step)
 {
@@ -330,12 +285,10 @@ static const void *next_source(const struct answer_at *at, struct answer_step *s
     return NULL;
 }
 
-static void source_name_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(source_names_answer, struct snapshot)
 {
-    ROWS(struct snapshot) = {EACH(WORD, "sources", next_source, "Those in use")};
-    KEEP_ROWS(to);
+    EACH(WORD, "sources", next_source, "Those in use");
 }
-const struct answer source_names_answer = ANSWER(struct snapshot, source_name_fields);
 
 struct told_metrics {
     const struct snapshot *s;
@@ -348,45 +301,31 @@ struct told_metrics {
     struct told_resources resources;
 };
 
-static void head_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(snapshot_head_answer, struct snapshot)
 {
-    ROWS(struct snapshot) = {
-        FIELD(MOMENT, "timestamp", taken_at, NULL, COUNTS),
-        FIELD(TEXT, "host", host.name, NULL, OR_NULL, COUNTS),
-        {.kind = ANSWER_KEYS, FIELDS(source_names_answer)},
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "timestamp", taken_at, NULL, COUNTS);
+    FIELD(TEXT, "host", host.name, NULL, OR_NULL, COUNTS);
+    KEYS(source_names_answer);
 }
-const struct answer snapshot_head_answer = ANSWER(struct snapshot, head_fields);
 
-static void tail_fields(struct answer_rows *to)
+ANSWER_TABLE(snapshot_tail_answer, struct snapshot)
 {
-    ROWS(struct snapshot) = {
-        OBJECTS("source_status", sources, source_count, source_answer, NULL),
-        OBJECTS("events", events, event_count, event_answer, "What happened to the GPUs since the last sample"),
-    };
-    KEEP_ROWS(to);
+    OBJECTS("source_status", sources, source_count, source_answer, NULL);
+    OBJECTS("events", events, event_count, event_answer, "What happened to the GPUs since the last sample");
 }
-static const struct answer snapshot_tail_answer = ANSWER(struct snapshot, tail_fields);
 
-static void metrics_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(metrics_answer, struct told_metrics, .name = "Metrics", .about = "Everything known about all GPUs")
 {
-    ROWS(struct told_metrics) = {
-        VIA(KEYS, NULL, s, snapshot_head_answer, NULL),
-        OBJECTS("gpus", gpus, gpu_count, gpu_answer, NULL),
-        OBJECTS("accelerators", accelerators, accelerator_count, gpu_answer,
-                "NPUs and accelerators, with a `kind`; in no sum of GPUs"),
-        FIELD(OBJECT, "totals", totals, NULL, FIELDS(totals_answer)),
-        FIELD(OBJECT, "driver", driver, NULL, FIELDS(driver_answer)),
-        VIA(KEYS, NULL, s, snapshot_tail_answer, NULL),
-        FIELD(KEYS, NULL, found, NULL, FIELDS(verdict_answer)),
-        FIELD(OBJECT, "resources", resources, NULL, FIELDS(resources_answer)),
-        VIA(OBJECT, "machine", host, machine_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, s, snapshot_head_answer, NULL);
+    OBJECTS("gpus", gpus, gpu_count, gpu_answer, NULL);
+    OBJECTS("accelerators", accelerators, accelerator_count, gpu_answer, "NPUs and accelerators, with a `kind`; in no sum of GPUs");
+    FIELD(OBJECT, "totals", totals, NULL, FIELDS(totals_answer));
+    FIELD(OBJECT, "driver", driver, NULL, FIELDS(driver_answer));
+    VIA(KEYS, NULL, s, snapshot_tail_answer, NULL);
+    FIELD(KEYS, NULL, found, NULL, FIELDS(verdict_answer));
+    FIELD(OBJECT, "resources", resources, NULL, FIELDS(resources_answer));
+    VIA(OBJECT, "machine", host, machine_answer, NULL);
 }
-const struct answer metrics_answer =
-    ANSWER(struct told_metrics, metrics_fields, .name = "Metrics", .about = "Everything known about all GPUs");
 
 void json_metrics(struct json_writer *j, const struct snapshot *s, int only)
 {

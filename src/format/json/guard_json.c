@@ -40,102 +40,84 @@ static const void *next_gpu(const struct answer_at *at, struct answer_step *step
     return NULL;
 }
 
-static void gate_fields(struct answer_rows *to)
+ANSWER_TABLE(gate_answer, struct guard_status)
 {
-    ROWS(struct guard_status) = {
-        FIELD(INT, "in_flight", in_flight, NULL),
-        FIELD(INT, "waiting", waiting, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "in_flight", in_flight, NULL);
+    FIELD(INT, "waiting", waiting, NULL);
 }
-static const struct answer gate_answer = ANSWER(struct guard_status, gate_fields);
 
-static void worker_fields(struct answer_rows *to)
+ANSWER_TABLE(worker_answer, struct guard_status, .name = "GuardedWorker")
 {
-    ROWS(struct guard_status) = {
-        FIELD(TEXT, "name", name, NULL),
-        FIELD(NAME, "state", state, NULL, NAMES(states)),
-        FIELD(MOMENT, "since", since, NULL, OR_NULL),
-        FIELD(MOMENT, "resumes_at", resumes_at,
-              "When it comes back to the GPU if nothing changes; null: it is not paused, or something keeps it off", OR_NULL),
-        FIELD(NAME, "claim", claim, NULL, NAMES(claims)),
-        FIELD(TEXT, "reason", reason, "Of the claim, of there being none, or of the pause where no program is why", OR_NULL),
-        FIELD(TEXT, "problem", problem, NULL, OR_NULL),
-        FIELD(TEXT, "method", method, "Through which it is off the GPU", OR_NULL),
-        FIELD(TEXT, "way", method, "The old name of `method`, until 0.3", OR_NULL, .schema = "{\"deprecated\": true}"),
-        FIELD(INT, "pid", pid, NULL, OR_NULL),
-        FIELD(INT, "process_count", pid_count, NULL),
-        EACH(INT, "gpus", next_gpu, NULL),
-        FIELD(AMOUNT, "memory_mb", bytes, "Held now, or to come back; null: that can't be read", SCALE(PER_MIB), NONE(-1)),
-        FIELD(INT, "other_processes", others, NULL),
-        FIELD(BOOL, "held", held, NULL),
-        FIELD(BOOL, "throttled", throttled, NULL),
-        FIELD(BOOL, "hot", hot, NULL),
-        FIELD(BOOL, "fault", fault, NULL),
-        FIELD(BOOL, "gave_up", gave_up, NULL),
-        FIELD(BOOL, "memory_still_held", not_freed, NULL),
-        FIELD(BOOL, "dry_run", dry_run, NULL),
-        FIELD(BOOL, "simulated", simulated, "GPUs of a simulator are what it goes by"),
-        FIELD(BOOL, "idle", idle, "Off the GPU because no request came for so long; the next request brings it back"),
-        FIELD(AMOUNT, "idle_after_seconds", idle_ms, "`idle_after`; null: never", SCALE(1e-3), OR_NULL),
-        FIELD(MOMENT, "last_asked_at", asked_at, "null: requests are not watched", OR_NULL),
-        FIELD(INT, "evictions_total", evictions_total, NULL),
-        FIELD(INT, "resumes_total", resumes_total, NULL),
-        FIELD(INT, "failures_total", failures_total, NULL),
-        FIELD(AMOUNT, "last_evict_seconds", evict_ms, NULL, SCALE(1e-3), OR_NULL),
-        FIELD(AMOUNT, "last_resume_seconds", resume_ms, NULL, SCALE(1e-3), OR_NULL),
-        PART("gate", gate_answer, NULL, PRESENT(gated)),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "name", name, NULL);
+    FIELD(NAME, "state", state, NULL, NAMES(states));
+    FIELD(MOMENT, "since", since, NULL, OR_NULL);
+    FIELD(MOMENT, "resumes_at", resumes_at,
+          "When it comes back to the GPU if nothing changes; null: it is not paused, or something keeps it off", OR_NULL);
+    FIELD(NAME, "claim", claim, NULL, NAMES(claims));
+    FIELD(TEXT, "reason", reason, "Of the claim, of there being none, or of the pause where no program is why", OR_NULL);
+    FIELD(TEXT, "problem", problem, NULL, OR_NULL);
+    FIELD(TEXT, "method", method, "Through which it is off the GPU", OR_NULL);
+    FIELD(TEXT, "way", method, "The old name of `method`, until 0.3", OR_NULL, .schema = "{\"deprecated\": true}");
+    FIELD(INT, "pid", pid, NULL, OR_NULL);
+    FIELD(INT, "process_count", pid_count, NULL);
+    EACH(INT, "gpus", next_gpu, NULL);
+    FIELD(AMOUNT, "memory_mb", bytes, "Held now, or to come back; null: that can't be read", SCALE(PER_MIB), NONE(-1));
+    FIELD(INT, "other_processes", others, NULL);
+    FIELD(BOOL, "held", held, NULL);
+    FIELD(BOOL, "throttled", throttled, NULL);
+    FIELD(BOOL, "hot", hot, NULL);
+    FIELD(BOOL, "fault", fault, NULL);
+    FIELD(BOOL, "gave_up", gave_up, NULL);
+    FIELD(BOOL, "memory_still_held", not_freed, NULL);
+    FIELD(BOOL, "dry_run", dry_run, NULL);
+    FIELD(BOOL, "simulated", simulated, "GPUs of a simulator are what it goes by");
+    FIELD(BOOL, "idle", idle, "Off the GPU because no request came for so long; the next request brings it back");
+    FIELD(AMOUNT, "idle_after_seconds", idle_ms, "`idle_after`; null: never", SCALE(1e-3), OR_NULL);
+    FIELD(MOMENT, "last_asked_at", asked_at, "null: requests are not watched", OR_NULL);
+    FIELD(INT, "evictions_total", evictions_total, NULL);
+    FIELD(INT, "resumes_total", resumes_total, NULL);
+    FIELD(INT, "failures_total", failures_total, NULL);
+    FIELD(AMOUNT, "last_evict_seconds", evict_ms, NULL, SCALE(1e-3), OR_NULL);
+    FIELD(AMOUNT, "last_resume_seconds", resume_ms, NULL, SCALE(1e-3), OR_NULL);
+    PART("gate", gate_answer, NULL, PRESENT(gated));
 }
-static const struct answer worker_answer = ANSWER(struct guard_status, worker_fields, .name = "GuardedWorker");
 
-static void event_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(guard_event_answer, struct guard_event, .name = "GuardEvent")
 {
-    ROWS(struct guard_event) = {
-        FIELD(NAME, "kind", kind, NULL, NAMES(events)),
-        FIELD(WORD, "worker", worker, NULL),
-        FIELD(NAME, "state", state, NULL, NAMES(states)),
-        FIELD(NAME, "before", before, NULL, NAMES(states)),
-        FIELD(WORD, "text", text, "A sentence without a full stop"),
-        FIELD(MOMENT, "timestamp", at, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "kind", kind, NULL, NAMES(events));
+    FIELD(WORD, "worker", worker, NULL);
+    FIELD(NAME, "state", state, NULL, NAMES(states));
+    FIELD(NAME, "before", before, NULL, NAMES(states));
+    FIELD(WORD, "text", text, "A sentence without a full stop");
+    FIELD(MOMENT, "timestamp", at, NULL);
 }
-const struct answer guard_event_answer = ANSWER(struct guard_event, event_fields, .name = "GuardEvent");
 
 struct told_workers {
     const struct guard_status *list;
     size_t count;
 };
 
-static void guard_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(guard_answer, struct told_workers, .name = "Guard")
 {
-    ROWS(struct told_workers) = {OBJECTS("workers", list, count, worker_answer, NULL)};
-    KEEP_ROWS(to);
+    OBJECTS("workers", list, count, worker_answer, NULL);
 }
-const struct answer guard_answer = ANSWER(struct told_workers, guard_fields, .name = "Guard");
 
 struct guard_summary {
     enum summary state;
     size_t workers, paused, troubled;
     const char *message;
 };
-static void summary_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(guard_health_answer, struct guard_summary, .name = "GuardHealth")
 {
-    ROWS(struct guard_summary) = {
-        FIELD(NAME, "state", state, NULL, NAMES(summaries)),
-        FIELD(INT, "workers", workers, NULL),
-        FIELD(INT, "paused", paused, NULL),
-        FIELD(INT, "troubled", troubled,
-              "Workers that could not be taken off the GPU, have a fault, or whose profile needs to know who else is on the GPU "
-              "while "
-              "that cannot be seen"),
-        FIELD(WORD, "message", message, "Why nothing is guarded although `[worker]` asks for evictions", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "state", state, NULL, NAMES(summaries));
+    FIELD(INT, "workers", workers, NULL);
+    FIELD(INT, "paused", paused, NULL);
+    FIELD(INT, "troubled", troubled,
+          "Workers that could not be taken off the GPU, have a fault, or whose profile needs to know who else is on the GPU "
+          "while "
+          "that cannot be seen");
+    FIELD(WORD, "message", message, "Why nothing is guarded although `[worker]` asks for evictions", OR_NULL);
 }
-const struct answer guard_health_answer = ANSWER(struct guard_summary, summary_fields, .name = "GuardHealth");
 
 void json_guard(struct json_writer *j, const struct guard_status *list, size_t count)
 {

@@ -20,66 +20,50 @@ static bool is_xid(const void *record)
     return ((const struct health_finding *)record)->check == HEALTH_CHECK_XID;
 }
 
-static void finding_fields(struct answer_rows *to)
+ANSWER_TABLE(finding_answer, struct health_finding)
 {
-    ROWS(struct health_finding) = {
-        FIELD(NAME, "check", check, NULL, NAMES(checks), OPEN),
-        FIELD(NAME, "code", code, "Of the finding (docs/findings.md)", NAMES(finding_codes), OPEN),
-        FIELD(NAME, "state", state, NULL, NAMES(states)),
-        FIELD(INT, "xid", fault, NULL, WHEN(is_xid)),
-        FIELD(TEXT, "reason", reason, NULL),
-        FIELD(TEXT, "action", action, NULL),
-        FIELD(MOMENT, "since", since, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "check", check, NULL, NAMES(checks), OPEN);
+    FIELD(NAME, "code", code, "Of the finding (docs/findings.md)", NAMES(finding_codes), OPEN);
+    FIELD(NAME, "state", state, NULL, NAMES(states));
+    FIELD(INT, "xid", fault, NULL, WHEN(is_xid));
+    FIELD(TEXT, "reason", reason, NULL);
+    FIELD(TEXT, "action", action, NULL);
+    FIELD(MOMENT, "since", since, NULL, OR_NULL);
 }
-static const struct answer finding_answer = ANSWER(struct health_finding, finding_fields);
 
 /* ---- a GPU ---- */
 
-static void head_fields(struct answer_rows *to)
+ANSWER_TABLE(head_answer, struct health_verdict)
 {
-    ROWS(struct health_verdict) = {
-        FIELD(INT, "gpu_index", gpu_index, NULL, COUNTS),
-        FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL, COUNTS),
-        FIELD(TEXT, "gpu_uuid", id.uuid, NULL, OR_NULL),
-        FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL),
-        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
-        FIELD(OBJECT, "activity", activity, NULL, FIELDS(activity_answer)),
-        FIELD(NAME, "state", state, NULL, NAMES(states), COUNTS),
-        FIELD(TEXT, "reason", reason, NULL, COUNTS),
-        FIELD(TEXT, "action", action, "What to do", COUNTS),
-        FIELD(MOMENT, "since", since, NULL, OR_NULL, COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", gpu_index, NULL, COUNTS);
+    FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL, COUNTS);
+    FIELD(TEXT, "gpu_uuid", id.uuid, NULL, OR_NULL);
+    FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL);
+    FIELD(BOOL, "simulated", simulated, NULL, COUNTS);
+    FIELD(OBJECT, "activity", activity, NULL, FIELDS(activity_answer));
+    FIELD(NAME, "state", state, NULL, NAMES(states), COUNTS);
+    FIELD(TEXT, "reason", reason, NULL, COUNTS);
+    FIELD(TEXT, "action", action, "What to do", COUNTS);
+    FIELD(MOMENT, "since", since, NULL, OR_NULL, COUNTS);
 }
-static const struct answer head_answer = ANSWER(struct health_verdict, head_fields);
 
-static void verdict_fields(struct answer_rows *to)
+ANSWER_TABLE(whole_answer, struct health_verdict)
 {
-    ROWS(struct health_verdict) = {
-        {.kind = ANSWER_KEYS, FIELDS(head_answer)},
-        FIELD(OBJECT, "usual", usual, NULL, FIELDS(usual_answer), PRESENT(usual.days)),
-        OBJECTS("findings", findings, finding_count, finding_answer,
-                "Those of the verdict that count for health, in its order: a cause before what it brings about", COUNTS),
-    };
-    KEEP_ROWS(to);
+    KEYS(head_answer);
+    FIELD(OBJECT, "usual", usual, NULL, FIELDS(usual_answer), PRESENT(usual.days));
+    OBJECTS("findings", findings, finding_count, finding_answer,
+            "Those of the verdict that count for health, in its order: a cause before what it brings about", COUNTS);
 }
-static const struct answer whole_answer = ANSWER(struct health_verdict, verdict_fields);
 
 struct health_told_gpu {
     const struct health_verdict *v;
     const struct gpu_looked *looked;
 };
-static void gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(gpu_answer, struct health_told_gpu, .name = "HealthVerdict")
 {
-    ROWS(struct health_told_gpu) = {
-        VIA(KEYS, NULL, v, whole_answer, NULL),
-        VIA(KEYS, NULL, looked, looked_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, v, whole_answer, NULL);
+    VIA(KEYS, NULL, looked, looked_answer, NULL);
 }
-static const struct answer gpu_answer = ANSWER(struct health_told_gpu, gpu_fields, .name = "HealthVerdict");
 
 /* ---- all GPUs ---- */
 
@@ -112,30 +96,22 @@ static const char *log_state_name(int state)
 }
 ANSWER_NAMES(log_states, int, log_state_name, 0, 3);
 
-static void log_fields(struct answer_rows *to)
+ANSWER_TABLE(log_answer, struct told_health)
 {
-    ROWS(struct told_health) = {
-        FIELD(WORD, "state", basis.log_state, "skipped: all GPUs are simulated or replayed", NAMES(log_states)),
-        FIELD(WORD, "message", basis.log_message, "What to do so that it can be read", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(WORD, "state", basis.log_state, "skipped: all GPUs are simulated or replayed", NAMES(log_states));
+    FIELD(WORD, "message", basis.log_message, "What to do so that it can be read", OR_NULL);
 }
-static const struct answer log_answer = ANSWER(struct told_health, log_fields);
 
-static void health_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(health_answer, struct told_health, .name = "GpuHealth")
 {
-    ROWS(struct told_health) = {
-        FIELD(MOMENT, "timestamp", basis.at, NULL, OR_NULL, COUNTS),
-        FIELD(NAME, "state", worst, NULL, NAMES(states), COUNTS),
-        FIELD(BOOL, "remembered", basis.remembered, "false: from one look, without the past"),
-        FIELD(MOMENT, "watched_since", basis.watched_since, NULL, OR_NULL),
-        PART("kernel_log", log_answer, NULL),
-        FIELD(KEYS, NULL, found, NULL, FIELDS(verdict_answer)),
-        EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(gpu_answer)),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "timestamp", basis.at, NULL, OR_NULL, COUNTS);
+    FIELD(NAME, "state", worst, NULL, NAMES(states), COUNTS);
+    FIELD(BOOL, "remembered", basis.remembered, "false: from one look, without the past");
+    FIELD(MOMENT, "watched_since", basis.watched_since, NULL, OR_NULL);
+    PART("kernel_log", log_answer, NULL);
+    FIELD(KEYS, NULL, found, NULL, FIELDS(verdict_answer));
+    EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(gpu_answer));
 }
-const struct answer health_answer = ANSWER(struct told_health, health_fields, .name = "GpuHealth");
 
 void json_health(struct json_writer *j, const struct health *health, const struct health_basis *basis,
                  const struct verdict *verdict, int only)
@@ -153,27 +129,21 @@ void json_health(struct json_writer *j, const struct health *health, const struc
 
 /* ---- a change ---- */
 
-static void before_fields(struct answer_rows *to)
+ANSWER_TABLE(before_answer, struct health_verdict)
 {
-    ROWS(struct health_verdict) = {FIELD(NAME, "before", before, NULL, NAMES(states))};
-    KEEP_ROWS(to);
+    FIELD(NAME, "before", before, NULL, NAMES(states));
 }
-static const struct answer before_answer = ANSWER(struct health_verdict, before_fields);
 
 struct told_change {
     struct wall at;
     const struct health_verdict *v;
 };
-static void change_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(health_change_answer, struct told_change, .name = "HealthChange")
 {
-    ROWS(struct told_change) = {
-        FIELD(MOMENT, "timestamp", at, NULL, OR_NULL),
-        VIA(KEYS, NULL, v, head_answer, NULL),
-        VIA(KEYS, NULL, v, before_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "timestamp", at, NULL, OR_NULL);
+    VIA(KEYS, NULL, v, head_answer, NULL);
+    VIA(KEYS, NULL, v, before_answer, NULL);
 }
-const struct answer health_change_answer = ANSWER(struct told_change, change_fields, .name = "HealthChange");
 
 void json_health_change(struct json_writer *j, const struct health_verdict *v, struct wall at)
 {

@@ -17,45 +17,33 @@ static bool is_forgotten(const void *record)
     return ((const struct inventory_gpu *)record)->card->forgotten.ms > 0;
 }
 
-static void card_fields(struct answer_rows *to)
+ANSWER_TABLE(card_answer, struct health_card)
 {
-    ROWS(struct health_card) = {
-        FIELD(INT, "gpu_index", index, "The last one it had"),
-        FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL),
-        FIELD(TEXT, "gpu_uuid", id.uuid, NULL, OR_NULL),
-        FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL),
-        FIELD(TEXT, "serial", serial, NULL, OR_NULL),
-        FIELD(TEXT, "source", source, "Which driver it was read with"),
-        FIELD(BOOL, "simulated", simulated, NULL),
-        FIELD(INT, "nvlinks", nvlinks_most, "The most NVLinks that were ever up"),
-        FIELD(MOMENT, "first_seen_at", first_seen, NULL, OR_NULL),
-        FIELD(MOMENT, "last_seen_at", last_seen, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", index, "The last one it had");
+    FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL);
+    FIELD(TEXT, "gpu_uuid", id.uuid, NULL, OR_NULL);
+    FIELD(TEXT, "pci_address", id.pci_address, NULL, OR_NULL);
+    FIELD(TEXT, "serial", serial, NULL, OR_NULL);
+    FIELD(TEXT, "source", source, "Which driver it was read with");
+    FIELD(BOOL, "simulated", simulated, NULL);
+    FIELD(INT, "nvlinks", nvlinks_most, "The most NVLinks that were ever up");
+    FIELD(MOMENT, "first_seen_at", first_seen, NULL, OR_NULL);
+    FIELD(MOMENT, "last_seen_at", last_seen, NULL, OR_NULL);
 }
-static const struct answer card_answer = ANSWER(struct health_card, card_fields);
 
-static void forgotten_fields(struct answer_rows *to)
+ANSWER_TABLE(forgotten_answer, struct health_card)
 {
-    ROWS(struct health_card) = {
-        FIELD(MOMENT, "at", forgotten, NULL),
-        FIELD(TEXT, "by", forgotten_by, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "at", forgotten, NULL);
+    FIELD(TEXT, "by", forgotten_by, NULL, OR_NULL);
 }
-static const struct answer forgotten_answer = ANSWER(struct health_card, forgotten_fields);
 
-static void gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(gpu_answer, struct inventory_gpu, .name = "InventoryGpu")
 {
-    ROWS(struct inventory_gpu) = {
-        VIA(KEYS, NULL, card, card_answer, NULL),
-        FIELD(NAME, "state", place, "replaced: another GPU is in its slot", NAMES(places)),
-        FIELD(TEXT, "replaced_by", successor.uuid, "The UUID of that GPU", OR_NULL),
-        VIA(OBJECT, "forgotten", card, forgotten_answer, "It need not be there; until it is seen again", WHEN(is_forgotten)),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, card, card_answer, NULL);
+    FIELD(NAME, "state", place, "replaced: another GPU is in its slot", NAMES(places));
+    FIELD(TEXT, "replaced_by", successor.uuid, "The UUID of that GPU", OR_NULL);
+    VIA(OBJECT, "forgotten", card, forgotten_answer, "It need not be there; until it is seen again", WHEN(is_forgotten));
 }
-static const struct answer gpu_answer = ANSWER(struct inventory_gpu, gpu_fields, .name = "InventoryGpu");
 
 static const void *next_card(const struct answer_at *at, struct answer_step *step)
 {
@@ -66,15 +54,10 @@ static const void *next_card(const struct answer_at *at, struct answer_step *ste
     return &all->gpu;
 }
 
-static void inventory_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(inventory_answer, struct inventory, .name = "Inventory", .about = "The GPUs that this host should have")
 {
-    ROWS(struct inventory) = {
-        EACH(OBJECT, "gpus", next_card, "All that were ever seen here, or were forgotten within 30 days", FIELDS(gpu_answer)),
-    };
-    KEEP_ROWS(to);
+    EACH(OBJECT, "gpus", next_card, "All that were ever seen here, or were forgotten within 30 days", FIELDS(gpu_answer));
 }
-const struct answer inventory_answer =
-    ANSWER(struct inventory, inventory_fields, .name = "Inventory", .about = "The GPUs that this host should have");
 
 void inventory_gpu(struct inventory_gpu *to, const struct health_card *card, const struct snapshot *now)
 {

@@ -27,56 +27,40 @@ struct told_stats {
     bool simulated;
 };
 
-static void value_fields(struct answer_rows *to)
+ANSWER_TABLE(values_answer, struct told_stats)
 {
-    static struct answer_field kept[STATS_COLUMNS + 1];
     for (size_t i = 0; i < STATS_COLUMNS; i++)
         /* Thousandths of the column's unit preserve the fraction of a mean. */
-        kept[i] =
-            (struct answer_field){.kind = ANSWER_READING,
-                                  .key = stats[i].key,
-                                  .scale = series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, stats[i].column)).scale / 1000,
-                                  .point = true,
-                                  .offset = (uint32_t)(offsetof(struct told_stats, values) + i * sizeof(struct reading)),
-                                  .size = sizeof(struct reading)};
-    answer_keep(to, kept);
+        FIELD(READING, stats[i].key, values[i], NULL, POINT,
+              SCALE(series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, stats[i].column)).scale / 1000));
 }
-static const struct answer values_answer = ANSWER(struct told_stats, value_fields);
 
-static void head_fields(struct answer_rows *to)
+ANSWER_TABLE(head_answer, struct told_stats)
 {
-    ROWS(struct told_stats) = {
-        FIELD(INT, "gpu_index", gpu_index, NULL),     FIELD(WORD, "gpu_name", gpu_name, NULL),
-        {.kind = ANSWER_KEYS, FIELDS(values_answer)}, FIELD(WORD, "gpu_uuid", gpu_uuid, NULL, OR_NULL),
-        FIELD(BOOL, "simulated", simulated, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", gpu_index, NULL);
+    FIELD(WORD, "gpu_name", gpu_name, NULL);
+    KEYS(values_answer);
+    FIELD(WORD, "gpu_uuid", gpu_uuid, NULL, OR_NULL);
+    FIELD(BOOL, "simulated", simulated, NULL);
 }
-static const struct answer head_answer = ANSWER(struct told_stats, head_fields);
 
-static void live_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(live_stats_answer, struct told_stats, .name = "LiveStatsRow")
 {
-    ROWS(struct told_stats) = {{.kind = ANSWER_KEYS, FIELDS(head_answer)}, FIELD(MOMENT, "timestamp", at, NULL)};
-    KEEP_ROWS(to);
+    KEYS(head_answer);
+    FIELD(MOMENT, "timestamp", at, NULL);
 }
-const struct answer live_stats_answer = ANSWER(struct told_stats, live_fields, .name = "LiveStatsRow");
 
 static bool has_host(const void *record)
 {
     return ((const struct told_stats *)record)->host;
 }
 
-static void row_fields(struct answer_rows *to)
+ANSWER_TABLE(row_answer, struct told_stats, .name = "StatsRow", .about = "The row that is served, broadcast and stored")
 {
-    ROWS(struct told_stats) = {
-        {.kind = ANSWER_KEYS, FIELDS(head_answer)},
-        FIELD(MOMENT, "recorded_at", at, NULL),
-        FIELD(WORD, "host", host, "Of a stored row", WHEN(has_host), MAYBE),
-    };
-    KEEP_ROWS(to);
+    KEYS(head_answer);
+    FIELD(MOMENT, "recorded_at", at, NULL);
+    FIELD(WORD, "host", host, "Of a stored row", WHEN(has_host), MAYBE);
 }
-static const struct answer row_answer =
-    ANSWER(struct told_stats, row_fields, .name = "StatsRow", .about = "The row that is served, broadcast and stored");
 
 /* ---- stored ---- */
 
@@ -113,17 +97,12 @@ void json_history_point(struct json_writer *j, const struct store_gpu *gpu, stru
     answer_write(j, &row_answer, &told, NULL);
 }
 
-static void page_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(stats_history_answer, struct told_page, .name = "StatsHistory", .about = "Stored rows, oldest first")
 {
-    ROWS(struct told_page) = {
-        WRITTEN("rows", list, row_answer, NULL),
-        FIELD(INT, "count", count, "Rows of this page"),
-        FIELD(TEXT, "next_cursor", next_cursor, "null on the last page", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    WRITTEN("rows", list, row_answer, NULL);
+    FIELD(INT, "count", count, "Rows of this page");
+    FIELD(TEXT, "next_cursor", next_cursor, "null on the last page", OR_NULL);
 }
-const struct answer stats_history_answer =
-    ANSWER(struct told_page, page_fields, .name = "StatsHistory", .about = "Stored rows, oldest first");
 
 /* ---- of a snapshot ---- */
 
@@ -168,16 +147,11 @@ static const void *next_gpu(const struct answer_at *at, struct answer_step *step
     return NULL;
 }
 
-static void stats_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(stats_answer, struct told_all_stats, .name = "Stats", .about = "The latest row of each GPU")
 {
-    ROWS(struct told_all_stats) = {
-        EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(row_answer)),
-        FIELD(INT, "count", count, NULL),
-    };
-    KEEP_ROWS(to);
+    EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(row_answer));
+    FIELD(INT, "count", count, NULL);
 }
-const struct answer stats_answer =
-    ANSWER(struct told_all_stats, stats_fields, .name = "Stats", .about = "The latest row of each GPU");
 
 void json_stats(struct json_writer *j, const struct snapshot *s, int only)
 {

@@ -25,15 +25,11 @@ static const void *next_lease(const struct answer_at *at, struct answer_step *st
     return &l->shown;
 }
 
-static void fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(leases_answer, struct told_leases, .name = "Leases")
 {
-    ROWS(struct told_leases) = {
-        EACH(OBJECT, "leases", next_lease, NULL, FIELDS(lease_answer)),
-        TEXTS(TEXT, "problems", problems, problem_count, "Files in the directory that do not count, and why"),
-    };
-    KEEP_ROWS(to);
+    EACH(OBJECT, "leases", next_lease, NULL, FIELDS(lease_answer));
+    TEXTS(TEXT, "problems", problems, problem_count, "Files in the directory that do not count, and why");
 }
-const struct answer leases_answer = ANSWER(struct told_leases, fields, .name = "Leases");
 
 void json_leases(struct json_writer *j, const struct lease_list *list, bool commands)
 {

@@ -10,38 +10,25 @@
 
 /* ---- what a program does on the host ---- */
 
-static void evidence_fields(struct answer_rows *to)
+ANSWER_TABLE(evidence_answer, struct host_evidence)
 {
-    static struct answer_field kept[EVIDENCE_COUNT + 1];
     for (size_t i = 0; i < EVIDENCE_COUNT; i++)
-        kept[i] = (struct answer_field){.kind = ANSWER_READING,
-                                        .key = evidence_table[i].json_key,
-                                        .about = evidence_table[i].help,
-                                        .scale = evidence_table[i].json_scale,
-                                        .offset = (uint32_t)(offsetof(struct host_evidence, metric) + i * sizeof(struct reading)),
-                                        .size = sizeof(struct reading)};
-    answer_keep(to, kept);
+        FIELD(READING, evidence_table[i].json_key, metric[i], evidence_table[i].help, SCALE(evidence_table[i].json_scale));
 }
-static const struct answer evidence_answer = ANSWER(struct host_evidence, evidence_fields);
 
-static void host_fields(struct answer_rows *to)
+ANSWER_TABLE(host_answer, struct host_evidence, .name = "HostEvidence", .about = "What a program on a GPU was doing on its host")
 {
-    ROWS(struct host_evidence) = {
-        FIELD(INT, "looks", looks, "Looks at its threads: 100% of the shares"),
-        FIELD(AMOUNT, "over_seconds", over_ms, "From the first to the last look; 0: a single one", SCALE(1e-3)),
-        {.kind = ANSWER_KEYS, FIELDS(evidence_answer)},
-        FIELD(TEXT, "busiest_thread", busiest_thread, NULL, OR_NULL),
-        FIELD(TEXT, "busiest_child", busiest_child, NULL, OR_NULL),
-        FIELD(TEXT, "compiler", compiler, "A child that compiles GPU code", OR_NULL),
-        FIELD(TEXT, "mount", mount, "The network file system that it waits for", OR_NULL),
-        FIELD(TEXT, "code", code, "The file, other than Python's, with the most CPU time", OR_NULL),
-        FIELD(TEXT, "peer", peer, "Whom it waits for", OR_NULL),
-        FIELD(TEXT, "collective", collective, "What the traces of its job say about the newest collective", OR_NULL, FOREIGN),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "looks", looks, "Looks at its threads: 100% of the shares");
+    FIELD(AMOUNT, "over_seconds", over_ms, "From the first to the last look; 0: a single one", SCALE(1e-3));
+    KEYS(evidence_answer);
+    FIELD(TEXT, "busiest_thread", busiest_thread, NULL, OR_NULL);
+    FIELD(TEXT, "busiest_child", busiest_child, NULL, OR_NULL);
+    FIELD(TEXT, "compiler", compiler, "A child that compiles GPU code", OR_NULL);
+    FIELD(TEXT, "mount", mount, "The network file system that it waits for", OR_NULL);
+    FIELD(TEXT, "code", code, "The file, other than Python's, with the most CPU time", OR_NULL);
+    FIELD(TEXT, "peer", peer, "Whom it waits for", OR_NULL);
+    FIELD(TEXT, "collective", collective, "What the traces of its job say about the newest collective", OR_NULL, FOREIGN);
 }
-static const struct answer host_answer =
-    ANSWER(struct host_evidence, host_fields, .name = "HostEvidence", .about = "What a program on a GPU was doing on its host");
 
 static enum reading_state evidence_state(const void *record)
 {
@@ -49,12 +36,10 @@ static enum reading_state evidence_state(const void *record)
     return p->host ? p->host->state : READING_UNREAD;
 }
 
-static void process_host_fields(struct answer_rows *to)
+ANSWER_TABLE(process_host_answer, struct process)
 {
-    ROWS(struct process) = {VIA(OBJECT, "host", host, host_answer, NULL, .state = evidence_state)};
-    KEEP_ROWS(to);
+    VIA(OBJECT, "host", host, host_answer, NULL, .state = evidence_state);
 }
-static const struct answer process_host_answer = ANSWER(struct process, process_host_fields);
 
 /* ---- lines ---- */
 
@@ -74,27 +59,23 @@ static bool make_place_words(const struct answer_at *at, union answer_value *ret
     return true;
 }
 
-static void place_fields(struct answer_rows *to)
+ANSWER_TABLE(place_answer, struct place, .name = "Place")
 {
-    ROWS(struct place) = {
-        FIELD(WORD, "file", file, NULL, OR_NULL),
-        FIELD(INT, "line", line, "The commonest", OR_NULL),
-        FIELD(INT, "first_line", first, "Where no line has nearly all of it, the range", OR_NULL),
-        FIELD(INT, "last_line", last, NULL, OR_NULL),
-        FIELD(WORD, "function", function, NULL, OR_NULL),
-        MADE(INT, "share_percent", make_share, "Of the time of the threads that are to blame"),
-        FIELD(WORD, "thread", thread, NULL, OR_NULL),
-        FIELD(NAME, "state", doing, NULL, NAMES(doings)),
-        FIELD(WORD, "mostly_in", leaf, "Where most of it is below, in a library", OR_NULL),
-        FIELD(WORD, "called_from_file", caller_file, NULL, OR_NULL),
-        FIELD(INT, "called_from_line", caller_line, NULL, PRESENT(caller_file)),
-        FIELD(INT, "processes", processes, "Of children: in how many of them", PRESENT(of_processes)),
-        FIELD(INT, "of_processes", of_processes, NULL, OR_NULL),
-        MADE(TEXT, "text", make_place_words, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(WORD, "file", file, NULL, OR_NULL);
+    FIELD(INT, "line", line, "The commonest", OR_NULL);
+    FIELD(INT, "first_line", first, "Where no line has nearly all of it, the range", OR_NULL);
+    FIELD(INT, "last_line", last, NULL, OR_NULL);
+    FIELD(WORD, "function", function, NULL, OR_NULL);
+    MADE(INT, "share_percent", make_share, "Of the time of the threads that are to blame");
+    FIELD(WORD, "thread", thread, NULL, OR_NULL);
+    FIELD(NAME, "state", doing, NULL, NAMES(doings));
+    FIELD(WORD, "mostly_in", leaf, "Where most of it is below, in a library", OR_NULL);
+    FIELD(WORD, "called_from_file", caller_file, NULL, OR_NULL);
+    FIELD(INT, "called_from_line", caller_line, NULL, PRESENT(caller_file));
+    FIELD(INT, "processes", processes, "Of children: in how many of them", PRESENT(of_processes));
+    FIELD(INT, "of_processes", of_processes, NULL, OR_NULL);
+    MADE(TEXT, "text", make_place_words, NULL);
 }
-static const struct answer place_answer = ANSWER(struct place, place_fields, .name = "Place");
 
 struct told_lines {
     const struct place *places; /* NULL: unknown */
@@ -110,21 +91,17 @@ static enum reading_state lines_state(const void *record)
     return told->places ? READING_OK : told->missing[0] ? READING_FAILED : READING_UNREAD;
 }
 
-static void lines_fields(struct answer_rows *to)
+ANSWER_TABLE(lines_answer, struct told_lines)
 {
-    ROWS(struct told_lines) = {
-        OBJECTS("lines", places, count, place_answer,
-                "In which lines of its code it spends its time, the answer first. Empty in `/api/why`; `/api/why/lines` and `whirr "
-                "why NAME` look",
-                .state = lines_state, STAYS, COUNTS, FOREIGN),
-        FIELD(WORD, "lines_of", of, "Whose lines these are", NAMES(blames), OR_NULL),
-        FIELD(BOOL, "too_few_cores", few_cores, NULL),
-        FIELD(INT, "looks", looks, NULL, NONE(-1)),
-        FIELD(WORD, "lines_missing", missing, "Why no line is known", OR_NULL, COUNTS, FOREIGN),
-    };
-    KEEP_ROWS(to);
+    OBJECTS("lines", places, count, place_answer,
+            "In which lines of its code it spends its time, the answer first. Empty in `/api/why`; `/api/why/lines` and `whirr "
+            "why NAME` look",
+            .state = lines_state, STAYS, COUNTS, FOREIGN);
+    FIELD(WORD, "lines_of", of, "Whose lines these are", NAMES(blames), OR_NULL);
+    FIELD(BOOL, "too_few_cores", few_cores, NULL);
+    FIELD(INT, "looks", looks, NULL, NONE(-1));
+    FIELD(WORD, "lines_missing", missing, "Why no line is known", OR_NULL, COUNTS, FOREIGN);
 }
-static const struct answer lines_answer = ANSWER(struct told_lines, lines_fields);
 
 static struct told_lines told_lines(const struct program_lines *l, const char *missing)
 {
@@ -183,33 +160,25 @@ static const void *next_limit(const struct answer_at *at, struct answer_step *st
     return t;
 }
 
-static void limit_fields(struct answer_rows *to)
+ANSWER_TABLE(told_limit_answer, struct told_limit, .name = "WhyProcess")
 {
-    ROWS(struct told_limit) = {
-        VIA(KEYS, NULL, row, process_row_answer, NULL),
-        FIELD(TEXT, "answer", answer, "What limits it, in a sentence", OR_NULL, COUNTS, FOREIGN),
-        FIELD(WORD, "likelihood", likelihood, NULL, OR_NULL, COUNTS),
-        TEXTS(TEXT, "evidence", evidence, evidence_count, NULL, COUNTS, FOREIGN),
-        FIELD(WORD, "missing", missing, "What could not be looked at, where nothing can be said", OR_NULL, COUNTS),
-        TEXTS(TEXT, "suggestions", advice, advice_count, NULL, COUNTS),
-        FIELD(WORD, "cpu_time", cpu_time, "Where it spends its CPU time, in words", OR_NULL),
-        FIELD(KEYS, NULL, lines, NULL, FIELDS(lines_answer)),
-        VIA(KEYS, NULL, process, process_host_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, row, process_row_answer, NULL);
+    FIELD(TEXT, "answer", answer, "What limits it, in a sentence", OR_NULL, COUNTS, FOREIGN);
+    FIELD(WORD, "likelihood", likelihood, NULL, OR_NULL, COUNTS);
+    TEXTS(TEXT, "evidence", evidence, evidence_count, NULL, COUNTS, FOREIGN);
+    FIELD(WORD, "missing", missing, "What could not be looked at, where nothing can be said", OR_NULL, COUNTS);
+    TEXTS(TEXT, "suggestions", advice, advice_count, NULL, COUNTS);
+    FIELD(WORD, "cpu_time", cpu_time, "Where it spends its CPU time, in words", OR_NULL);
+    FIELD(KEYS, NULL, lines, NULL, FIELDS(lines_answer));
+    VIA(KEYS, NULL, process, process_host_answer, NULL);
 }
-static const struct answer told_limit_answer = ANSWER(struct told_limit, limit_fields, .name = "WhyProcess");
 
-static void limits_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(limits_answer, struct told_limits, .name = "WhyProcesses",
+                    .about = "What limits the processes that were asked about")
 {
-    ROWS(struct told_limits) = {
-        FIELD(MOMENT, "timestamp", at, NULL, OR_NULL, COUNTS),
-        EACH(OBJECT, "processes", next_limit, NULL, FIELDS(told_limit_answer)),
-    };
-    KEEP_ROWS(to);
+    FIELD(MOMENT, "timestamp", at, NULL, OR_NULL, COUNTS);
+    EACH(OBJECT, "processes", next_limit, NULL, FIELDS(told_limit_answer));
 }
-const struct answer limits_answer =
-    ANSWER(struct told_limits, limits_fields, .name = "WhyProcesses", .about = "What limits the processes that were asked about");
 
 void json_limits(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows, const struct limits_told *told)
 {

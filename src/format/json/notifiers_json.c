@@ -6,41 +6,35 @@
 ANSWER_NAMES(types, enum config_notify_type, notify_type_name, 0, 63); /* NULL ends them */
 ANSWER_NAMES(states, enum notifier_state, notifier_state_name, NOTIFIER_IDLE, NOTIFIER_RETRYING);
 
-static void fields(struct answer_rows *to)
+ANSWER_TABLE(notifier_answer, struct notifier_stats, .name = "Notifier")
 {
-    ROWS(struct notifier_stats) = {
-        FIELD(TEXT, "name", name, "Of the table [notify.NAME]"),
-        FIELD(WORD, "type", type, NULL, NAMES(types)),
-        FIELD(TEXT, "target", target, NULL),
-        FIELD(NAME, "state", state, NULL, NAMES(states)),
-        FIELD(INT, "queued", queued, "Notices that wait"),
-        FIELD(INT, "sent_total", sent_total, "Notices that arrived"),
-        FIELD(INT, "failed_total", failed_total, "Notices that were given up"),
-        FIELD(INT, "attempts_total", attempts_total, "Messages, with and without success"),
-        FIELD(INT, "errors_total", errors_total, "Messages that did not arrive"),
-        FIELD(INT, "held", held, "Notices that wait for the end of quiet hours or for a digest"),
-        FIELD(MOMENT, "held_until", held_until, "When the first of them is sent", OR_NULL),
-        FIELD(LINES, "quiet", quiet, "Quiet hours, as they are set: `22:00-07:00 info,warning`"),
-        FIELD(LINES, "digest", digest, "Times of digests, as they are set: `08:00`"),
-        FIELD(MOMENT, "last_sent_at", last_sent_at, NULL, OR_NULL),
-        FIELD(MOMENT, "next_try_at", next_try_at, NULL, OR_NULL),
-        FIELD(TEXT, "last_error", last_error, "null: the last message arrived", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "name", name, "Of the table [notify.NAME]");
+    FIELD(WORD, "type", type, NULL, NAMES(types));
+    FIELD(TEXT, "target", target, NULL);
+    FIELD(NAME, "state", state, NULL, NAMES(states));
+    FIELD(INT, "queued", queued, "Notices that wait");
+    FIELD(INT, "sent_total", sent_total, "Notices that arrived");
+    FIELD(INT, "failed_total", failed_total, "Notices that were given up");
+    FIELD(INT, "attempts_total", attempts_total, "Messages, with and without success");
+    FIELD(INT, "errors_total", errors_total, "Messages that did not arrive");
+    FIELD(INT, "held", held, "Notices that wait for the end of quiet hours or for a digest");
+    FIELD(MOMENT, "held_until", held_until, "When the first of them is sent", OR_NULL);
+    FIELD(LINES, "quiet", quiet, "Quiet hours, as they are set: `22:00-07:00 info,warning`");
+    FIELD(LINES, "digest", digest, "Times of digests, as they are set: `08:00`");
+    FIELD(MOMENT, "last_sent_at", last_sent_at, NULL, OR_NULL);
+    FIELD(MOMENT, "next_try_at", next_try_at, NULL, OR_NULL);
+    FIELD(TEXT, "last_error", last_error, "null: the last message arrived", OR_NULL);
 }
-static const struct answer notifier_answer = ANSWER(struct notifier_stats, fields, .name = "Notifier");
 
 struct notifier_list {
     const struct notifier_stats *list;
     size_t count;
 };
 
-static void list_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(notifiers_answer, struct notifier_list, .name = "Notifiers")
 {
-    ROWS(struct notifier_list) = {OBJECTS("notifiers", list, count, notifier_answer, NULL)};
-    KEEP_ROWS(to);
+    OBJECTS("notifiers", list, count, notifier_answer, NULL);
 }
-const struct answer notifiers_answer = ANSWER(struct notifier_list, list_fields, .name = "Notifiers");
 
 void json_notifiers(struct json_writer *j, const struct notifier_stats *list, size_t count)
 {

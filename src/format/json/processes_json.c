@@ -57,36 +57,24 @@ static bool make_reason(const struct answer_at *at, union answer_value *ret)
     return true;
 }
 
-static void not_listed_fields(struct answer_rows *to)
+ANSWER_TABLE(not_listed_answer, struct gpu)
 {
-    ROWS(struct gpu) = {
-        FIELD(INT, "gpu_index", index, NULL),
-        MADE(WORD, "reason", make_reason, NULL),
-        FIELD(TEXT, "message", error_message, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", index, NULL);
+    MADE(WORD, "reason", make_reason, NULL);
+    FIELD(TEXT, "message", error_message, NULL, OR_NULL);
 }
-static const struct answer not_listed_answer = ANSWER(struct gpu, not_listed_fields);
 
-static void not_attributed_fields(struct answer_rows *to)
+ANSWER_TABLE(not_attributed_answer, struct gpu)
 {
-    ROWS(struct gpu) = {
-        FIELD(INT, "gpu_index", index, NULL),
-        FIELD(READING, "power_watts", not_attributed_mw, NULL, SCALE(1e-3)),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", index, NULL);
+    FIELD(READING, "power_watts", not_attributed_mw, NULL, SCALE(1e-3));
 }
-static const struct answer not_attributed_answer = ANSWER(struct gpu, not_attributed_fields);
 
-static void rows_fields(struct answer_rows *to)
+ANSWER_TABLE(rows_answer, struct process_rows)
 {
-    ROWS(struct process_rows) = {
-        FIELD(INT, "count", count, NULL),
-        FIELD(INT, "hidden", hidden, "Exist, but may not be seen", COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "count", count, NULL);
+    FIELD(INT, "hidden", hidden, "Exist, but may not be seen", COUNTS);
 }
-static const struct answer rows_answer = ANSWER(struct process_rows, rows_fields);
 
 static const void *next_row(const struct answer_at *at, struct answer_step *step)
 {
@@ -94,27 +82,23 @@ static const void *next_row(const struct answer_at *at, struct answer_step *step
     return step->at < rows->count ? &rows->rows[step->at++] : NULL;
 }
 
-static void processes_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(processes_answer, struct told_processes, .name = "Processes")
 {
-    ROWS(struct told_processes) = {
-        EACH(OBJECT, "processes", next_row, "Empty with a reason in `absent` where the processes of no GPU could be looked at",
-             FIELDS(process_row_answer), STATE(state), STAYS),
-        EACH(OBJECT, "not_listed", next_not_listed, "GPUs whose processes could not be looked at", FIELDS(not_listed_answer)),
-        FIELD(TEXT, "answer", answer,
-              "Why the list is empty or not whole: nothing runs, no GPU, no driver, no permission; null where it is whole and has "
-              "rows",
-              OR_NULL, COUNTS),
-        EACH(OBJECT, "not_attributed", next_not_attributed,
-             "Per GPU, the power that no visible process explains: idle power, hidden processes, unknown shares. Empty when only "
-             "some "
-             "processes were asked for",
-             FIELDS(not_attributed_answer)),
-        VIA(KEYS, NULL, rows, rows_answer, NULL),
-        FIELD(MOMENT, "timestamp", at, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    EACH(OBJECT, "processes", next_row, "Empty with a reason in `absent` where the processes of no GPU could be looked at",
+         FIELDS(process_row_answer), STATE(state), STAYS);
+    EACH(OBJECT, "not_listed", next_not_listed, "GPUs whose processes could not be looked at", FIELDS(not_listed_answer));
+    FIELD(TEXT, "answer", answer,
+          "Why the list is empty or not whole: nothing runs, no GPU, no driver, no permission; null where it is whole and has "
+          "rows",
+          OR_NULL, COUNTS);
+    EACH(OBJECT, "not_attributed", next_not_attributed,
+         "Per GPU, the power that no visible process explains: idle power, hidden processes, unknown shares. Empty when only "
+         "some "
+         "processes were asked for",
+         FIELDS(not_attributed_answer));
+    VIA(KEYS, NULL, rows, rows_answer, NULL);
+    FIELD(MOMENT, "timestamp", at, NULL, OR_NULL);
 }
-const struct answer processes_answer = ANSWER(struct told_processes, processes_fields, .name = "Processes");
 
 /* An empty list may mean that nothing runs, that nothing could be read, or that there are no GPUs. */
 void json_processes(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows)

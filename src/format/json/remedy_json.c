@@ -39,38 +39,29 @@ static bool make_undo(const struct answer_at *at, union answer_value *ret)
     return ret->word != NULL;
 }
 
-static void expected_fields(struct answer_rows *to)
+ANSWER_TABLE(expected_answer, struct remedy, .name = "RemedyExpected")
 {
-    ROWS(struct remedy) = {
-        FIELD(OPTION, "fan_percent", expected.fan_permille, "By how much it changes", SCALE(0.1)),
-        FIELD(OPTION, "power_watts", expected.power_mw, NULL, SCALE(1e-3)),
-        FIELD(OPTION, "temperature_celsius", expected.temp_mdegc, NULL, SCALE(1e-3)),
-        FIELD(OPTION, "clock_graphics_mhz", expected.clock_khz, NULL, SCALE(1e-3)),
-        FIELD(OPTION, "tokens_per_second", expected.tokens_milli, NULL, SCALE(1e-3)),
-        FIELD(NAME, "source", source, "own_history: a step of this GPU; siblings: of another GPU of its model",
-              NAMES(expected_sources)),
-        FIELD(MOMENT, "seen_at", seen, "When that step was measured", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(OPTION, "fan_percent", expected.fan_permille, "By how much it changes", SCALE(0.1));
+    FIELD(OPTION, "power_watts", expected.power_mw, NULL, SCALE(1e-3));
+    FIELD(OPTION, "temperature_celsius", expected.temp_mdegc, NULL, SCALE(1e-3));
+    FIELD(OPTION, "clock_graphics_mhz", expected.clock_khz, NULL, SCALE(1e-3));
+    FIELD(OPTION, "tokens_per_second", expected.tokens_milli, NULL, SCALE(1e-3));
+    FIELD(NAME, "source", source, "own_history: a step of this GPU; siblings: of another GPU of its model",
+          NAMES(expected_sources));
+    FIELD(MOMENT, "seen_at", seen, "When that step was measured", OR_NULL);
 }
-static const struct answer expected_answer = ANSWER(struct remedy, expected_fields, .name = "RemedyExpected");
 
-static void remedy_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(remedy_answer, struct remedy, .name = "Remedy")
 {
-    ROWS(struct remedy) = {
-        FIELD(INT, "number", number, "For `whirr do`"),
-        FIELD(NAME, "code", code, NULL, NAMES(remedy_codes), OPEN, .none = REMEDY_FAULT),
-        FIELD(NAME, "root", root, "Code of the finding that it is about", NAMES(finding_codes), OPEN, .none = FINDING_CANNOT_KNOW),
-        MADE(WORD, "kind", make_kind, "setting, env, server_api, hint or physical; `whirr do` makes settings"),
-        FIELD(TEXT, "text", text, "A sentence", FOREIGN),
-        FIELD(TEXT, "command", command, "To paste", OR_NULL),
-        MADE(WORD, "who", make_who,
-             "Who may: control (root, or through whirr-control), owner of the program, administrator, anyone"),
-        TEXTS(TEXT, "affects", affects, affects_count, "Programs on the GPU that notice it", FOREIGN),
-        PART("expected", expected_answer, "From measured steps; null: not known", PRESENT(source)),
-        MADE(WORD, "cost", make_cost, NULL, OR_NULL),
-        MADE(WORD, "undo", make_undo, "How it is taken back", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "number", number, "For `whirr do`");
+    FIELD(NAME, "code", code, NULL, NAMES(remedy_codes), OPEN, .none = REMEDY_FAULT);
+    FIELD(NAME, "root", root, "Code of the finding that it is about", NAMES(finding_codes), OPEN, .none = FINDING_CANNOT_KNOW);
+    MADE(WORD, "kind", make_kind, "setting, env, server_api, hint or physical; `whirr do` makes settings");
+    FIELD(TEXT, "text", text, "A sentence", FOREIGN);
+    FIELD(TEXT, "command", command, "To paste", OR_NULL);
+    MADE(WORD, "who", make_who, "Who may: control (root, or through whirr-control), owner of the program, administrator, anyone");
+    TEXTS(TEXT, "affects", affects, affects_count, "Programs on the GPU that notice it", FOREIGN);
+    PART("expected", expected_answer, "From measured steps; null: not known", PRESENT(source));
+    MADE(WORD, "cost", make_cost, NULL, OR_NULL);
+    MADE(WORD, "undo", make_undo, "How it is taken back", OR_NULL);
 }
-const struct answer remedy_answer = ANSWER(struct remedy, remedy_fields, .name = "Remedy");

@@ -31,63 +31,51 @@ struct reading resources_memory_permille(const struct host *host)
 #define GB SCALE(PER_GIB), POINT
 #define PERCENT SCALE(0.1), POINT
 
-static void best_fields(struct answer_rows *to)
+ANSWER_TABLE(best_answer, struct gpu)
 {
-    ROWS(struct gpu) = {
-        FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL),
-        FIELD(OPTION, "gpu_total_vram_gb", mem_total_bytes, NULL, GB),
-        FIELD(OPTION, "gpu_used_vram_gb", mem_used_bytes, NULL, GB),
-        FIELD(OPTION, "gpu_free_vram_gb", mem_free_bytes, NULL, GB),
-        FIELD(TEXT, "gpu_memory_kind", memory_kind.value, "dedicated, or shared: then it is the host's memory", OR_NULL),
-        FIELD(OPTION, "gpu_utilization_percent", util_permille, NULL, PERCENT),
-        FIELD(OPTION, "gpu_temperature_c", temp_mdegc, NULL, SCALE(1e-3), POINT),
-        FIELD(TEXT, "gpu_source", source, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL);
+    FIELD(OPTION, "gpu_total_vram_gb", mem_total_bytes, NULL, GB);
+    FIELD(OPTION, "gpu_used_vram_gb", mem_used_bytes, NULL, GB);
+    FIELD(OPTION, "gpu_free_vram_gb", mem_free_bytes, NULL, GB);
+    FIELD(TEXT, "gpu_memory_kind", memory_kind.value, "dedicated, or shared: then it is the host's memory", OR_NULL);
+    FIELD(OPTION, "gpu_utilization_percent", util_permille, NULL, PERCENT);
+    FIELD(OPTION, "gpu_temperature_c", temp_mdegc, NULL, SCALE(1e-3), POINT);
+    FIELD(TEXT, "gpu_source", source, NULL, OR_NULL);
 }
-static const struct answer best_answer = ANSWER(struct gpu, best_fields);
 
-static void host_fields(struct answer_rows *to)
+ANSWER_TABLE(host_answer, struct host)
 {
-    ROWS(struct host) = {
-        FIELD(OPTION, "cpu_percent", cpu_permille, "null until a second sample", PERCENT),
-        FIELD(OPTION, "available_memory_gb", mem_available_bytes, NULL, GB),
-        FIELD(OPTION, "memory_total_gb", mem_total_bytes, NULL, GB),
-        FIELD(OPTION, "cpu_count", cpu_count, NULL),
-        FIELD(OPTION, "load_average_1m", load1_milli, NULL, SCALE(1e-3)),
-        FIELD(OPTION, "swap_total_gb", swap_total_bytes, NULL, GB),
-        FIELD(OPTION, "swap_used_gb", swap_used_bytes, NULL, GB),
-        FIELD(OPTION, "network_rx_bytes_per_second", net_rx_bytes_per_s, NULL),
-        FIELD(OPTION, "network_tx_bytes_per_second", net_tx_bytes_per_s, NULL),
-        FIELD(OPTION, "disk_read_bytes_per_second", disk_read_bytes_per_s, NULL),
-        FIELD(OPTION, "disk_write_bytes_per_second", disk_write_bytes_per_s, NULL),
-        FIELD(OPTION, "disk_busy_percent", disk_busy_permille, "Of the busiest disk", PERCENT),
-        FIELD(OPTION, "cpu_core_max_percent", cpu_core_max_permille, "Of the busiest core", PERCENT),
-        FIELD(OPTION, "cpu_temperature_c", cpu_temp_mdegc, NULL, SCALE(1e-3), POINT),
-        FIELD(OPTION, "cpu_pressure_percent", cpu_pressure_permille, NULL, PERCENT),
-        FIELD(OPTION, "memory_pressure_percent", mem_pressure_permille, NULL, PERCENT),
-        FIELD(OPTION, "io_pressure_percent", io_pressure_permille, NULL, PERCENT),
-    };
-    KEEP_ROWS(to);
+    FIELD(OPTION, "cpu_percent", cpu_permille, "null until a second sample", PERCENT);
+    FIELD(OPTION, "available_memory_gb", mem_available_bytes, NULL, GB);
+    FIELD(OPTION, "memory_total_gb", mem_total_bytes, NULL, GB);
+    FIELD(OPTION, "cpu_count", cpu_count, NULL);
+    FIELD(OPTION, "load_average_1m", load1_milli, NULL, SCALE(1e-3));
+    FIELD(OPTION, "swap_total_gb", swap_total_bytes, NULL, GB);
+    FIELD(OPTION, "swap_used_gb", swap_used_bytes, NULL, GB);
+    FIELD(OPTION, "network_rx_bytes_per_second", net_rx_bytes_per_s, NULL);
+    FIELD(OPTION, "network_tx_bytes_per_second", net_tx_bytes_per_s, NULL);
+    FIELD(OPTION, "disk_read_bytes_per_second", disk_read_bytes_per_s, NULL);
+    FIELD(OPTION, "disk_write_bytes_per_second", disk_write_bytes_per_s, NULL);
+    FIELD(OPTION, "disk_busy_percent", disk_busy_permille, "Of the busiest disk", PERCENT);
+    FIELD(OPTION, "cpu_core_max_percent", cpu_core_max_permille, "Of the busiest core", PERCENT);
+    FIELD(OPTION, "cpu_temperature_c", cpu_temp_mdegc, NULL, SCALE(1e-3), POINT);
+    FIELD(OPTION, "cpu_pressure_percent", cpu_pressure_permille, NULL, PERCENT);
+    FIELD(OPTION, "memory_pressure_percent", mem_pressure_permille, NULL, PERCENT);
+    FIELD(OPTION, "io_pressure_percent", io_pressure_permille, NULL, PERCENT);
 }
-static const struct answer host_answer = ANSWER(struct host, host_fields);
 
-static void fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(resources_answer, struct told_resources, .name = "Resources",
+                    .about = "The host and its best GPU in one flat object")
 {
-    ROWS(struct told_resources) = {
-        VIA(KEYS, NULL, host, host_answer, NULL),
-        FIELD(OPTION, "memory_percent", memory_permille, NULL, PERCENT),
-        /* Old clients add this number up without checking gpu_available. */
-        FIELD(AMOUNT, "gpu_vram_gb", vram_bytes, "Free VRAM of the best GPU, 0.0 without one or where its driver does not say", GB),
-        FIELD(BOOL, "gpu_available", available, NULL),
-        VIA(KEYS, NULL, best, best_answer, NULL),
-        FIELD(INT, "gpu_count", gpu_count, NULL),
-        FIELD(BOOL, "gpu_simulated", simulated, NULL),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, host, host_answer, NULL);
+    FIELD(OPTION, "memory_percent", memory_permille, NULL, PERCENT);
+    /* Old clients add this number up without checking gpu_available. */
+    FIELD(AMOUNT, "gpu_vram_gb", vram_bytes, "Free VRAM of the best GPU, 0.0 without one or where its driver does not say", GB);
+    FIELD(BOOL, "gpu_available", available, NULL);
+    VIA(KEYS, NULL, best, best_answer, NULL);
+    FIELD(INT, "gpu_count", gpu_count, NULL);
+    FIELD(BOOL, "gpu_simulated", simulated, NULL);
 }
-const struct answer resources_answer =
-    ANSWER(struct told_resources, fields, .name = "Resources", .about = "The host and its best GPU in one flat object");
 
 struct told_resources told_resources(const struct snapshot *s, const struct host *host)
 {

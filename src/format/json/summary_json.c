@@ -59,32 +59,23 @@ struct told_totals told_totals(const struct snapshot *s)
     return t;
 }
 
-static void totals_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(totals_answer, struct told_totals, .name = "Totals", .about = "Of all GPUs, as far as they report it")
 {
-    ROWS(struct told_totals) = {
-        FIELD(READING, "memory_used_mb", used, NULL, SCALE(PER_MIB)),
-        FIELD(READING, "memory_total_mb", total, NULL, SCALE(PER_MIB)),
-        FIELD(READING, "power_watts", power, NULL, SCALE(1e-3)),
-        FIELD(READING, "process_count", processes, "A process on several GPUs counts once", WHOLE),
-    };
-    KEEP_ROWS(to);
+    FIELD(READING, "memory_used_mb", used, NULL, SCALE(PER_MIB));
+    FIELD(READING, "memory_total_mb", total, NULL, SCALE(PER_MIB));
+    FIELD(READING, "power_watts", power, NULL, SCALE(1e-3));
+    FIELD(READING, "process_count", processes, "A process on several GPUs counts once", WHOLE);
 }
-const struct answer totals_answer =
-    ANSWER(struct told_totals, totals_fields, .name = "Totals", .about = "Of all GPUs, as far as they report it");
 
-static void top_fields(struct answer_rows *to)
+ANSWER_TABLE(top_answer, struct process, .name = "TopProcess")
 {
-    ROWS(struct process) = {
-        FIELD(INT, "pid", pid, NULL),
-        FIELD(TEXT, "name", name, NULL, OR_NULL),
-        MADE(TEXT, "short_name", make_short_name, "As in Process"),
-        FIELD(TEXT, "user", user, NULL, OR_NULL),
-        FIELD(READING, "memory_mb", mem_bytes, NULL, SCALE(PER_MIB)),
-        FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1)),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "pid", pid, NULL);
+    FIELD(TEXT, "name", name, NULL, OR_NULL);
+    MADE(TEXT, "short_name", make_short_name, "As in Process");
+    FIELD(TEXT, "user", user, NULL, OR_NULL);
+    FIELD(READING, "memory_mb", mem_bytes, NULL, SCALE(PER_MIB));
+    FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1));
 }
-static const struct answer top_answer = ANSWER(struct process, top_fields, .name = "TopProcess");
 
 struct told_summary_gpu {
     const struct gpu *gpu;
@@ -93,40 +84,32 @@ struct told_summary_gpu {
     struct findings_told found;
 };
 
-static void gpu_head_fields(struct answer_rows *to)
+ANSWER_TABLE(gpu_head_answer, struct gpu)
 {
-    ROWS(struct gpu) = {
-        FIELD(INT, "index", index, NULL),
-        FIELD(TEXT, "name", id.name, NULL, OR_NULL),
-        FIELD(TEXT, "vendor", id.vendor, NULL, OR_NULL),
-        FIELD(NAME, "state", state, NULL, NAMES(gpu_states)),
-        FIELD(TEXT, "error_message", error_message, NULL, OR_NULL),
-        FIELD(BOOL, "simulated", simulated, NULL),
-        FIELD(OBJECT, "activity", activity, NULL, FIELDS(activity_answer)),
-        FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1)),
-        FIELD(READING, "memory_used_mb", mem_used_bytes, NULL, SCALE(PER_MIB)),
-        FIELD(READING, "memory_total_mb", mem_total_bytes, NULL, SCALE(PER_MIB)),
-        FIELD(READING, "temperature_celsius", temp_mdegc, NULL, SCALE(1e-3)),
-        FIELD(READING, "fan_percent", fan_permille, NULL, SCALE(0.1)),
-        FIELD(READING, "power_watts", power_mw, NULL, SCALE(1e-3)),
-        FIELD(READING, "power_limit_watts", power_limit_mw, NULL, SCALE(1e-3)),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "index", index, NULL);
+    FIELD(TEXT, "name", id.name, NULL, OR_NULL);
+    FIELD(TEXT, "vendor", id.vendor, NULL, OR_NULL);
+    FIELD(NAME, "state", state, NULL, NAMES(gpu_states));
+    FIELD(TEXT, "error_message", error_message, NULL, OR_NULL);
+    FIELD(BOOL, "simulated", simulated, NULL);
+    FIELD(OBJECT, "activity", activity, NULL, FIELDS(activity_answer));
+    FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1));
+    FIELD(READING, "memory_used_mb", mem_used_bytes, NULL, SCALE(PER_MIB));
+    FIELD(READING, "memory_total_mb", mem_total_bytes, NULL, SCALE(PER_MIB));
+    FIELD(READING, "temperature_celsius", temp_mdegc, NULL, SCALE(1e-3));
+    FIELD(READING, "fan_percent", fan_permille, NULL, SCALE(0.1));
+    FIELD(READING, "power_watts", power_mw, NULL, SCALE(1e-3));
+    FIELD(READING, "power_limit_watts", power_limit_mw, NULL, SCALE(1e-3));
 }
-static const struct answer gpu_head_answer = ANSWER(struct gpu, gpu_head_fields);
 
 /* Larger answers have all findings: this one is sent with every sample. */
-static void summary_gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(summary_gpu_answer, struct told_summary_gpu, .name = "GpuSummary")
 {
-    ROWS(struct told_summary_gpu) = {
-        VIA(KEYS, NULL, gpu, gpu_head_answer, NULL),
-        FIELD(KEYS, NULL, found, NULL, FIELDS(first_finding_answer)),
-        FIELD(READING, "process_count", processes, NULL, WHOLE),
-        VIA(OBJECT, "top_process", top, top_answer, "The process that explains the load best", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, gpu, gpu_head_answer, NULL);
+    FIELD(KEYS, NULL, found, NULL, FIELDS(first_finding_answer));
+    FIELD(READING, "process_count", processes, NULL, WHOLE);
+    VIA(OBJECT, "top_process", top, top_answer, "The process that explains the load best", OR_NULL);
 }
-static const struct answer summary_gpu_answer = ANSWER(struct told_summary_gpu, summary_gpu_fields, .name = "GpuSummary");
 
 struct told_summary {
     const struct snapshot *s;
@@ -153,21 +136,17 @@ static const void *next_gpu(const struct answer_at *at, struct answer_step *step
     return &told->gpu;
 }
 
-static void summary_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(summary_answer, struct told_summary, .name = "Summary")
 {
-    ROWS(struct told_summary) = {
-        VIA(KEYS, NULL, s, snapshot_head_answer, NULL),
-        FIELD(INT, "gpu_count", gpu_count, NULL),
-        FIELD(BOOL, "available", available, NULL),
-        FIELD(WORD, "answer", answer, "Why the fan runs, in a sentence", OR_NULL),
-        FIELD(NAME, "severity", severity, "Of the answer", NAMES(severities), PRESENT(explained)),
-        FIELD(KEYS, NULL, found, NULL, FIELDS(first_finding_answer)),
-        FIELD(OBJECT, "totals", totals, NULL, FIELDS(totals_answer)),
-        EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(summary_gpu_answer)),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, s, snapshot_head_answer, NULL);
+    FIELD(INT, "gpu_count", gpu_count, NULL);
+    FIELD(BOOL, "available", available, NULL);
+    FIELD(WORD, "answer", answer, "Why the fan runs, in a sentence", OR_NULL);
+    FIELD(NAME, "severity", severity, "Of the answer", NAMES(severities), PRESENT(explained));
+    FIELD(KEYS, NULL, found, NULL, FIELDS(first_finding_answer));
+    FIELD(OBJECT, "totals", totals, NULL, FIELDS(totals_answer));
+    EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(summary_gpu_answer));
 }
-const struct answer summary_answer = ANSWER(struct told_summary, summary_fields, .name = "Summary");
 
 void json_summary(struct json_writer *j, const struct snapshot *s, const struct why *why)
 {

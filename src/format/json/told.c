@@ -13,22 +13,17 @@ static bool make_activity_words(const struct answer_at *at, union answer_value *
     return true;
 }
 
-static void activity_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(activity_answer, struct activity, .name = "Activity",
+                    .about = "What a GPU is doing, judged over the last minute, and what a person would notice about it")
 {
-    ROWS(struct activity) = {
-        FIELD(NAME, "code", code, NULL, NAMES(activities)),
-        MADE(WORD, "words", make_activity_words, NULL),
-        FIELD(OPTION, "load_percent", load_permille,
-              "Utilization as it was judged, over the last seconds; with bursts their mean over the last minute", SCALE(0.1)),
-        FIELD(BOOL, "bursts", bursts, "Works in bursts, with pauses"),
-        FIELD(BITS, "symptoms", symptoms, NULL, NAMES(symptoms)),
-        FIELD(BITS, "throttled_by", throttled_by, NULL, NAMES(throttles), OPEN),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "code", code, NULL, NAMES(activities));
+    MADE(WORD, "words", make_activity_words, NULL);
+    FIELD(OPTION, "load_percent", load_permille,
+          "Utilization as it was judged, over the last seconds; with bursts their mean over the last minute", SCALE(0.1));
+    FIELD(BOOL, "bursts", bursts, "Works in bursts, with pauses");
+    FIELD(BITS, "symptoms", symptoms, NULL, NAMES(symptoms));
+    FIELD(BITS, "throttled_by", throttled_by, NULL, NAMES(throttles), OPEN);
 }
-const struct answer activity_answer =
-    ANSWER(struct activity, activity_fields, .name = "Activity",
-           .about = "What a GPU is doing, judged over the last minute, and what a person would notice about it");
 
 ANSWER_NAMES(limits, enum limit, limit_name, LIMIT_UNJUDGED + 1, LIMIT_COUNT - 1);
 
@@ -44,22 +39,18 @@ static bool make_side(const struct answer_at *at, union answer_value *ret)
     return true;
 }
 
-static void limit_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(limit_answer, struct process_limit, .name = "Limit",
+                    .about = "What limits a process on a GPU, over the last ten seconds")
 {
-    ROWS(struct process_limit) = {
-        FIELD(NAME, "code", code, NULL, NAMES(limits)),
-        MADE(WORD, "words", make_limit_words, "Behind \"limited by\""),
-        MADE(WORD, "side", make_side,
-             "gpu: the GPU works as hard as it can; link: PCIe or NVLink; host: the program's own side keeps the GPU waiting; "
-             "others: other programs or ranks; none: nothing is asked of the GPU, or nothing shows",
-             .schema = "{\"enum\": [\"none\", \"gpu\", \"link\", \"host\", \"others\"]}"),
-        FIELD(AMOUNT, "share_percent", share_permille, "Share of the time that was looked at", SCALE(0.1)),
-        FIELD(AMOUNT, "over_seconds", over_ms, "How long that was; 0: one look", SCALE(1e-3), WHOLE),
-        FIELD(NUMBER, "confidence", confidence, NULL, .parts = 100, .schema = "{\"minimum\": 0, \"maximum\": 1}"),
-        FIELD(NAME, "second", second, "What limits it for most of the rest", NAMES(limits), OR_NULL),
-        FIELD(AMOUNT, "second_percent", second_permille, NULL, SCALE(0.1)),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "code", code, NULL, NAMES(limits));
+    MADE(WORD, "words", make_limit_words, "Behind \"limited by\"");
+    MADE(WORD, "side", make_side,
+         "gpu: the GPU works as hard as it can; link: PCIe or NVLink; host: the program's own side keeps the GPU waiting; "
+         "others: other programs or ranks; none: nothing is asked of the GPU, or nothing shows",
+         .schema = "{\"enum\": [\"none\", \"gpu\", \"link\", \"host\", \"others\"]}");
+    FIELD(AMOUNT, "share_percent", share_permille, "Share of the time that was looked at", SCALE(0.1));
+    FIELD(AMOUNT, "over_seconds", over_ms, "How long that was; 0: one look", SCALE(1e-3), WHOLE);
+    FIELD(NUMBER, "confidence", confidence, NULL, .parts = 100, .schema = "{\"minimum\": 0, \"maximum\": 1}");
+    FIELD(NAME, "second", second, "What limits it for most of the rest", NAMES(limits), OR_NULL);
+    FIELD(AMOUNT, "second_percent", second_permille, NULL, SCALE(0.1));
 }
-const struct answer limit_answer = ANSWER(struct process_limit, limit_fields, .name = "Limit",
-                                          .about = "What limits a process on a GPU, over the last ten seconds");

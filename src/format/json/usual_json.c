@@ -20,86 +20,69 @@ static bool make_drift_words(const struct answer_at *at, union answer_value *ret
     return true;
 }
 
-static void drift_fields(struct answer_rows *to)
+ANSWER_TABLE(drift_answer, struct baseline_drift)
 {
-    ROWS(struct baseline_drift) = {
-        MADE(TEXT, "text", make_drift_words, NULL),
-        FIELD(AMOUNT, "celsius_per_month", mdegc_per_month, NULL, SCALE(1e-3)),
-        FIELD(AMOUNT, "fan_percent_per_month", fan_permille_per_month, NULL, SCALE(0.1)),
-        FIELD(AMOUNT, "power_watts", power_mw, NULL, SCALE(1e-3)),
-        FIELD(MOMENT, "since", since, NULL, OR_NULL),
-        FIELD(MOMENT, "until", until, NULL, OR_NULL),
-        FIELD(INT, "days", days, NULL),
-        FIELD(BOOL, "strong", strong, "Enough to call the GPU degraded"),
-    };
-    KEEP_ROWS(to);
+    MADE(TEXT, "text", make_drift_words, NULL);
+    FIELD(AMOUNT, "celsius_per_month", mdegc_per_month, NULL, SCALE(1e-3));
+    FIELD(AMOUNT, "fan_percent_per_month", fan_permille_per_month, NULL, SCALE(0.1));
+    FIELD(AMOUNT, "power_watts", power_mw, NULL, SCALE(1e-3));
+    FIELD(MOMENT, "since", since, NULL, OR_NULL);
+    FIELD(MOMENT, "until", until, NULL, OR_NULL);
+    FIELD(INT, "days", days, NULL);
+    FIELD(BOOL, "strong", strong, "Enough to call the GPU degraded");
 }
-static const struct answer drift_answer = ANSWER(struct baseline_drift, drift_fields);
 
-static void step_fields(struct answer_rows *to)
+ANSWER_TABLE(step_answer, struct baseline_step)
 {
-    ROWS(struct baseline_step) = {
-        FIELD(INT, "pid", pid, NULL),
-        FIELD(MOMENT, "since", since, NULL, OR_NULL),
-        FIELD(AMOUNT, "watts", since_mw, NULL, SCALE(1e-3)),
-        FIELD(AMOUNT, "watts_before", before_mw, NULL, SCALE(1e-3)),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "pid", pid, NULL);
+    FIELD(MOMENT, "since", since, NULL, OR_NULL);
+    FIELD(AMOUNT, "watts", since_mw, NULL, SCALE(1e-3));
+    FIELD(AMOUNT, "watts_before", before_mw, NULL, SCALE(1e-3));
 }
-static const struct answer step_answer = ANSWER(struct baseline_step, step_fields);
 
-static void clock_fields(struct answer_rows *to)
+ANSWER_TABLE(clock_answer, struct usual)
 {
-    ROWS(struct usual) = {
-        FIELD(AMOUNT, "clock_mhz", at_clock.clock_khz, NULL, SCALE(1e-3)),
-        FIELD(AMOUNT, "watts", at_clock.power_mw, NULL, SCALE(1e-3)),
-        FIELD(AMOUNT, "low_clock_mhz", at_low_clock.clock_khz, NULL, SCALE(1e-3)),
-        FIELD(AMOUNT, "low_watts", at_low_clock.power_mw, NULL, SCALE(1e-3)),
-    };
-    KEEP_ROWS(to);
+    FIELD(AMOUNT, "clock_mhz", at_clock.clock_khz, NULL, SCALE(1e-3));
+    FIELD(AMOUNT, "watts", at_clock.power_mw, NULL, SCALE(1e-3));
+    FIELD(AMOUNT, "low_clock_mhz", at_low_clock.clock_khz, NULL, SCALE(1e-3));
+    FIELD(AMOUNT, "low_watts", at_low_clock.power_mw, NULL, SCALE(1e-3));
 }
-static const struct answer clock_answer = ANSWER(struct usual, clock_fields);
 
-static void usual_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(
+    usual_answer, struct usual, .name = "Usual",
+    .about = "What is usual for this GPU, learned from its own history; null while there is none. Below `days_needed` days "
+             "nothing is called usual: confidence is 0 and the values are null")
 {
-    ROWS(struct usual) = {
-        FIELD(NUMBER, "confidence", confidence, NULL, .schema = "{\"minimum\": 0, \"maximum\": 1}"),
-        FIELD(INT, "days", days, "Days of evidence at the power of this moment, else when idle, else in all"),
-        MADE(INT, "days_needed", make_days_needed, NULL),
-        FIELD(MOMENT, "since", since, NULL, OR_NULL),
-        FIELD(NAME, "began_with", start, "Why the baseline begins there: the first sample, another power limit, another fan curve",
-              NAMES(starts)),
-        FIELD(OPTION, "temperature_celsius", temp_mdegc, "The middle of the days, at the power of this moment", SCALE(1e-3)),
-        FIELD(OPTION, "temperature_low_celsius", temp_low_mdegc, NULL, SCALE(1e-3)),
-        FIELD(OPTION, "temperature_high_celsius", temp_high_mdegc, NULL, SCALE(1e-3)),
-        FIELD(BOOL, "at_more_power", at_more_power,
-              "It never worked at this power for long: the temperatures are those of the next higher power that is known"),
-        FIELD(OPTION, "ambient_celsius", ambient_mdegc,
-              "The temperatures are those that are usual in air of this temperature; null where no sensor reports it, or too few "
-              "days "
-              "have it",
-              SCALE(1e-3)),
-        FIELD(OPTION, "fan_percent", fan_permille, NULL, SCALE(0.1)),
-        FIELD(OPTION, "idle_power_watts", idle_power_mw, NULL, SCALE(1e-3)),
-        FIELD(OPTION, "idle_power_high_watts", idle_power_high_mw, NULL, SCALE(1e-3)),
-        FIELD(OPTION, "utilization_percent", util_permille, "At this hour of the day", SCALE(0.1)),
-        FIELD(BOOL, "too_hot", too_hot, NULL),
-        FIELD(BOOL, "fan_too_fast", too_fast, NULL),
-        FIELD(BOOL, "fan_too_slow", fan_behind, NULL),
-        FIELD(BOOL, "idle_power_too_high", idle_excess, NULL),
-        PART("idle_power_by_memory_clock", clock_answer,
-             "Idle power at the present memory clock and at the lowest; null where the history doesn't have both",
-             PRESENT(at_low_clock.clock_khz)),
-        OBJECTS(
-            "idle_power_by_process", steps, step_count, step_answer,
+    FIELD(NUMBER, "confidence", confidence, NULL, .schema = "{\"minimum\": 0, \"maximum\": 1}");
+    FIELD(INT, "days", days, "Days of evidence at the power of this moment, else when idle, else in all");
+    MADE(INT, "days_needed", make_days_needed, NULL);
+    FIELD(MOMENT, "since", since, NULL, OR_NULL);
+    FIELD(NAME, "began_with", start, "Why the baseline begins there: the first sample, another power limit, another fan curve",
+          NAMES(starts));
+    FIELD(OPTION, "temperature_celsius", temp_mdegc, "The middle of the days, at the power of this moment", SCALE(1e-3));
+    FIELD(OPTION, "temperature_low_celsius", temp_low_mdegc, NULL, SCALE(1e-3));
+    FIELD(OPTION, "temperature_high_celsius", temp_high_mdegc, NULL, SCALE(1e-3));
+    FIELD(BOOL, "at_more_power", at_more_power,
+          "It never worked at this power for long: the temperatures are those of the next higher power that is known");
+    FIELD(OPTION, "ambient_celsius", ambient_mdegc,
+          "The temperatures are those that are usual in air of this temperature; null where no sensor reports it, or too few "
+          "days "
+          "have it",
+          SCALE(1e-3));
+    FIELD(OPTION, "fan_percent", fan_permille, NULL, SCALE(0.1));
+    FIELD(OPTION, "idle_power_watts", idle_power_mw, NULL, SCALE(1e-3));
+    FIELD(OPTION, "idle_power_high_watts", idle_power_high_mw, NULL, SCALE(1e-3));
+    FIELD(OPTION, "utilization_percent", util_permille, "At this hour of the day", SCALE(0.1));
+    FIELD(BOOL, "too_hot", too_hot, NULL);
+    FIELD(BOOL, "fan_too_fast", too_fast, NULL);
+    FIELD(BOOL, "fan_too_slow", fan_behind, NULL);
+    FIELD(BOOL, "idle_power_too_high", idle_excess, NULL);
+    PART("idle_power_by_memory_clock", clock_answer,
+         "Idle power at the present memory clock and at the lowest; null where the history doesn't have both",
+         PRESENT(at_low_clock.clock_khz));
+    OBJECTS("idle_power_by_process", steps, step_count, step_answer,
             "Idle power before a process that is on the GPU came, and since: only where both were idle minutes in which no other "
-            "process came or went"),
-        FIELD(OBJECT, "drift", drift, "A slow rise at the same power: dust. null: none that stands out from noise",
-              PRESENT(drift.rising), FIELDS(drift_answer)),
-    };
-    KEEP_ROWS(to);
+            "process came or went");
+    FIELD(OBJECT, "drift", drift, "A slow rise at the same power: dust. null: none that stands out from noise",
+          PRESENT(drift.rising), FIELDS(drift_answer));
 }
-const struct answer usual_answer =
-    ANSWER(struct usual, usual_fields, .name = "Usual",
-           .about = "What is usual for this GPU, learned from its own history; null while there is none. Below `days_needed` days "
-                    "nothing is called usual: confidence is 0 and the values are null");

@@ -19,49 +19,36 @@ static bool make_likelihood(const struct answer_at *at, union answer_value *ret)
     return true;
 }
 
-static void cause_fields(struct answer_rows *to)
+ANSWER_TABLE(cause_answer, struct why_cause, .name = "Cause")
 {
-    ROWS(struct why_cause) = {
-        FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN, .none = FINDING_CANNOT_KNOW), /* its text still explains it */
-        FIELD(TEXT, "text", text, NULL),
-        FIELD(NUMBER, "confidence", confidence, NULL, .schema = "{\"minimum\": 0, \"maximum\": 1}"),
-        MADE(WORD, "likelihood", make_likelihood, "The same in words",
-             .schema = "{\"enum\": [\"very likely\", \"likely\", \"possible\", \"can't tell\"]}"),
-        TEXTS(TEXT, "evidence", evidence, evidence_count, NULL),
-        FIELD(INT, "pid", pid, NULL, OR_NULL),
-        FIELD(TEXT, "process", process, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "code", code, NULL, NAMES(finding_codes), OPEN, .none = FINDING_CANNOT_KNOW); /* its text still explains it */
+    FIELD(TEXT, "text", text, NULL);
+    FIELD(NUMBER, "confidence", confidence, NULL, .schema = "{\"minimum\": 0, \"maximum\": 1}");
+    MADE(WORD, "likelihood", make_likelihood, "The same in words",
+         .schema = "{\"enum\": [\"very likely\", \"likely\", \"possible\", \"can't tell\"]}");
+    TEXTS(TEXT, "evidence", evidence, evidence_count, NULL);
+    FIELD(INT, "pid", pid, NULL, OR_NULL);
+    FIELD(TEXT, "process", process, NULL, OR_NULL);
 }
-static const struct answer cause_answer = ANSWER(struct why_cause, cause_fields, .name = "Cause");
 
-static void part_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(why_part_answer, struct why_part, .name = "WhyPart")
 {
-    ROWS(struct why_part) = {
-        FIELD(TEXT, "answer", answer, NULL, COUNTS, FOREIGN),
-        FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS),
-        OBJECTS("causes", causes, cause_count, cause_answer, "Most likely first", COUNTS, FOREIGN),
-        OBJECTS("remedies", remedies, suggestion_count, remedy_answer, "What can be done about the roots, the most useful first"),
-        TEXTS(TEXT, "suggestions", suggestions, suggestion_count, "The sentences of the remedies, in their order", COUNTS),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "answer", answer, NULL, COUNTS, FOREIGN);
+    FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS);
+    OBJECTS("causes", causes, cause_count, cause_answer, "Most likely first", COUNTS, FOREIGN);
+    OBJECTS("remedies", remedies, suggestion_count, remedy_answer, "What can be done about the roots, the most useful first");
+    TEXTS(TEXT, "suggestions", suggestions, suggestion_count, "The sentences of the remedies, in their order", COUNTS);
 }
-const struct answer why_part_answer = ANSWER(struct why_part, part_fields, .name = "WhyPart");
 
 /* ---- the idle audit ---- */
 
-static void idle_finding_fields(struct answer_rows *to)
+ANSWER_TABLE(idle_finding_answer, struct idle_finding, .name = "IdleFinding")
 {
-    ROWS(struct idle_finding) = {
-        FIELD(NAME, "code", code, NULL, NAMES(idle_codes)),
-        FIELD(TEXT, "text", text, NULL),
-        FIELD(INT, "pid", pid, NULL, OR_NULL),
-        FIELD(OPTION, "watts", added_mw, "What it adds to the idle power, as measured in the history; null: not measured",
-              SCALE(1e-3)),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "code", code, NULL, NAMES(idle_codes));
+    FIELD(TEXT, "text", text, NULL);
+    FIELD(INT, "pid", pid, NULL, OR_NULL);
+    FIELD(OPTION, "watts", added_mw, "What it adds to the idle power, as measured in the history; null: not measured", SCALE(1e-3));
 }
-static const struct answer idle_finding_answer = ANSWER(struct idle_finding, idle_finding_fields, .name = "IdleFinding");
 
 static const void *next_idle(const struct answer_at *at, struct answer_step *step, bool keeps)
 {
@@ -82,51 +69,39 @@ static const void *next_other(const struct answer_at *at, struct answer_step *st
     return next_idle(at, step, false);
 }
 
-static void idle_fields(struct answer_rows *to)
+ANSWER_TABLE(idle_answer, struct idle_audit, .name = "IdleAudit")
 {
-    ROWS(struct idle_audit) = {
-        FIELD(TEXT, "answer", answer, NULL),
-        EACH(OBJECT, "keeps_from_idling", next_that_keeps, NULL, FIELDS(idle_finding_answer)),
-        EACH(OBJECT, "also", next_other, "Worth knowing", FIELDS(idle_finding_answer)),
-        FIELD(BITS, "ruled_out", ruled_out, "Looked at and not so", NAMES(idle_codes)),
-        FIELD(OPTION, "excess_watts", excess_mw, "Beyond what is usual when idle", SCALE(1e-3)),
-        FIELD(INT, "hidden_processes", hidden, "Processes that could not be looked at"),
-        TEXTS(TEXT, "suggestions", suggestions, suggestion_count, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "answer", answer, NULL);
+    EACH(OBJECT, "keeps_from_idling", next_that_keeps, NULL, FIELDS(idle_finding_answer));
+    EACH(OBJECT, "also", next_other, "Worth knowing", FIELDS(idle_finding_answer));
+    FIELD(BITS, "ruled_out", ruled_out, "Looked at and not so", NAMES(idle_codes));
+    FIELD(OPTION, "excess_watts", excess_mw, "Beyond what is usual when idle", SCALE(1e-3));
+    FIELD(INT, "hidden_processes", hidden, "Processes that could not be looked at");
+    TEXTS(TEXT, "suggestions", suggestions, suggestion_count, NULL);
 }
-static const struct answer idle_answer = ANSWER(struct idle_audit, idle_fields, .name = "IdleAudit");
 
 /* ---- a GPU ---- */
 
-static void brief_fields(struct answer_rows *to)
+ANSWER_TABLE(brief_answer, struct why_brief, .name = "Brief")
 {
-    ROWS(struct why_brief) = {
-        FIELD(BOOL, "trouble", trouble, "Something a person notices: lost, throttling for heat, loud, hot, a fan"),
-        FIELD(TEXT, "headline", headline, "With trouble, what is wrong", OR_NULL),
-        FIELD(TEXT, "state", state, NULL, OR_NULL),
-        FIELD(TEXT, "numbers", numbers, NULL, OR_NULL),
-        FIELD(TEXT, "doing", doing, NULL, OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(BOOL, "trouble", trouble, "Something a person notices: lost, throttling for heat, loud, hot, a fan");
+    FIELD(TEXT, "headline", headline, "With trouble, what is wrong", OR_NULL);
+    FIELD(TEXT, "state", state, NULL, OR_NULL);
+    FIELD(TEXT, "numbers", numbers, NULL, OR_NULL);
+    FIELD(TEXT, "doing", doing, NULL, OR_NULL);
 }
-static const struct answer brief_answer = ANSWER(struct why_brief, brief_fields, .name = "Brief");
 
-static void gpu_part_fields(struct answer_rows *to)
+ANSWER_TABLE(gpu_part_answer, struct why_part)
 {
-    ROWS(struct why_part) = {
-        FIELD(INT, "gpu_index", gpu_index, NULL, COUNTS),
-        FIELD(OBJECT, "activity", activity, NULL, FIELDS(activity_answer)),
-        FIELD(OBJECT, "brief", brief, "The same in one line of a list, in parts: state, numbers: doing", FIELDS(brief_answer)),
-        {.kind = ANSWER_KEYS, FIELDS(why_part_answer)},
-        FIELD(OBJECT, "usual", usual, NULL, FIELDS(usual_answer), PRESENT(usual.days)),
-        FIELD(OBJECT, "idle", idle_audit, "null: not asked for", FIELDS(idle_answer), PRESENT(idle_audit.looked)),
-        FIELD(TEXT, "after_resume", after_resume,
-              "Settings that are others than before the host was suspended, for a day after the resume; null: none", OR_NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", gpu_index, NULL, COUNTS);
+    FIELD(OBJECT, "activity", activity, NULL, FIELDS(activity_answer));
+    FIELD(OBJECT, "brief", brief, "The same in one line of a list, in parts: state, numbers: doing", FIELDS(brief_answer));
+    KEYS(why_part_answer);
+    FIELD(OBJECT, "usual", usual, NULL, FIELDS(usual_answer), PRESENT(usual.days));
+    FIELD(OBJECT, "idle", idle_audit, "null: not asked for", FIELDS(idle_answer), PRESENT(idle_audit.looked));
+    FIELD(TEXT, "after_resume", after_resume,
+          "Settings that are others than before the host was suspended, for a day after the resume; null: none", OR_NULL);
 }
-static const struct answer gpu_part_answer = ANSWER(struct why_part, gpu_part_fields);
 
 static bool make_process(const struct answer_at *at, union answer_value *ret)
 {
@@ -136,16 +111,12 @@ static bool make_process(const struct answer_at *at, union answer_value *ret)
     return true;
 }
 
-static void limited_fields(struct answer_rows *to)
+ANSWER_TABLE(limited_answer, struct process)
 {
-    ROWS(struct process) = {
-        FIELD(INT, "pid", pid, NULL),
-        MADE(TEXT, "process", make_process, NULL),
-        FIELD(OBJECT, "limit", limit, NULL, FIELDS(limit_answer)),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "pid", pid, NULL);
+    MADE(TEXT, "process", make_process, NULL);
+    FIELD(OBJECT, "limit", limit, NULL, FIELDS(limit_answer));
 }
-static const struct answer limited_answer = ANSWER(struct process, limited_fields);
 
 static const void *next_limited(const struct answer_at *at, struct answer_step *step)
 {
@@ -156,15 +127,11 @@ static const void *next_limited(const struct answer_at *at, struct answer_step *
     return NULL;
 }
 
-static void gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(gpu_answer, struct gpu)
 {
-    ROWS(struct gpu) = {
-        FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL, COUNTS),
-        EACH(OBJECT, "limits", next_limited, "What limits the processes on it", FIELDS(limited_answer)),
-    };
-    KEEP_ROWS(to);
+    FIELD(TEXT, "gpu_name", id.name, NULL, OR_NULL, COUNTS);
+    EACH(OBJECT, "limits", next_limited, "What limits the processes on it", FIELDS(limited_answer));
 }
-static const struct answer gpu_answer = ANSWER(struct gpu, gpu_fields);
 
 struct why_told_gpu {
     const struct why_part *part;
@@ -172,17 +139,13 @@ struct why_told_gpu {
     struct findings_told found;
     const struct gpu_looked *looked;
 };
-static void told_gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(told_gpu_answer, struct why_told_gpu, .name = "WhyGpu")
 {
-    ROWS(struct why_told_gpu) = {
-        VIA(KEYS, NULL, part, gpu_part_answer, NULL),
-        VIA(KEYS, NULL, gpu, gpu_answer, NULL),
-        FIELD(KEYS, NULL, found, NULL, FIELDS(findings_answer)),
-        VIA(KEYS, NULL, looked, looked_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, part, gpu_part_answer, NULL);
+    VIA(KEYS, NULL, gpu, gpu_answer, NULL);
+    FIELD(KEYS, NULL, found, NULL, FIELDS(findings_answer));
+    VIA(KEYS, NULL, looked, looked_answer, NULL);
 }
-static const struct answer told_gpu_answer = ANSWER(struct why_told_gpu, told_gpu_fields, .name = "WhyGpu");
 
 /* ---- all of them ---- */
 
@@ -217,26 +180,21 @@ static const void *next_gpu(const struct answer_at *at, struct answer_step *step
     return NULL;
 }
 
-static void why_fields(struct answer_rows *to)
+SHARED_ANSWER_TABLE(why_answer, struct told_why, .name = "WhyNow", .about = "Why the fan is running, why the GPU is hot or slow")
 {
-    ROWS(struct told_why) = {
-        FIELD(WORD, "answer", answer, "The sentence", COUNTS, FOREIGN),
-        FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS),
-        FIELD(INT, "gpu_index", gpu_index, "Which GPU the sentence is about first; null: the host", NONE(-1)),
-        FIELD(WORD, "calm", calm,
-              "What may be said where nothing was found: that nothing is unusual only where all was looked at; null where "
-              "something was found, and without a GPU",
-              OR_NULL, .schema = "{\"enum\": [\"nothing unusual\", \"no trouble seen\", null]}"),
-        FIELD(MOMENT, "timestamp", at, "Of the sample that was explained; null: nothing was stored then", OR_NULL, COUNTS),
-        FIELD(BOOL, "simulated", simulated, NULL, COUNTS),
-        EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(told_gpu_answer)),
-        FIELD(KEYS, NULL, found, NULL, FIELDS(findings_answer)),
-        VIA(OBJECT, "machine", machine, why_part_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(WORD, "answer", answer, "The sentence", COUNTS, FOREIGN);
+    FIELD(NAME, "severity", severity, NULL, NAMES(severities), COUNTS);
+    FIELD(INT, "gpu_index", gpu_index, "Which GPU the sentence is about first; null: the host", NONE(-1));
+    FIELD(WORD, "calm", calm,
+          "What may be said where nothing was found: that nothing is unusual only where all was looked at; null where "
+          "something was found, and without a GPU",
+          OR_NULL, .schema = "{\"enum\": [\"nothing unusual\", \"no trouble seen\", null]}");
+    FIELD(MOMENT, "timestamp", at, "Of the sample that was explained; null: nothing was stored then", OR_NULL, COUNTS);
+    FIELD(BOOL, "simulated", simulated, NULL, COUNTS);
+    EACH(OBJECT, "gpus", next_gpu, NULL, FIELDS(told_gpu_answer));
+    FIELD(KEYS, NULL, found, NULL, FIELDS(findings_answer));
+    VIA(OBJECT, "machine", machine, why_part_answer, NULL);
 }
-const struct answer why_answer =
-    ANSWER(struct told_why, why_fields, .name = "WhyNow", .about = "Why the fan is running, why the GPU is hot or slow");
 
 void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only)
 {

@@ -30,50 +30,34 @@ struct told_service {
     uint64_t requests;
 };
 
-static void sampled_fields(struct answer_rows *to)
+ANSWER_TABLE(sampled_answer, struct snapshot)
 {
-    ROWS(struct snapshot) = {
-        OBJECTS("sources", sources, source_count, source_answer, NULL),
-        FIELD(INT, "samples_total", sequence, NULL),
-    };
-    KEEP_ROWS(to);
+    OBJECTS("sources", sources, source_count, source_answer, NULL);
+    FIELD(INT, "samples_total", sequence, NULL);
 }
-static const struct answer sampled_answer = ANSWER(struct snapshot, sampled_fields);
 
-static void monitoring_fields(struct answer_rows *to)
+ANSWER_TABLE(monitoring_answer, struct told_service)
 {
-    ROWS(struct told_service) = {
-        FIELD(BOOL, "available", available, NULL),
-        VIA(KEYS, NULL, s, sampled_answer, NULL),
-        FIELD(MOMENT, "last_sample_at", last_sample_at, "null: there was none yet", OR_NULL),
-        FIELD(NUMBER, "sample_age_seconds", age_s, NULL, PRESENT(known)),
-    };
-    KEEP_ROWS(to);
+    FIELD(BOOL, "available", available, NULL);
+    VIA(KEYS, NULL, s, sampled_answer, NULL);
+    FIELD(MOMENT, "last_sample_at", last_sample_at, "null: there was none yet", OR_NULL);
+    FIELD(NUMBER, "sample_age_seconds", age_s, NULL, PRESENT(known));
 }
-static const struct answer monitoring_answer = ANSWER(struct told_service, monitoring_fields);
 
-static void server_fields(struct answer_rows *to)
+ANSWER_TABLE(server_answer, struct told_service)
 {
-    ROWS(struct told_service) = {
-        FIELD(INT, "connections", connections, NULL),
-        FIELD(INT, "requests_total", requests, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "connections", connections, NULL);
+    FIELD(INT, "requests_total", requests, NULL);
 }
-static const struct answer server_answer = ANSWER(struct told_service, server_fields);
 
-static void service_fields(struct answer_rows *to)
+ANSWER_TABLE(service_answer, struct told_service)
 {
-    ROWS(struct told_service) = {
-        FIELD(NAME, "status", status, "503 with `error`", NAMES(service_statuses)),
-        FIELD(WORD, "version", version, NULL),
-        FIELD(NUMBER, "uptime_seconds", uptime_s, NULL),
-        PART("gpu_monitoring", monitoring_answer, NULL),
-        PART("server", server_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(NAME, "status", status, "503 with `error`", NAMES(service_statuses));
+    FIELD(WORD, "version", version, NULL);
+    FIELD(NUMBER, "uptime_seconds", uptime_s, NULL);
+    PART("gpu_monitoring", monitoring_answer, NULL);
+    PART("server", server_answer, NULL);
 }
-static const struct answer service_answer = ANSWER(struct told_service, service_fields);
 
 static bool source_is_troubled(const struct source_status *source)
 {

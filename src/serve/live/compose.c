@@ -50,28 +50,20 @@ static const void *next_process(const struct answer_at *at, struct answer_step *
     return step->at < told->count ? told->top[step->at++] : NULL;
 }
 
-static void usage_gpu_fields(struct answer_rows *to)
+ANSWER_TABLE(usage_gpu_answer, struct gpu)
 {
-    ROWS(struct gpu) = {
-        FIELD(INT, "gpu_index", index, NULL),
-        FIELD(TEXT, "gpu_name", id.name, NULL),
-        FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1)),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "gpu_index", index, NULL);
+    FIELD(TEXT, "gpu_name", id.name, NULL);
+    FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1));
 }
-static const struct answer usage_gpu_answer = ANSWER(struct gpu, usage_gpu_fields);
 
-static void usage_fields(struct answer_rows *to)
+ANSWER_TABLE(usage_answer, struct told_usage)
 {
-    ROWS(struct told_usage) = {
-        VIA(KEYS, NULL, gpu, usage_gpu_answer, NULL),
-        FIELD(NUMBER, "limit_percent", limit_percent, NULL),
-        EACH(OBJECT, "processes", next_process, "Up to 5, the busiest first", FIELDS(process_answer)),
-        FIELD(MOMENT, "timestamp", at, NULL),
-    };
-    KEEP_ROWS(to);
+    VIA(KEYS, NULL, gpu, usage_gpu_answer, NULL);
+    FIELD(NUMBER, "limit_percent", limit_percent, NULL);
+    EACH(OBJECT, "processes", next_process, "Up to 5, the busiest first", FIELDS(process_answer));
+    FIELD(MOMENT, "timestamp", at, NULL);
 }
-static const struct answer usage_answer = ANSWER(struct told_usage, usage_fields);
 
 static void write_high_usage(struct json_writer *j, const struct snapshot *s, const struct gpu *gpu, double limit_percent)
 {
@@ -148,18 +140,14 @@ struct told_status {
     struct str summary;
 };
 
-static void status_fields(struct answer_rows *to)
+ANSWER_TABLE(status_answer, struct told_status)
 {
-    ROWS(struct told_status) = {
-        FIELD(BOOL, "connected", connected, NULL),
-        VIA(KEYS, NULL, s, source_names_answer, NULL),
-        FIELD(NUMBER, "interval_seconds", interval_s, NULL),
-        OBJECTS("devices", gpus, count, device_answer, NULL),
-        WRITTEN_OBJECT("summary", summary, summary_answer, NULL),
-    };
-    KEEP_ROWS(to);
+    FIELD(BOOL, "connected", connected, NULL);
+    VIA(KEYS, NULL, s, source_names_answer, NULL);
+    FIELD(NUMBER, "interval_seconds", interval_s, NULL);
+    OBJECTS("devices", gpus, count, device_answer, NULL);
+    WRITTEN_OBJECT("summary", summary, summary_answer, NULL);
 }
-static const struct answer status_answer = ANSWER(struct told_status, status_fields);
 
 void compose_status(struct json_writer *j, const struct snapshot *s, const struct why *why, int64_t interval_ms)
 {

@@ -908,29 +908,22 @@ static enum reading_state of_list(const void *record)
 {
     return ((const struct odd *)record)->flag ? READING_DENIED : READING_OK;
 }
-static void item_fields(struct answer_rows *to)
+ANSWER_TABLE(item, struct wall)
 {
-    ROWS(struct wall) = {FIELD(INT, "ms", ms, NULL)};
-    KEEP_ROWS(to);
+    FIELD(INT, "ms", ms, NULL);
 }
-static const struct answer item = ANSWER(struct wall, item_fields);
-static void odd_fields(struct answer_rows *to)
+ANSWER_TABLE(odd_answer, struct odd)
 {
-    ROWS(struct odd) = {
-        FIELD(INT, "number", number, NULL, NONE(-1)),
-        FIELD(MOMENT, "at", at, NULL, OR_NULL),
-        FIELD(READING, "reading", reading, NULL, WHOLE, NATURAL),
-        FIELD(TEXT, "text", text, NULL, OR_NULL),
-        OBJECTS("list", list, count, item, NULL, .state = of_list),
-    };
-    KEEP_ROWS(to);
+    FIELD(INT, "number", number, NULL, NONE(-1));
+    FIELD(MOMENT, "at", at, NULL, OR_NULL);
+    FIELD(READING, "reading", reading, NULL, WHOLE, NATURAL);
+    FIELD(TEXT, "text", text, NULL, OR_NULL);
+    OBJECTS("list", list, count, item, NULL, .state = of_list);
 }
-static void read_fields(struct answer_rows *to)
+ANSWER_TABLE(list_answer, struct odd)
 {
-    ROWS(struct odd) = {OBJECTS("list", list, count, item, NULL)};
-    KEEP_ROWS(to);
+    OBJECTS("list", list, count, item, NULL);
 }
-static const struct answer odd_answer = ANSWER(struct odd, odd_fields), list_answer = ANSWER(struct odd, read_fields);
 
 static void none_and_unknown_are_told_apart(void **state)
 {
