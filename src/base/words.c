@@ -177,8 +177,8 @@ const char *words_duration(int64_t ms, char out[WORDS_SIZE])
         long long n = s / units[i].seconds, rest = s % units[i].seconds / units[i].below_seconds;
         if (n == 0)
             continue;
-        if (n >= units[i].alone_from || rest == 0)
-            snprintf(out, WORDS_SIZE, "%s%lld%s", sign, n, units[i].name);
+        if (n >= units[i].alone_from || rest == 0) /* 28 days and 23 hours are 29 days */
+            snprintf(out, WORDS_SIZE, "%s%lld%s", sign, i ? n : (s + 43200) / 86400, units[i].name);
         else
             snprintf(out, WORDS_SIZE, "%s%lld%s %lld%s", sign, n, units[i].name, rest, units[i].below);
         break;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/env.h"
 #include "format/capacity.h"
 
@@ -89,11 +90,27 @@ bool placement_env(struct buf *out, const struct capacity *c, const struct place
 
 /* ---- for a program to start ---- */
 
+/* GPUs of other vendors, by an empty list; Level Zero takes that for all. */
+static void hide_others(struct buf *out, const struct capacity *c, const struct placement_copy *copy)
+{
+    static const char *const hiding[][2] = {{"nvidia", "CUDA_VISIBLE_DEVICES=\n"}, {"amd", "ROCR_VISIBLE_DEVICES=\n"}};
+    for (size_t v = 0; v < ARRAY_LEN(hiding); v++) {
+        bool here = false, taken = false;
+        for (size_t i = 0; i < c->gpu_count; i++)
+            here |= strcmp(c->gpus[i].id.vendor, hiding[v][0]) == 0;
+        for (size_t i = 0; i < copy->share_count; i++)
+            taken |= strcmp(c->gpus[copy->shares[i].gpu].id.vendor, hiding[v][0]) == 0;
+        if (here && !taken)
+            buf_text(out, hiding[v][1]);
+    }
+}
+
 bool placement_program_env(struct buf *out, const struct capacity *c, const struct placement_copy *copy)
 {
     if (!placement_env(out, c, copy))
         return false;
     const char *vendor = c->gpus[copy->shares[0].gpu].id.vendor;
+    hide_others(out, c, copy);
     if (strcmp(vendor, "nvidia") == 0)
         buf_text(out, "CUDA_DEVICE_ORDER=PCI_BUS_ID\n");
     if (strcmp(vendor, "amd") != 0)

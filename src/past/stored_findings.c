@@ -104,10 +104,11 @@ int stored_verdict(struct store *s, const char *host, const struct snapshot *the
 
 void span_past_tense(const char *headline, char *out, size_t size)
 {
-    static const char *const verbs[][2] = {
-        {" is ", " was "},         {" are ", " were "},          {" has ", " had "},    {" have ", " had "},
-        {" needs ", " needed "},   {" can't ", " couldn't "},    {" draws ", " drew "}, {" does not ", " did not "},
-        {" doesn't ", " didn't "}, {" will ", " was going to "}, {" keeps ", " kept "}, {" holds ", " held "}};
+    static const char *const verbs[][2] = {{" has been ", " was "},     {" have been ", " were "}, {" is ", " was "},
+                                           {" are ", " were "},         {" has ", " had "},        {" have ", " had "},
+                                           {" needs ", " needed "},     {" can't ", " couldn't "}, {" draws ", " drew "},
+                                           {" does not ", " did not "}, {" doesn't ", " didn't "}, {" will ", " was going to "},
+                                           {" keeps ", " kept "},       {" holds ", " held "}};
     const char *first = NULL;
     size_t which = 0;
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
@@ -121,6 +122,11 @@ void span_past_tense(const char *headline, char *out, size_t size)
         snprintf(out, size, "%.*s%s%s", (int)(first - headline), headline, verbs[which][1], first + strlen(verbs[which][0]));
     else
         snprintf(out, size, "%s", headline);
+    /* How long it had lasted then would contradict how long it lasted in all. */
+    char *lasted = first ? strstr(out, " for ") : NULL;
+    for (int64_t ms; lasted; lasted = strstr(lasted + 1, " for "))
+        if (duration_parse(str_from(lasted + strlen(" for ")), &ms))
+            *lasted = '\0';
 }
 
 static const struct store_gpu *stored_findings_gpu_of(const struct span *p, int64_t id)

@@ -51,8 +51,11 @@ void act_words(const struct change_list *l, char *out, size_t size)
         char now[CONTROL_TEXT_SIZE], new[CONTROL_TEXT_SIZE], gpu[24];
         snprintf(gpu, sizeof gpu, "GPU %d: ", c->setting.gpu_index);
         control_text(c->setting.kind, c->state.unit, c->state.now, now);
-        len += (size_t)snprintf(out + len, size - len, "%s%s %s -> %s", i ? ", " : gpu, control_words(c->setting.kind),
-                                c->state.now_known ? now : "as it is",
+        len += (size_t)snprintf(out + len, size - len, "%s%s %s%s%s", i ? ", " : gpu, control_words(c->setting.kind),
+                                c->setting.kind == CONTROL_ADVICE ? ""
+                                : c->state.now_known              ? now
+                                                                  : "as it is",
+                                c->setting.kind == CONTROL_ADVICE ? "" : " -> ",
                                 control_text(c->setting.kind, c->state.unit, c->setting.value, new));
     }
 }

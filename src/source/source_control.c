@@ -24,7 +24,7 @@ static const struct {
     [CONTROL_FAN] = {"fan", "fan speed", "%", 1, 1},
     [CONTROL_ACOUSTIC] = {"acoustic_target", "fan target", "", 1, 0},
     [CONTROL_LEVEL] = {"performance_level", "performance level", "", 1, 0},
-    [CONTROL_ADVICE] = {"advice", "advice followed by a person:", "", 1, 0},
+    [CONTROL_ADVICE] = {"advice", "by hand:", "", 1, 0},
 };
 
 const char *const control_levels[CONTROL_LEVELS] = {
@@ -60,18 +60,25 @@ bool control_from_name(const char *name, enum control_kind *ret)
     return false;
 }
 
+/* "Check airflow": its sentence up to the details; its code where the sentence differs from case to case. */
+static void advice_text(int64_t number, char out[CONTROL_TEXT_SIZE])
+{
+    const struct remedy_row *row = number >= 1 && number <= REMEDY_COUNT ? remedy_row((enum remedy_code)(number - 1)) : NULL;
+    const char *text = !row ? "?" : row->text ? row->text : row->code;
+    str_copy(out, CONTROL_TEXT_SIZE, (struct str){text, strcspn(text, ":;,.(")});
+}
+
 const char *control_text(enum control_kind kind, const char *unit, struct control_value v, char out[CONTROL_TEXT_SIZE])
 {
     const char *in = unit && unit[0] ? unit : kinds[kind].unit, *gap = in[0] && strcmp(in, "%") != 0 ? " " : "";
     if (v.stock)
-        snprintf(out, CONTROL_TEXT_SIZE, "%s", kind == CONTROL_FAN ? "automatic" : kind == CONTROL_ADVICE ? "none" : "stock");
+        snprintf(out, CONTROL_TEXT_SIZE, "%s", kind == CONTROL_FAN ? "automatic" : kind == CONTROL_ADVICE ? "not done" : "stock");
     else if (kind == CONTROL_POWER)
         words_power(v.low, out);
     else if (kind == CONTROL_LEVEL)
         snprintf(out, CONTROL_TEXT_SIZE, "%s", v.low >= 0 && v.low < CONTROL_LEVELS ? control_levels[v.low] : "?");
     else if (kind == CONTROL_ADVICE)
-        snprintf(out, CONTROL_TEXT_SIZE, "%s",
-                 v.low >= 1 && v.low <= REMEDY_COUNT ? remedy_row((enum remedy_code)(v.low - 1))->code : "?");
+        advice_text(v.low, out);
     else if (v.low != v.high)
         snprintf(out, CONTROL_TEXT_SIZE, "%lld-%lld%s%s", (long long)v.low, (long long)v.high, gap, in);
     else
@@ -183,12 +190,12 @@ int control_parse(enum control_kind kind, const char *text, const struct control
 enum { QUIET_PERMILLE = 700, QUIET_OF_DRAW_PERMILLE = 850, QUIET_COOLER_C = 10 };
 
 /* Published measurements on many GPUs: 60 to 85% of the stock limit keeps most of the speed (docs/leases.md). A limit above the
- * current draw would do nothing. */
+ * current draw would do nothing; one below a third would cripple work that starts later. */
 static int64_t quiet_power(const struct control_state *s, struct reading draw_mw)
 {
-    int64_t wanted = (s->exact_stock ? s->stock_value.low : s->most) / 1000 * QUIET_PERMILLE, draw;
+    int64_t stock = s->exact_stock ? s->stock_value.low : s->most, wanted = stock / 1000 * QUIET_PERMILLE, draw;
     if (reading_get(draw_mw, &draw) && draw > s->least)
-        wanted = MIN_OF(wanted, draw / 1000 * QUIET_OF_DRAW_PERMILLE);
+        wanted = MIN_OF(wanted, MAX_OF(stock / 3, draw / 1000 * QUIET_OF_DRAW_PERMILLE));
     return wanted - wanted % MW_PER_W;
 }
 

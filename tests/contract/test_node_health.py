@@ -279,6 +279,11 @@ def test_a_drain_of_others_stays(slurm):
     assert slurm.updates() == []
 
 
+def test_a_dry_run_needs_no_slurm():
+    assert "dry run: drain (whirr: lost: " in (done := node_health(LOST, "--slurm", "--dry-run")).stdout and done.returncode == 1 and not done.stderr, done
+    assert "dry run: resume, if whirr had drained it: 'scontrol' was not found" in (done := node_health(WELL, "--slurm", "--dry-run")).stdout and done.returncode == 0, done
+
+
 def test_slurm_too_has_a_dry_run(slurm):
     done = slurm(LOST, "--dry-run")
     assert done.returncode == 1 and "dry run: drain (whirr: lost: " in done.stdout and slurm.updates() == [] and slurm.state == "IDLE"

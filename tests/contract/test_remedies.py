@@ -40,7 +40,7 @@ def test_remedies_are_the_suggestions_with_what_is_known_about_them():
 def test_two_commands_from_a_hot_gpu_to_a_measured_cooler_one_and_back():
     assert "do it: whirr do" in run_whirr("--source", HOT, "why").stdout
     done = run_whirr("do", number_of_quiet(), "--yes", "--measure", "1s")
-    assert done.returncode == 0 and "Measured: " in done.stdout and "whirr undo takes it back" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "Measured: " in done.stdout and "To take it back now: whirr undo 1" in done.stdout, done.stdout + done.stderr
     assert limit() < 300
     changes = json.loads(run_whirr("undo", "--json").stdout)["changes"]
     assert [c["before"] for c in changes] == ["450 W"] and changes[0]["until"]
@@ -72,7 +72,7 @@ def test_nothing_happens_unasked_or_without_rights_or_when_it_is_no_longer_so():
     assert run_whirr("do", number_of_quiet()).returncode == 2, "nobody can be asked"
     assert "dry run" in run_whirr("do", number_of_quiet(), "--dry-run").stdout
     person = run_whirr("do", next(r["number"] for r in why()["remedies"] if r["kind"] != "setting"), "--dry-run")
-    assert "advice followed by a person: none -> air" in person.stdout, "who is simulated, too"
+    assert "GPU 0: by hand: Check airflow until " in person.stdout, "who is simulated, too"
     assert run_whirr("do", "9", "--yes").returncode == 1
     assert run_whirr("do", "one").returncode == 2
     denied = HOT + ",fault=denied"

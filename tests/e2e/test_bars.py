@@ -282,4 +282,7 @@ def test_waiting_for_nothing_is_refused(whirr):
     assert "called or numbered 'nobody.py'" in whirr("wait", "nobody.py").err
     assert "wait for what?" in whirr("wait").err and whirr("wait").code == 2
     assert "for one thing" in whirr("wait", "a", "--idle").err
-    assert "no [notify.phone]" in whirr("--source", "sim:scenario=idle", "wait", "--when", "power > 1W", "--notify=phone").err
+    for never in (["--idle", "--notify=phone"], ["--when", "power > 9kW", "--notify=phone"]):
+        assert "no [notify.phone]" in whirr("--source", "sim:scenario=training", "wait", *never).err
+    nobody = whirr("--source", "sim:scenario=training", "wait", "train.py", "--notify")
+    assert nobody.code == 1 and "no desktop session here" in nobody.err and "whirr notify add" in nobody.err and not nobody.out, "before the wait, not after it"

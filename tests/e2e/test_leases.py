@@ -66,7 +66,7 @@ def host(tmp_path):
 def test_the_program_is_told_its_gpus_and_its_status_is_ours(host):
     done = host("run", "--gpus", "2", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES $CUDA_DEVICE_ORDER $WHIRR_LEASE; exit 7")
     gpus, order, lease = done.stdout.split()
-    assert done.returncode == 7 and done.stderr == "SIMULATED\n"
+    assert done.returncode == 7 and re.fullmatch(r"SIMULATED\nwhirr: running on GPUs \d and \d\n", done.stderr)
     assert order == "PCI_BUS_ID" and len(gpus.split(",")) == 2 and all(gpu.startswith("GPU-") for gpu in gpus.split(","))
     assert host.list() == [] and not (host.leases / f"{lease}.json").exists()
     assert host("run", "--gpus", "1", "--", "sh", "-c", "kill -9 $$").returncode == 128 + 9
@@ -79,6 +79,15 @@ def test_other_makers_have_other_variables(host):
     host.hold("--gpu", "0", source=["--source", "sim:scenario=idle,gpus=3,model=mi300x"])
     assert host(*show, source=["--source", "sim:scenario=idle,gpus=3,model=mi300x"]).stdout == "1,2 0,1\n"
     assert host(*show, source=["--source", "sim:scenario=idle,gpus=2,model=a770"]).stdout == "0,1\n"
+
+
+def test_gpus_of_other_vendors_are_hidden_where_that_can_be_said(host):
+    """HIP reads an empty HIP_VISIBLE_DEVICES as none at all, and Level Zero an empty mask as all GPUs."""
+    show = ["sh", "-c", "echo \"${CUDA_VISIBLE_DEVICES-unset} ${ROCR_VISIBLE_DEVICES-unset} ${ZE_AFFINITY_MASK-unset}\""]
+    mixed = {"source": ["--source", "sim:scenario=mixed"]}
+    at = {name: host("run", "--gpu", str(gpu), "--vram", "1GiB", "--", *show, **mixed).stdout for gpu, name in enumerate(("rtx4090", "h100", "rx7900", "a770"))}
+    assert re.fullmatch(r"GPU-\S+  unset\n", at["rtx4090"]) and re.fullmatch(r"GPU-\S+  unset\n", at["h100"])
+    assert (at["rx7900"], at["a770"]) == (" 0 unset\n", "  0\n")
 
 
 def test_what_is_hidden_already_is_not_taken(host):

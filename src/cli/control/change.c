@@ -139,20 +139,29 @@ static void changes_json(struct json_writer *j, const struct change_list *l, con
     jw_end(j);
 }
 
+void change_range(struct buf *out, const struct change *c)
+{
+    const struct control_state *s = &c->state;
+    char least[CONTROL_TEXT_SIZE], most[CONTROL_TEXT_SIZE];
+    control_text(c->setting.kind, s->unit, (struct control_value){.low = s->least, .high = s->least}, least);
+    control_text(c->setting.kind, s->unit, (struct control_value){.low = s->most, .high = s->most}, most);
+    if (c->setting.kind != CONTROL_LEVEL && s->least > 0)
+        buf_printf(out, "  (range %s to %s)", least, most);
+    else if (c->setting.kind != CONTROL_LEVEL)
+        buf_printf(out, "  (at most %s)", most);
+    buf_char(out, '\n');
+}
+
 static void show_plan(struct buf *out, const struct change_list *l)
 {
     for (size_t i = 0; i < l->count; i++) {
         const struct change *c = &l->at[i];
         const struct request_setting *s = &c->setting;
-        char now[CONTROL_TEXT_SIZE], new[CONTROL_TEXT_SIZE], least[CONTROL_TEXT_SIZE], most[CONTROL_TEXT_SIZE];
+        char now[CONTROL_TEXT_SIZE], new[CONTROL_TEXT_SIZE];
         control_text(s->kind, c->state.unit, c->state.now, now);
         control_text(s->kind, c->state.unit, s->value, new);
-        control_text(s->kind, c->state.unit, (struct control_value){.low = c->state.least, .high = c->state.least}, least);
-        control_text(s->kind, c->state.unit, (struct control_value){.low = c->state.most, .high = c->state.most}, most);
         buf_printf(out, "GPU %d  %s  %s -> %s", s->gpu_index, control_words(s->kind), c->state.now_known ? now : "not known", new);
-        if (s->kind != CONTROL_LEVEL)
-            buf_printf(out, "  (range %s to %s)", least, most);
-        buf_char(out, '\n');
+        change_range(out, c);
         AUTO_BUF struct buf command = BUF(2048);
         c->gpu->source->ops->control->command(c->gpu->source, c->gpu->at, s->kind, s->value, &command);
         if (command.len)

@@ -16,6 +16,9 @@ int change_plan(struct cli *cli, enum control_kind kind, const char *text, struc
 /* Reads every setting that the GPU of --gpu has, or all GPUs; no new values. EXIT_FINE, or prints what is wrong. */
 int change_read(struct cli *cli, struct change_list *ret);
 
+/* "  (range 150 W to 600 W)" and a line break; of a level only that. */
+void change_range(struct buf *out, const struct change *c);
+
 /* Applies them as --dry-run, --for, --until and --confirm say; while the command runs, if any (NULL). Returns the exit status. */
 int change_make(struct cli *cli, struct change_list *l, const char *const *command);
 

@@ -51,18 +51,14 @@ static int quiet_run(struct cli *cli)
 
 static void settings_table(struct buf *out, const struct change_list *l)
 {
-    char now[CONTROL_TEXT_SIZE], least[CONTROL_TEXT_SIZE], most[CONTROL_TEXT_SIZE];
+    char now[CONTROL_TEXT_SIZE];
     for (size_t i = 0; i < l->count; i++) {
         const struct change *c = &l->at[i];
         const struct control_state *s = &c->state;
         enum control_kind kind = c->setting.kind;
         control_text(kind, s->unit, s->now, now);
-        control_text(kind, s->unit, (struct control_value){.low = s->least, .high = s->least}, least);
-        control_text(kind, s->unit, (struct control_value){.low = s->most, .high = s->most}, most);
         buf_printf(out, "GPU %d  %-15s %s", c->setting.gpu_index, control_words(kind), s->now_known ? now : "not known");
-        if (kind != CONTROL_LEVEL)
-            buf_printf(out, "  (range %s to %s)", least, most);
-        buf_char(out, '\n');
+        change_range(out, c);
     }
     if (!l->count)
         buf_text(out, "These GPUs have no settings that whirr can change.\n");

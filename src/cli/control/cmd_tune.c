@@ -68,7 +68,8 @@ static int read_options(struct tune_plan *p, int64_t *steps, double *keep)
     p->settle_ms = 5 * MS_PER_S;
     p->measure_ms = 10 * MS_PER_S;
     if (command == (p->server != NULL))
-        return cli_usage(p->cli, "'tune' needs a command to run, or --server NAME for a program that is running");
+        return cli_usage(p->cli, "a workload is needed to measure the speed: whirr set best -- python bench.py, or --server NAME "
+                                 "for one that is running");
     if (p->rate && !command)
         return cli_usage(p->cli, "--rate reads what a command prints");
     if (count && (!str_to_i64(str_from(count), steps) || *steps < 2 || *steps > TUNE_POINTS_MAX))

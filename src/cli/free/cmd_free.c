@@ -328,6 +328,10 @@ static int act(struct freeing *f, int64_t free_before)
     return off && back >= off ? EXIT_FINE : EXIT_FAILED;
 }
 
+#define CLOSE_YOURS                                                                                                                \
+    "Close what is yours; a program can be paused by: whirr guard attach PID, a model server by: whirr guard attach URL --method " \
+    "NAME"
+
 static int show_plan(struct freeing *f)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
@@ -338,7 +342,10 @@ static int show_plan(struct freeing *f)
     else
         buf_text(&out, "Nothing that can be seen from here holds memory of the GPU.\n");
     if (options_has(f->cli->options, "dry-run") && !f->cli->json)
-        buf_text(&out, "Nothing was changed (dry run).\n");
+        buf_printf(&out, "Nothing was changed (dry run).%s\n",
+                   f->plan.unload_bytes > 0 ? " To do it: whirr free"
+                   : f->plan.count          ? " whirr can take none of it off the GPU.\n" CLOSE_YOURS
+                                            : "");
     return show_text(&out);
 }
 
@@ -357,9 +364,7 @@ static int free_them(struct freeing *f)
     if (f->plan.simulated)
         return cli_fail("these programs are simulated: there is nothing to free");
     if (!any)
-        return cli_fail("none of this can be taken off the GPU by whirr\nClose what is yours; a program can be paused by: whirr "
-                        "guard attach PID, "
-                        "a model server by: whirr guard attach URL --method NAME");
+        return cli_fail("none of this can be taken off the GPU by whirr\n" CLOSE_YOURS);
     return act(f, free_before);
 }
 

@@ -231,8 +231,9 @@ static int take_once(struct lease_taker *t, struct held_program *p, const char *
     lease_taker_tell(t, rc < 0 ? EVENT_FAILED : EVENT_DONE);
     if (rc == -EAGAIN && t->timeout_ms)
         return -ESTALE;
-    if (rc == 0 && t->simulated)
-        fputs("SIMULATED\n", stderr);
+    if (rc == 0)
+        fprintf(stderr, "%swhirr: running on %s\n", t->simulated ? "SIMULATED\n" : "",
+                lease_gpu_words(&t->wish, (char[LEASE_WORDS]){0}));
     return rc;
 }
 
@@ -345,8 +346,9 @@ const struct command command_run = {
     .summary = "Run a program on GPUs of its own, after guarded workers have made room",
     .details =
         "With --gpus, --vram, --exclusive or --gpu it takes a lease: it waits in a fair queue until there is room, sets the "
-        "variables that limit the program to its GPUs (CUDA_VISIBLE_DEVICES, ROCR_ and HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK), and "
-        "gives them back when it ends. GPUs that these variables hide already are not taken. Then, and also without a lease, it "
+        "variables that limit the program to its GPUs (CUDA_VISIBLE_DEVICES, ROCR_ and HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK; an "
+        "empty list hides other vendors' GPUs, where it does), and gives them back when it ends. GPUs that these variables hide "
+        "already are not taken. Then, and also without a lease, it "
         "announces the need to every guard of this user, waits until their workers are off the GPU, runs the program, and releases "
         "them when it ends. A program that is not started with `whirr run` is not kept off a GPU: see `whirr lease`. With "
         "--enforce, "

@@ -200,6 +200,15 @@ int node_tell_slurm(const struct env *env, const struct node_telling *t, const s
     if (v->fitness == NODE_UNKNOWN || (v->fitness == NODE_FIT && t->drain_only))
         return 0;
     int rc = look(env, t, v, &now, err);
+    if (rc == -ENOENT && t->dry_run) { /* a machine without Slurm still shows what would be said */
+        if (v->fitness == NODE_UNFIT)
+            node_step(steps, "drain (" OUR_REASON "%s: %.180s), if it is not drained yet: '%s' was not found", v->code, v->message,
+                      t->scontrol);
+        else
+            node_step(steps, "resume, if whirr had drained it: '%s' was not found", t->scontrol);
+        *err = (struct error){0};
+        return 0;
+    }
     if (rc < 0)
         return rc;
     return v->fitness == NODE_UNFIT ? drain(env, t, v, &now, steps, err) : bring_back(env, t, v, &now, steps, err);

@@ -120,7 +120,7 @@ static void say_plan(struct do_command *d, const struct change_list *l)
     printf("%s%s%s.", doing->plan, doing->trying ? ", and back" : " until ", doing->trying ? "" : until);
     for (size_t i = 0; i < d->remedy->affects_count; i++)
         printf("%s%s%s", i ? ", " : " Affects ", d->remedy->affects[i], i + 1 == d->remedy->affects_count ? "." : "");
-    puts(doing->trying ? "" : " Undo: whirr undo");
+    puts(doing->trying ? "" : " Undo: whirr undo 1");
     const struct remedy_values from = effect_base(d->gpu->util_permille, d->gpu->clock_graphics_khz);
     bool known = d->remedy->source && effect_words(&d->remedy->expected, &from, words)[0];
     printf("  expected  %s%s\n", known ? "about " : "not known yet: no such step was measured here", known ? words : "");
@@ -226,9 +226,9 @@ static int tell_outcome(const struct do_command *d)
         return EXIT_FAILED;
     if (doing->until.ms) {
         moment_format(doing->until, clock_wall(d->cli->env.clock), until);
-        printf("Kept until %s. whirr undo takes it back.\n", until);
+        printf("Kept until %s. To take it back now: whirr undo 1\n", until);
     } else
-        puts("Kept until whirr undo takes it back: only whirr-control could end it at a time.");
+        puts("Kept until it is taken back (whirr undo 1): only whirr-control could end it at a time.");
     return EXIT_FINE;
 }
 

@@ -273,7 +273,7 @@ static int undo_with(struct cli *cli, struct undo_doing *u)
     show_list(&out, list, clock_wall(cli->env.clock));
     bool asks = list->count && cli->terminal && isatty(STDIN_FILENO);
     if (list->count && !asks)
-        buf_text(&out, "take one back: whirr undo 1 · everything: whirr undo all\n");
+        buf_text(&out, "This is only the list. To take back the first: whirr undo 1; everything: whirr undo all\n");
     int status = show_text(&out);
     return status == EXIT_FINE && asks ? ask_which(cli, list) : status;
 }
@@ -305,8 +305,8 @@ const struct command command_undo = {
     .arguments = "[N|all|ID]",
     .arguments_max = 1,
     OPTIONS(options),
-    .examples = {{"whirr undo", "what is changed, and by whom"},
-                 {"whirr undo 1", "the newest change"},
+    .examples = {{"whirr undo", "the list: what is changed, and by whom"},
+                 {"whirr undo 1", "take back the newest change"},
                  {"whirr undo all", "everything, newest first"}},
     .lacks = "gpu",
     .run = undo_run,

@@ -252,6 +252,8 @@ static int wait_run(struct cli *cli)
     struct error err = {0};
     int64_t timeout_ms = -1, every_ms = INTERVAL_MS;
     int status = read_options(&w, &timeout_ms, &every_ms);
+    if (status == EXIT_FINE && options_has(cli->options, "notify"))
+        status = wait_notify(cli, NULL);
     const char *program = options_value(cli->options, "pid", cli->options->argument_count ? cli->options->arguments[0] : NULL);
     if (status == EXIT_FINE && program)
         return wait_for_programs(cli, program, timeout_ms, every_ms);

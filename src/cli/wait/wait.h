@@ -47,6 +47,6 @@ size_t programs_called(const struct env *env, const char *asked, struct program_
 
 /* Waits for the end of the program with this PID, or of all that have a part of this name. Returns the exit status. */
 int wait_for_programs(struct cli *cli, const char *asked, int64_t timeout_ms, int64_t every_ms);
-/* Sends this sentence through the notifier of --notify, or through all (without any: to the desktop). EXIT_FINE, or prints what
- * failed. */
+/* Sends this sentence through the notifier of --notify, or through all (without any: to the desktop). NULL: only whether that can
+ * work, before a long wait. EXIT_FINE, or prints what failed. */
 int wait_notify(struct cli *cli, const char *sentence);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alert/notify/desktop.h"
 #include "alert/notify/notify.h"
 #include "ask/session.h"
 #include "ask/settings.h"
@@ -154,13 +155,21 @@ int wait_for_programs(struct cli *cli, const char *asked, int64_t timeout_ms, in
 
 /* ---- --notify ---- */
 
+/* Without a sentence it only finds out what can be known beforehand. */
 static int send_to(struct cli *cli, const struct config_notify *c, const char *sentence)
 {
     struct alert_notice notice;
     struct notifier_result result;
     struct error err = {0};
+    struct desktop *session = NULL;
     if (notifier_check(c, &err) < 0)
         return cli_fail("notifier '%s': %s", c->entry.name, err.text);
+    if (!sentence && c->type == CONFIG_NOTIFY_DESKTOP && desktop_open(&cli->env, &session, &err) < 0)
+        return cli_fail("--notify can't reach anybody: %s\nFor a message to a phone, by mail or chat: whirr notify add",
+                        err.code == -ENOMEDIUM ? "there is no desktop session here" : err.text);
+    desktop_close(session);
+    if (!sentence)
+        return EXIT_FINE;
     notify_example(&cli->env, false, "info", "", &notice);
     struct str words = str_trim(str_from(sentence));
     str_copy(notice.alert, sizeof notice.alert, str_from("whirr_wait"));

@@ -313,7 +313,7 @@ static void notes(struct buf *out, const struct page *page, const json_t *body)
     }
     if (json_array_size(gaps)) {
         char missing[WORDS_SIZE];
-        snprintf(line, sizeof line, "%s are not known: %s%s",
+        snprintf(line, sizeof line, "Of this time %s are not stored: %s%s",
                  words_duration(llround(report_number_of(body, "missing_seconds")) * 1000, missing),
                  json_text(json_array_get(gaps, 0), "text"), json_array_size(gaps) > 1 ? " And others." : "");
         page_wrap(out, page, INK_FAINT, line, 0, 0);

@@ -135,14 +135,14 @@ static void causes(struct buf *out, const struct page *page, const struct why_pa
     }
 }
 
-/* Numbered, for `whirr do`. */
+/* Numbered, for `whirr do`; no "Do 2" without a "Do 1". */
 static void suggestions(struct buf *out, const struct page *page, const struct why_part *part, size_t most)
 {
     char text[WHY_LINE_SIZE], label[16];
     for (size_t i = 0, shown = 0; i < part->suggestion_count && shown < most; i++) {
         if (page->root && strstr(part->suggestions[i], "sudo whirr ")) /* root has seen them */
             continue;
-        if (part->gpu_index >= 0)
+        if (part->gpu_index >= 0 && i == shown)
             snprintf(label, sizeof label, "%s %zu", shown ? "  " : "Do", i + 1);
         else
             snprintf(label, sizeof label, "%s", shown ? "" : "Do");

@@ -420,6 +420,10 @@ static void quiet_is_below_stock_below_the_draw_and_never_above_the_present(void
     assert_int_equal(v.low, 315000);
     assert_true(control_quiet(CONTROL_POWER, &s, reading_ok(240000), &v));
     assert_int_equal(v.low, 204000);
+    s.least = 0;
+    assert_true(control_quiet(CONTROL_POWER, &s, reading_ok(40000), &v)); /* idle: what starts later must be able to work */
+    assert_int_equal(v.low, 150000);
+    s.least = 150000;
     s.now = VALUE(200000);
     assert_false(control_quiet(CONTROL_POWER, &s, reading_ok(200000), &v) && v.low >= 200000);
     s.least = 400000;
