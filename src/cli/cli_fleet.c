@@ -126,7 +126,7 @@ static int read_bill(struct cli *cli)
 /* "fleet.url" stands for the setting, which keeps a password out of the command line. */
 const char *fleet_url(const struct cli *cli)
 {
-    const char *given = options_value(cli->options, "fleet", "");
+    const char *given = options_value(cli->options, "fleet", "fleet.url");
     return strcmp(given, "fleet.url") == 0 && cli->settings ? cli->settings->fleet.url : given;
 }
 

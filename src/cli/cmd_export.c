@@ -69,7 +69,7 @@ static int export(struct cli *cli, struct session *session, struct buf *out, str
 {
     struct prometheus_options o;
     AUTO_BUF struct buf text = BUF(PROMETHEUS_MAX);
-    prometheus_options_init(&o, &cli->settings->metrics, cli->env.node_name);
+    prometheus_options_init(&o, &cli->settings->metrics, &cli->env);
     for (size_t i = 0; i < cli->options->given_count; i++)
         if (strcmp(cli->options->given[i].spec->name, "set") == 0)
             o.sets |= prometheus_set_from_name(cli->options->given[i].value);

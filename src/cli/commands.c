@@ -35,6 +35,7 @@
     COMMAND(undo)         \
     COMMAND(set)          \
     COMMAND(forget)       \
+    COMMAND(fleet)        \
     COMMAND(quiet)        \
     COMMAND(limit) /* hidden: set power */ \
     COMMAND(clocks) /* hidden: set clocks */ \

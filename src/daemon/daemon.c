@@ -130,7 +130,7 @@ static struct server_options server_options(struct daemon *d, const struct confi
         .mcp = c->server.mcp,
         .control = c->control.allow,
     };
-    prometheus_options_init(&o.metrics, &c->metrics, d->options->env->node_name);
+    prometheus_options_init(&o.metrics, &c->metrics, d->options->env);
     str_copy(o.currency, sizeof o.currency, str_from(c->energy.currency));
     str_copy(o.co2_file, sizeof o.co2_file, str_from(c->energy.co2_file));
     add_rules(c, &o.site);

@@ -89,13 +89,16 @@ int fleet_get(const struct fleet_place *place, const char *path, struct buf *ans
     return error_set(err, -EIO, "the fleet's database answered %d%s%s", status, why[0] ? ": " : "", why);
 }
 
-int fleet_ask(const struct fleet_place *place, const char *question, struct buf *answer, struct error *err)
+int fleet_ask(const struct fleet_place *place, const char *question, const char *when, struct buf *answer, struct error *err)
 {
     AUTO_BUF struct buf path = BUF(URL_SIZE);
     buf_text(&path, "query?query=");
     buf_percent(&path, question);
-    /* VictoriaMetrics hides the last 30 seconds by default, and with them new hosts; other databases ignore this. */
-    buf_text(&path, "&latency_offset=1s");
+    if (when)
+        buf_printf(&path, "&time=%s", when);
+    /* VictoriaMetrics hides the last 30 seconds by default, and with them new hosts, older versions also if they may use what they
+     * know from before; other databases ignore this. */
+    buf_text(&path, "&latency_offset=1s&nocache=1");
     return path.failed ? error_set(err, -EINVAL, "the address of the fleet is too long") : fleet_get(place, path.at, answer, err);
 }
 

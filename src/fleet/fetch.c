@@ -44,12 +44,12 @@ enum fleet_question {
 /* Dropping unneeded labels shrinks an answer to a third. One query per name, because a database has to merge results of several. */
 #define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid,profile) (" series ")"
 /* Hosts of the last day, for databases that don't list series. */
-#define SEEN "count by (host,instance) (present_over_time(whirr_build_info[1d]))"
+#define SEEN "count by (host,instance,machine) (present_over_time(whirr_build_info[1d]))"
 /* Hosts that a database still shows, for five minutes, although they have been silent for twice their usual interval. One whose
  * clock is behind seems late, so it gets those five minutes. */
-#define STALE                                                                                           \
-    "time() - max by (host,instance) (timestamp(whirr_build_info)) > 15 + 600 / max by (host,instance)" \
-    " (count_over_time(whirr_build_info[5m])) unless min by (host,instance) (whirr_push_clock_ahead_seconds) <= -10"
+#define STALE                                                                                                           \
+    "time() - max by (host,instance,machine) (timestamp(whirr_build_info)) > 15 + 600 / max by (host,instance,machine)" \
+    " (count_over_time(whirr_build_info[5m])) unless on (host,instance) whirr_push_clock_ahead_seconds <= -10"
 /* A scrape has the database's timestamp and so reveals the host's clock; for hosts that push, the receiver's does. */
 #define CLOCK "(whirr_time_seconds - timestamp(whirr_time_seconds) or whirr_push_clock_ahead_seconds)"
 #define FINDINGS(series) "max by (host,instance,gpu,uuid,code,severity,process,likelihood,held,tense) (" series ")"
@@ -78,7 +78,7 @@ static const struct {
     /* What the recording rules of packaging/prometheus found, if the database has them. */
     [FLEET_ODD] = {"{__name__=~\"gpu:odd_.+\"}", FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
     /* Hosts that push have no `up`, and scraped ones have no name once they are down. */
-    [FLEET_HERE] = {"max by (host,instance) (whirr_build_info)", FLEET_WANT_ALL | FLEET_WANT_SUMS},
+    [FLEET_HERE] = {"max by (host,instance,machine) (whirr_build_info)", FLEET_WANT_ALL | FLEET_WANT_SUMS},
     [FLEET_STALE] = {STALE, FLEET_WANT_ALL | FLEET_WANT_SUMS},
     [FLEET_SEEN] = {SEEN, FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
     [FLEET_DOWN] = {"up{job=~\".*whirr.*\"} == 0", FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
@@ -161,7 +161,7 @@ static int take_process(struct taking *t, const struct vector_row *row)
     copy(p->host, sizeof p->host, silence_host_of(row));
     copy(p->gpu, sizeof p->gpu, vector_label(row, "gpu"));
     copy(p->uuid, sizeof p->uuid, vector_label(row, "uuid"));
-    p->instance = (uint32_t)fleet_hash(vector_label(row, "instance"), "", "");
+    p->instance = silence_route(vector_label(row, "instance"));
     copy(p->process, sizeof p->process, vector_label(row, "process"));
     copy(p->user, sizeof p->user, vector_label(row, "user"));
     copy(p->container, sizeof p->container, pod[0] ? pod : vector_label(row, "container"));
@@ -324,7 +324,7 @@ static int ask_seen(struct asking *a, size_t q)
     if (rc != -EIO)
         return rc;
     a->of[q].answer.len = 0;
-    return fleet_ask(a->place, questions[FLEET_SEEN].query, &a->of[q].answer, &a->of[q].err);
+    return fleet_ask(a->place, questions[FLEET_SEEN].query, NULL, &a->of[q].answer, &a->of[q].err);
 }
 
 static int ask(struct asking *a, size_t q)
@@ -333,7 +333,7 @@ static int ask(struct asking *a, size_t q)
         return -ECANCELED;
     a->of[q].answer = BUF(FLEET_ANSWER_MAX);
     int rc = a->asked[q] == FLEET_SEEN ? ask_seen(a, q)
-                                       : fleet_ask(a->place, questions[a->asked[q]].query, &a->of[q].answer, &a->of[q].err);
+                                       : fleet_ask(a->place, questions[a->asked[q]].query, NULL, &a->of[q].answer, &a->of[q].err);
     if (rc < 0)
         a->given_up = true; /* the others would fail, too, after the same wait */
     return rc;
@@ -414,10 +414,12 @@ int fleet_fetch(const struct fleet_place *place, unsigned wants, struct fleet *r
     if (rc == 0 && wants & FLEET_WANT_HOSTS)
         rc = fleet_misunderstood(fleet_expect(ret, place->settings ? &place->settings->expect : NULL), err);
     ret->at = clock_wall(place->env->clock);
-    if (rc == 0)
+    if (rc == 0) {
+        fleet_leave_out(ret, place);
         fleet_settle(ret);
-    else
+    } else {
         fleet_done(ret);
+    }
     return rc;
 }
 

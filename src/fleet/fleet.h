@@ -65,22 +65,29 @@ struct fleet_gpu {
     enum fleet_state state;
 };
 
+/* A host's GPUs, added up by the host itself. */
+struct fleet_sum {
+    char host[HOST_NAME_SIZE];
+    char set[24];      /* identifies its GPUs: differs between two hosts of the same name */
+    uint32_t instance; /* the route it came by */
+    struct reading gpus, judged, util_known, util_permille, used_bytes, total_bytes, held_bytes, temp_mdegc, power_mw;
+};
+
+enum { FLEET_MACHINE_SIZE = 24 };
+
 /* A host with more to report than its GPUs: it has findings about itself, or has fallen silent. */
 struct fleet_note {
     char host[HOST_NAME_SIZE];
     struct fleet_findings findings;
-    bool silent;
+    bool silent, down;     /* down: a target of Prometheus says so */
     int64_t silent_ms;     /* for how long; 0: unknown */
+    struct fleet_sum last; /* what a silent host added up last; no GPUs: unknown */
+    char own[HOST_NAME_SIZE], instance[HOST_NAME_SIZE], machine[FLEET_MACHINE_SIZE]; /* of a silent host, as it named itself */
+    int64_t forgotten_ms; /* how long ago a person accepted that it is gone; 0: it is expected */
+    char forgotten_by[PROCESS_USER_SIZE];
     bool expected_only;    /* known from the settings only: never seen, or not for long */
     int64_t expected_gpus; /* from the settings; -1: not set */
     int64_t ahead_ms;      /* its clock against the database's; 0: correct, or unknown */
-};
-
-/* A host's GPUs, added up by the host itself. */
-struct fleet_sum {
-    char host[HOST_NAME_SIZE];
-    char set[24]; /* identifies its GPUs: differs between two hosts of the same name */
-    struct reading gpus, judged, util_known, util_permille, used_bytes, total_bytes, held_bytes, temp_mdegc, power_mw;
 };
 
 struct fleet_process {
@@ -142,8 +149,8 @@ enum { FLEET_ANSWER_MAX = 1 << 30, FLEET_SENTENCE = 512 };
 /* Requests the percent-encoded path after /api/v1/ and appends the body. 0, -EIO if the database refused, or -errno with a
  * message. */
 int fleet_get(const struct fleet_place *place, const char *path, struct buf *answer, struct error *err);
-/* One PromQL query. */
-int fleet_ask(const struct fleet_place *place, const char *question, struct buf *answer, struct error *err);
+/* One PromQL query, about this moment ("1700000000.125"; NULL: now). */
+int fleet_ask(const struct fleet_place *place, const char *question, const char *when, struct buf *answer, struct error *err);
 /* The message for an answer that can't be parsed. */
 int fleet_misunderstood(int rc, struct error *err);
 
@@ -188,6 +195,15 @@ bool fleet_has_gpus(const struct fleet *f, const char *host);
 int fleet_distinguish_names(struct fleet *f);
 /* Adds what `fleet.expect` names but is missing. 0 or -ENOMEM. */
 int fleet_expect(struct fleet *f, const struct config_list *expect);
+bool fleet_any_silent(const struct fleet *f);
+/* A person forgot the silent host, or expects it again; the last act counts. */
+void fleet_take_forgotten(struct fleet *f, const char *host, const char *machine, const char *by, int64_t ago_ms, bool undo);
+/* Hosts that were forgotten since they were last heard are no longer silent. */
+void fleet_leave_out(struct fleet *f, const struct fleet_place *place);
+/* Forgets a silent host, or expects it again: in the database's own list if that is PostgreSQL, else in a list of this host.
+ * -ENOENT: there is no such host; -EBUSY: it answers. *ret: the host, valid as long as `f`. */
+int fleet_forget(const struct fleet_place *place, struct fleet *f, const char *host, bool undo, bool dry, const char *by,
+                 const struct fleet_note **ret, struct error *err);
 /* After the last answer: sets states, and finds silent hosts. */
 void fleet_settle(struct fleet *f);
 
@@ -200,6 +216,7 @@ struct fleet_host {
     const struct fleet_sum *sum;        /* NULL: `gpus` is complete */
     const struct fleet_note *host_note; /* NULL: nothing about the host itself */
     const struct fleet_findings *first; /* the most important one of all */
+    bool old;                           /* the host is silent: these are its last numbers */
     enum fleet_state state;
     struct reading util_permille, used_bytes, total_bytes, temp_mdegc, power_mw; /* mean; sums; maximum; sum */
     char note[FINDING_HEADLINE_SIZE + 64];                                       /* the worst problem in words; "": none */
@@ -275,6 +292,9 @@ extern const struct part_ops fleet_part_ops;
 void fleet_show_used(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total);
 void fleet_show_gib(char text[NUMBER_SIZE], const struct page *page, struct reading bytes);
 void fleet_show_watts(char text[NUMBER_SIZE], const struct page *page, struct reading mw);
+/* A host's numbers; old ones in parentheses. */
+void fleet_show_host(const struct fleet_host *h, const struct page *page, char util[NUMBER_SIZE], char used[NUMBER_SIZE],
+                     char temp[NUMBER_SIZE], char power[NUMBER_SIZE]);
 
 /* Summarizes the fleet in one sentence. */
 void fleet_answer(const struct fleet *f, char *text, size_t size);

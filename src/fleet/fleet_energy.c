@@ -95,7 +95,7 @@ int fleet_bill_fetch(const struct fleet_place *place, struct fleet_bill *bill, s
     if (fleet_is_sql(place))
         return fleet_bill_fetch_sql(place, bill, err);
     write_question(bill, question, sizeof question);
-    int rc = fleet_ask(place, question, &answer, err);
+    int rc = fleet_ask(place, question, NULL, &answer, err);
     return rc < 0 ? rc : fleet_misunderstood(take(bill, &answer), err);
 }
 

@@ -181,9 +181,8 @@ static void hosts_add(struct reading *to, struct reading from)
         *to = reading_ok(reading_or(*to, 0) + from.value);
 }
 
-static void take_sum(struct fleet_host *h)
+static void take_sum(struct fleet_host *h, const struct fleet_sum *sum)
 {
-    const struct fleet_sum *sum = h->sum;
     h->util_permille = sum->util_permille;
     h->used_bytes = sum->used_bytes;
     h->total_bytes = sum->total_bytes;
@@ -216,8 +215,13 @@ static void hosts_add_up(struct fleet_host *h)
     if (known)
         h->util_permille = reading_ok(util / known);
     if (h->sum)
-        take_sum(h);
+        take_sum(h, h->sum);
     const struct fleet_note *own = h->host_note;
+    if (own && own->silent && own->last.gpus.state == READING_OK) {
+        take_sum(h, &own->last);
+        h->all = (size_t)own->last.gpus.value;
+        h->old = true;
+    }
     if (!own || (!own->silent && !own->findings.code[0]))
         return;
     h->state = MAX_OF(h->state, own->silent ? FLEET_SILENT : state_of(&own->findings));
@@ -322,8 +326,8 @@ static void take_notes(const struct fleet *f, struct fleet_host *list, size_t *c
         size_t at = 0;
         while (at < *count && strcmp(list[at].name, n->host) != 0)
             at++;
-        if (at == *count && !n->silent && n->findings.first.severity == SEVERITY_INFO)
-            continue; /* a host without a GPU */
+        if (at == *count && !n->silent && (n->findings.first.severity == SEVERITY_INFO || n->forgotten_ms))
+            continue; /* a host without a GPU, or gone on purpose */
         list[at].name = n->host;
         list[at].host_note = n;
         *count = MAX_OF(*count, at + 1);

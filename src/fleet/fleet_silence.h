@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Hosts that were up and are gone, from a PromQL database: those that push have no `up`, and a scraped one has no name once it is
- * down.
+ * down. A host is its machine, where that is known: one with another name, or another one under its name, was the same host unless
+ * both were there at once.
  */
 #pragma once
 
@@ -8,7 +9,7 @@
 #include "fleet/vector.h"
 
 struct seen_host {
-    char host[HOST_NAME_SIZE], instance[HOST_NAME_SIZE];
+    char host[HOST_NAME_SIZE], instance[HOST_NAME_SIZE], machine[FLEET_MACHINE_SIZE];
     bool unnamed; /* it has no label `host` */
 };
 struct seen_list {
@@ -24,8 +25,10 @@ void silence_done(struct fleet_silence *s);
 enum { SILENCE_DAYS = 7 };
 /* Falls back to the target's address if `host` is not set. */
 const char *silence_host_of(const struct vector_row *row);
+/* By which a host is reached. */
+uint32_t silence_route(const char *instance);
 int seen_add(struct seen_list *l, const struct vector_row *row); /* 0 or -ENOMEM */
 /* First step after the last row: drops data of hosts that fell silent, which the database still shows. 0 or -ENOMEM. */
 int silence_drop(struct fleet_silence *s, struct fleet *f);
-/* Second step: turns silent hosts into notes, and queries since when. 0 or -ENOMEM. */
+/* Second step: turns silent hosts into notes, and queries since when, and what they said last. 0 or -ENOMEM. */
 int silence_find(const struct fleet_place *place, struct fleet_silence *s, struct fleet *f);

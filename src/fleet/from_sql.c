@@ -82,13 +82,26 @@ static int take_finding(void *user, const struct host_finding *from)
     return 0;
 }
 
-static int take_silent(void *user, const char *host, int64_t silent_ms)
+static int take_silent(void *user, const struct silent_host *from)
 {
-    struct fleet_note *n = fleet_note_of(user, host);
+    struct fleet_note *n = fleet_note_of(user, from->host);
     if (!n)
         return -ENOMEM;
     n->silent = true;
-    n->silent_ms = silent_ms;
+    n->silent_ms = from->silent_ms;
+    n->last = (struct fleet_sum){.gpus = from->gpus,
+                                 .judged = from->gpus,
+                                 .util_permille = from->util_permille,
+                                 .used_bytes = from->used_bytes,
+                                 .total_bytes = from->total_bytes,
+                                 .temp_mdegc = from->temp_mdegc,
+                                 .power_mw = from->power_mw};
+    return 0;
+}
+
+static int take_forgotten(void *user, const char *host, const char *by, int64_t ago_ms)
+{
+    fleet_take_forgotten(user, host, "", by, ago_ms, false);
     return 0;
 }
 
@@ -151,6 +164,8 @@ int fleet_fetch_sql(const struct fleet_place *place, unsigned wants, struct flee
         rc = all_hosts_findings(s, take_finding, ret, err);
     if (rc == 0 && wants & FLEET_WANT_HOSTS)
         rc = all_hosts_silent(s, take_silent, ret, err);
+    if (rc == 0 && fleet_any_silent(ret))
+        rc = all_hosts_forgotten(s, take_forgotten, ret, err);
     if (rc == 0 && wants & FLEET_WANT_HOSTS)
         rc = all_hosts_clocks(s, take_clock, ret, err);
     if (rc == 0 && wants & FLEET_WANT_PROCESSES)

@@ -55,6 +55,27 @@ void fleet_show_watts(char text[NUMBER_SIZE], const struct page *page, struct re
         snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
 }
 
+static void put_in_parentheses(char text[NUMBER_SIZE])
+{
+    char inner[NUMBER_SIZE];
+    memcpy(inner, text, sizeof inner);
+    snprintf(text, NUMBER_SIZE, "(%.*s)", NUMBER_SIZE - 3, inner);
+}
+
+void fleet_show_host(const struct fleet_host *h, const struct page *page, char util[NUMBER_SIZE], char used[NUMBER_SIZE],
+                     char temp[NUMBER_SIZE], char power[NUMBER_SIZE])
+{
+    const struct reading of[] = {h->util_permille, h->used_bytes, h->temp_mdegc, h->power_mw};
+    char *const texts[] = {util, used, temp, power};
+    show_percent(util, page, h->util_permille);
+    fleet_show_used(used, page, h->used_bytes, h->total_bytes);
+    show_temperature(temp, page, h->temp_mdegc);
+    fleet_show_watts(power, page, h->power_mw);
+    for (size_t i = 0; i < ARRAY_LEN(of) && h->old; i++)
+        if (of[i].state == READING_OK)
+            put_in_parentheses(texts[i]);
+}
+
 static void rest(struct buf *out, const struct page *page, size_t left, const char *what)
 {
     char text[128];
@@ -84,6 +105,7 @@ void fleet_table_status(struct buf *out, const struct page *page, const struct f
                                                  {"VRAM GiB", RIGHT, 0}, {"HOTTEST", RIGHT, 2}, {"POWER W", RIGHT, 3},
                                                  {"NOTE", LEFT, 0}};
     size_t count;
+    bool old = false;
     if (empty(out, f))
         return;
     AUTO_FREE struct fleet_host *hosts = fleet_hosts(f, &count);
@@ -92,21 +114,20 @@ void fleet_table_status(struct buf *out, const struct page *page, const struct f
     grid_init(&g, columns, ARRAY_LEN(columns));
     for (size_t i = 0; i < rows_of(v, count); i++) {
         const struct fleet_host *h = &hosts[i];
-        char text[NUMBER_SIZE];
+        char text[NUMBER_SIZE], used[NUMBER_SIZE], temp[NUMBER_SIZE], power[NUMBER_SIZE];
+        const char *const cells[] = {text, used, temp, power};
         grid_add(&g, show_ink_of(h), h->name);
         snprintf(text, sizeof text, "%zu", h->all);
         grid_add(&g, INK_PLAIN, text);
-        show_percent(text, page, h->util_permille);
-        grid_add(&g, INK_PLAIN, text);
-        fleet_show_used(text, page, h->used_bytes, h->total_bytes);
-        grid_add(&g, INK_PLAIN, text);
-        show_temperature(text, page, h->temp_mdegc);
-        grid_add(&g, INK_PLAIN, text);
-        fleet_show_watts(text, page, h->power_mw);
-        grid_add(&g, INK_PLAIN, text);
+        fleet_show_host(h, page, text, used, temp, power);
+        old |= h->old;
+        for (size_t k = 0; k < ARRAY_LEN(cells); k++)
+            grid_add(&g, h->old ? INK_FAINT : INK_PLAIN, cells[k]);
         grid_add(&g, show_ink_of(h), h->note);
     }
     grid_write(out, page, &g);
+    if (old)
+        page_ink(out, page, INK_FAINT, STR("(in parentheses: the last numbers of hosts that don't answer)\n"));
     rest(out, page, count - rows_of(v, count), "hosts");
     out->failed |= g.failed;
 }
@@ -297,8 +318,18 @@ static void json_expected(struct json_writer *j, const struct fleet *f, const st
     json_key_reading(j, "clock_ahead_seconds", off ? reading_ok(h->host_note->ahead_ms) : reading_absent(READING_UNREAD), 1e-3);
 }
 
+static void json_numbers(struct json_writer *j, const struct fleet_host *h)
+{
+    json_key_reading(j, "utilization_percent", h->util_permille, 0.1);
+    json_key_reading(j, "memory_used_mb", h->used_bytes, PER_MIB);
+    json_key_reading(j, "memory_total_mb", h->total_bytes, PER_MIB);
+    json_key_reading(j, "temperature_celsius", h->temp_mdegc, 1e-3);
+    json_key_reading(j, "power_watts", h->power_mw, 1e-3);
+}
+
 static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_trouble)
 {
+    static const struct fleet_host unknown;
     size_t count;
     AUTO_FREE struct fleet_host *hosts = fleet_hosts(f, &count);
     jw_key(j, "hosts");
@@ -311,11 +342,16 @@ static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_t
         write_first_finding(j, h->first);
         text_or_null(j, "note", h->note);
         json_expected(j, f, h);
-        json_key_reading(j, "utilization_percent", h->util_permille, 0.1);
-        json_key_reading(j, "memory_used_mb", h->used_bytes, PER_MIB);
-        json_key_reading(j, "memory_total_mb", h->total_bytes, PER_MIB);
-        json_key_reading(j, "temperature_celsius", h->temp_mdegc, 1e-3);
-        json_key_reading(j, "power_watts", h->power_mw, 1e-3);
+        json_numbers(j, h->old ? &unknown : h);
+        jw_key(j, "last_known");
+        if (h->old) {
+            jw_object(j);
+            jw_key_int(j, "gpu_count", (int64_t)h->all);
+            json_numbers(j, h);
+            jw_end(j);
+        } else {
+            jw_null(j);
+        }
         jw_key(j, "gpus");
         jw_array(j);
         for (size_t k = 0; k < h->count; k++)

@@ -30,21 +30,23 @@ static struct reading *figure_of(struct fleet_sum *sum, size_t figure)
     return (struct reading *)((char *)sum + figures[figure].offset);
 }
 
-int sums_take(struct fleet *f, const struct vector_row *row)
+void sums_read(struct fleet_sum *sum, const struct vector_row *row)
 {
     const char *name = vector_label(row, "__name__");
-    size_t figure = 0;
-    while (figure < ARRAY_LEN(figures) && strcmp(figures[figure].name, name) != 0)
-        figure++;
-    if (figure == ARRAY_LEN(figures) || fabs(row->value) > 9e15)
-        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(figures) && fabs(row->value) <= 9e15; i++)
+        if (strcmp(figures[i].name, name) == 0)
+            *figure_of(sum, i) = reading_ok(llround(row->value * figures[i].scale));
+}
+
+int sums_take(struct fleet *f, const struct vector_row *row)
+{
     if (!ROOM_FOR_ONE(f->sums, f->sum_count, f->sum_capacity, 64))
         return -ENOMEM;
     struct fleet_sum *sum = &f->sums[f->sum_count++];
-    *sum = (struct fleet_sum){0};
+    *sum = (struct fleet_sum){.instance = silence_route(vector_label(row, "instance"))};
     str_copy_clean(sum->host, sizeof sum->host, str_from(silence_host_of(row)));
     str_copy_clean(sum->set, sizeof sum->set, str_from(vector_label(row, "set")));
-    *figure_of(sum, figure) = reading_ok(llround(row->value * figures[figure].scale));
+    sums_read(sum, row);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "fleet/fleet_silence.h"
 #include "fleet/vector.h"
 
-int sums_take(struct fleet *f, const struct vector_row *row); /* 0 or -ENOMEM */
+int sums_take(struct fleet *f, const struct vector_row *row);        /* 0 or -ENOMEM */
+void sums_read(struct fleet_sum *sum, const struct vector_row *row); /* one figure */
 /* After the last row. -EAGAIN: a host exports none, or two hosts share a name; query all GPUs. */
 int sums_settle(struct fleet *f, const struct fleet_silence *s);

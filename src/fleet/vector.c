@@ -177,7 +177,14 @@ static bool on_label(char **at, const char *name, void *user, int depth)
 /* A timestamp and a text. */
 static bool take_value(char **at, struct reading_rows *r, int depth)
 {
-    return take(at, '[') && skip_value(at, depth + 1) && take(at, ',') && take_string(at, &r->value) && take(at, ']');
+    if (!take(at, '['))
+        return false;
+    skip_space(at);
+    r->row.at.at = *at;
+    if (!skip_value(at, depth + 1))
+        return false;
+    r->row.at.len = (size_t)(*at - r->row.at.at);
+    return take(at, ',') && take_string(at, &r->value) && take(at, ']');
 }
 
 static bool on_row_member(char **at, const char *name, void *user, int depth)

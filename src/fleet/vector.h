@@ -13,6 +13,7 @@ struct vector_row {
     } labels[VECTOR_LABELS];
     size_t label_count;
     double value;
+    struct str at; /* its time, as text */
 };
 
 /* Returns 0 to continue; anything else stops, and vector_read returns it. */

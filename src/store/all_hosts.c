@@ -161,7 +161,16 @@ static void write_silent(const struct store *s, const struct clocks *c, struct b
 {
     (void)s;
     write_heard(c, sql);
-    buf_text(sql, "SELECT name, silent_ms FROM heard WHERE silent_ms >= allowed_ms");
+    /* Of the last minute before, in which every GPU that was awake has a sample. */
+    buf_printf(sql,
+               "SELECT h.name, h.silent_ms, z.gpus, z.util, z.used, z.total, z.temp, z.power FROM heard h LEFT JOIN LATERAL ("
+               "SELECT COUNT(*) AS gpus, CAST(AVG(y.util_permille) AS BIGINT) AS util, SUM(y.mem_used_bytes)::bigint AS used, "
+               "SUM(y.mem_total_bytes)::bigint AS total, MAX(y.temp_mdegc) AS temp, SUM(y.power_mw)::bigint AS power FROM "
+               "(SELECT DISTINCT ON (x.gpu_id) x.* FROM gpus g JOIN samples x ON x.gpu_id = g.id WHERE g.host_id = h.id AND "
+               "x.recorded_at > to_timestamp((%lld + h.ahead_ms - h.silent_ms - 60000) / 1000.0) AND "
+               "x.recorded_at < to_timestamp((%lld + h.ahead_ms - h.silent_ms + 1000) / 1000.0) "
+               "ORDER BY x.gpu_id, x.recorded_at DESC) y) z ON true WHERE h.silent_ms >= h.allowed_ms",
+               (long long)c->now_ms, (long long)c->now_ms);
 }
 
 int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct error *err)
@@ -169,10 +178,93 @@ int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct e
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = prepare_now(s, write_silent, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
-        char host[HOST_NAME_SIZE];
-        str_copy(host, sizeof host, db_text(q, 0));
-        rc = each(user, host, db_i64(q, 1));
+        struct silent_host h = {.silent_ms = db_i64(q, 1)};
+        struct reading *const to[] = {&h.gpus, &h.util_permille, &h.used_bytes, &h.total_bytes, &h.temp_mdegc, &h.power_mw};
+        str_copy(h.host, sizeof h.host, db_text(q, 0));
+        for (int i = 0; i < (int)ARRAY_LEN(to) && db_i64(q, 2); i++)
+            *to[i] = read_column(q, 2 + i);
+        rc = each(user, &h);
     }
+    return rc;
+}
+
+/* ---- forgotten hosts: a row of `meta` for each, "1700000000000 alice" ---- */
+
+#define FORGOTTEN "forgotten:"
+
+int all_hosts_forgotten(struct store *s, forgotten_host_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int64_t now_ms = 0;
+    int rc = ask_now(s, &now_ms, err);
+    if (rc == 0)
+        rc = db_prepare(s->db, "SELECT key, value FROM meta WHERE key LIKE '" FORGOTTEN "%'", &q, err);
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
+        char host[HOST_NAME_SIZE], by[PROCESS_USER_SIZE];
+        struct str key = db_text(q, 0), value = db_text(q, 1), at;
+        int64_t at_ms;
+        str_copy(host, sizeof host, (struct str){key.at + strlen(FORGOTTEN), key.len - strlen(FORGOTTEN)});
+        bool known = str_cut(&value, ' ', &at) && str_to_i64(at, &at_ms);
+        str_copy(by, sizeof by, value);
+        rc = known ? each(user, host, by, now_ms - at_ms) : 0;
+    }
+    return rc;
+}
+
+static int write_act(struct db *db, int64_t host_id, int64_t now_ms, const char *host, const char *by, bool undo, struct error *err)
+{
+    char key[HOST_NAME_SIZE + 16], value[PROCESS_USER_SIZE + 32], text[HOST_NAME_SIZE + PROCESS_USER_SIZE + 64];
+    AUTO_STATEMENT struct db_statement *fact = NULL;
+    AUTO_STATEMENT struct db_statement *event = NULL;
+    snprintf(key, sizeof key, FORGOTTEN "%s", host);
+    snprintf(value, sizeof value, "%lld %s", (long long)now_ms, by);
+    snprintf(text, sizeof text, "%s %s this host", by[0] ? by : "somebody", undo ? "expects" : "no longer expects");
+    int rc = db_prepare(db,
+                        undo ? "DELETE FROM meta WHERE key = $1"
+                             : "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = $2",
+                        &fact, err);
+    if (rc == 0)
+        rc = db_prepare(db, "INSERT INTO events (at_ms, host_id, kind, severity, text) VALUES ($1, $2, 'audit', 'info', $3)",
+                        &event, err);
+    if (rc < 0)
+        return rc;
+    db_bind_text(fact, 1, key);
+    if (!undo)
+        db_bind_text(fact, 2, value);
+    rc = db_put(fact, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(event, 1, now_ms);
+    db_bind_i64(event, 2, host_id);
+    db_bind_text(event, 3, text);
+    return db_put(event, err);
+}
+
+int all_hosts_forget(const struct env *env, const char *url, const char *host, const char *by, bool undo, struct error *err)
+{
+    struct store s = {0};
+    int64_t now_ms = 0, host_id = 0;
+    int rc = db_open_postgres(env, url, false, &s.db, err);
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    if (rc == 0)
+        rc = ask_now(&s, &now_ms, err);
+    if (rc == 0)
+        rc = db_prepare(s.db, "SELECT id FROM hosts WHERE name = $1", &q, err);
+    if (rc == 0) {
+        db_bind_text(q, 1, host);
+        rc = db_step(q, err);
+        host_id = rc == 1 ? db_i64(q, 0) : 0;
+        rc = rc == 1 ? 0 : rc < 0 ? rc : error_set(err, -ENOENT, "%s has never written into this database", host);
+        db_reset(q);
+    }
+    if (rc == 0)
+        rc = db_begin(s.db, err);
+    if (rc == 0)
+        rc = write_act(s.db, host_id, now_ms, host, by, undo, err);
+    if (rc == 0)
+        rc = db_commit(s.db, err);
+    db_finish(&q);
+    db_close(s.db);
     return rc;
 }
 

@@ -27,9 +27,20 @@ struct host_gpu {
 typedef int host_gpu_fn(void *user, const struct host_gpu *gpu);
 /* -EINVAL: the database is a file, which holds one host or a few. */
 int all_hosts_gpus(struct store *s, host_gpu_fn *each, void *user, struct error *err);
-/* Hosts that have stopped writing, and how long ago. */
-typedef int silent_host_fn(void *user, const char *host, int64_t silent_ms);
+/* Hosts that have stopped writing, how long ago, and what their GPUs did last; no GPUs: unknown. */
+struct silent_host {
+    char host[HOST_NAME_SIZE];
+    int64_t silent_ms;
+    struct reading gpus, util_permille, used_bytes, total_bytes, temp_mdegc, power_mw;
+};
+typedef int silent_host_fn(void *user, const struct silent_host *host);
 int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct error *err);
+
+/* Hosts that a person has forgotten, and how long ago. */
+typedef int forgotten_host_fn(void *user, const char *host, const char *by, int64_t ago_ms);
+int all_hosts_forgotten(struct store *s, forgotten_host_fn *each, void *user, struct error *err);
+/* Forgets a host, or expects it again, with an event in its history. -ENOENT: it never wrote here. */
+int all_hosts_forget(const struct env *env, const char *url, const char *host, const char *by, bool undo, struct error *err);
 
 /* How far the clocks of live hosts are ahead of the server's. */
 typedef int host_clock_fn(void *user, const char *host, int64_t ahead_ms);

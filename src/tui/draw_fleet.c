@@ -60,12 +60,9 @@ static enum tint tint_of(enum fleet_state state, const struct fleet_findings *fi
 static void host_cells(const struct top_fleet *f, const struct page *page, const struct fleet_host *h, char cells[][CELL_SIZE])
 {
     snprintf(cells[0], CELL_SIZE, "%s", h->name);
-    snprintf(cells[1], CELL_SIZE, "%zu", h->count);
-    show_percent(cells[2], page, h->util_permille);
+    snprintf(cells[1], CELL_SIZE, "%zu", h->all);
     fleet_show_gib(cells[3], page, fleet_host_free(h));
-    fleet_show_used(cells[4], page, h->used_bytes, h->total_bytes);
-    show_temperature(cells[5], page, h->temp_mdegc);
-    fleet_show_watts(cells[6], page, h->power_mw);
+    fleet_show_host(h, page, cells[2], cells[4], cells[5], cells[6]);
     fleet_holders(&f->fleet, h->name, NULL, cells[7], CELL_SIZE);
     snprintf(cells[8], CELL_SIZE, "%s", h->note);
 }

@@ -143,7 +143,7 @@ def test_a_fleet_from_the_database_of_its_history(fleet, ask):
     assert "not answering" not in ask("status").stdout.splitlines()[0]
 
 
-def test_a_host_that_was_killed_is_named_before_five_minutes_are_over(fleet, ask):
+def test_a_host_that_was_killed_is_named_before_five_minutes_are_over(fleet, start, ask):
     """By how often it wrote; those of which only last_seen_ms is known keep their five minutes."""
     found = lambda: {h["host"]: h for h in json.loads(ask("status", "--json").stdout)["hosts"]}  # noqa: E731
     assert found()["real"]["trouble"] != "silent"
@@ -152,7 +152,19 @@ def test_a_host_that_was_killed_is_named_before_five_minutes_are_over(fleet, ask
     assert killed["note"].startswith("not answering for ") and killed["power_watts"] is None and killed["last_seen_at"], killed
     assert int(sql("SELECT EXTRACT(EPOCH FROM clock_timestamp()) * 1000 - last_seen_ms FROM hosts WHERE name = 'real'").split(".")[0]) < 300000
     assert {n for n, h in found().items() if h["trouble"] == "silent"} == {"gpu0", "real"}
+    assert killed["last_known"]["gpu_count"] == 1 and killed["last_known"]["power_watts"] > 0 and found()["gpu0"]["last_known"] is None, killed
     assert "real" not in {g["host"] for g in json.loads(ask("fit", "1GiB", "--json").stdout)["gpus"]}
+    # Gone on purpose: for all readers of this database, and an event of that host.
+    assert ask("fleet", "forget", "gpu1").returncode == 1
+    done = ask("fleet", "forget", "real")
+    assert done.returncode == 0 and "real" not in found(), done
+    assert [h["state"] for h in json.loads(ask("fleet", "forget", "--json").stdout)["hosts"] if h["host"] == "real"] == ["forgotten"]
+    assert ask("fleet", "forget", "--undo", "real").returncode == 0 and found()["real"]["trouble"] == "silent"
+    said = sql("SELECT string_agg(text, '; ' ORDER BY id) FROM events WHERE kind = 'audit' AND host_id = (SELECT id FROM hosts WHERE name = 'real')")
+    assert said.split(" ", 1)[1].startswith("no longer expects this host; ") and said.endswith(" expects this host"), said
+    ask("fleet", "forget", "real")
+    start("--interval", "0.5", "--store", URL, source="sim:gpus=1,scenario=training,model=h100", WHIRR_STORE_HOST="real")
+    eventually(lambda: found().get("real", {}).get("power_watts"))  # heard again
 
 
 def test_what_is_expected_and_whose_name_is_shared(fleet, ask, tmp_path):

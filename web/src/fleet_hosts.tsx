@@ -52,6 +52,14 @@ function Name({ host, page, ...more }: { host: string; page?: string; class?: st
 const Host = memo(function Host({ h, page }: { h: FleetHost; page?: string }) {
   const level = troubleLevel(h),
     silent = h.trouble === "silent";
+  const last = h.last_known,
+    of = last ?? h;
+  const numbers = [
+    percent(of.utilization_percent),
+    memoryOf(of.memory_used_mb, of.memory_total_mb),
+    celsius(of.temperature_celsius),
+    watts(of.power_watts),
+  ];
   const models = [...new Set(h.gpus.map((g) => g.name).filter(Boolean))];
   return (
     <tr>
@@ -72,10 +80,11 @@ const Host = memo(function Host({ h, page }: { h: FleetHost; page?: string }) {
       <td class={silent || level === "bad" || level === "warn" ? `lv ${level}` : ""}>
         {tied(h.note ?? (silent ? "Silent" : (h.gpus.find((g) => g.headline)?.headline ?? "")))}
       </td>
-      <td class="n">{percent(h.utilization_percent)}</td>
-      <td class="n">{memoryOf(h.memory_used_mb, h.memory_total_mb)}</td>
-      <td class="n">{celsius(h.temperature_celsius)}</td>
-      <td class="n">{watts(h.power_watts)}</td>
+      {numbers.map((text) => (
+        <td class={last ? "n dim" : "n"} title={last ? "Its last number" : undefined}>
+          {last && text !== DASH ? `(${text})` : text}
+        </td>
+      ))}
     </tr>
   );
 });

@@ -22,16 +22,21 @@ export interface FleetGpu {
   power_watts: Num;
 }
 
-export interface FleetHost {
-  host: string;
-  trouble: string;
-  severity: string | null;
-  note: string | null;
+interface HostNumbers {
   utilization_percent: Num;
   memory_used_mb: Num;
   memory_total_mb: Num;
   temperature_celsius: Num;
   power_watts: Num;
+}
+
+export interface FleetHost extends HostNumbers {
+  host: string;
+  trouble: string;
+  severity: string | null;
+  note: string | null;
+  /** Of a silent host: as old as its note says. */
+  last_known?: (HostNumbers & { gpu_count: number }) | null;
   gpus: FleetGpu[];
 }
 

@@ -2,7 +2,10 @@
  * Adds the common labels to the complete text: code that writes series need not know them.
  */
 #include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/file.h"
 #include "format/prometheus/prometheus.h"
+#include "source/sysfs/bus.h"
 
 enum prometheus_set prometheus_set_from_name(const char *name)
 {
@@ -29,8 +32,23 @@ static bool has_label(const struct prometheus_options *o, const char *name)
     return false;
 }
 
-void prometheus_options_init(struct prometheus_options *o, const struct config_metrics *settings, const char *node)
+/* An ID of its own: /etc/machine-id itself is confidential. A container's is often that of its image, the same everywhere. */
+static void read_machine(const struct env *env, char text[HEX_SIZE(8)])
 {
+    char id[64];
+    uint8_t digest[SHA256_SIZE];
+    AUTO_BUF struct buf message = BUF(128);
+    ssize_t len = bus_container(env)[0] ? 0 : file_read_head(env, "/etc/machine-id", id, sizeof id);
+    if (len < 32)
+        return;
+    buf_printf(&message, "whirr:%.32s", id);
+    sha256(buf_view(&message), digest);
+    hex_encode(digest, 8, text);
+}
+
+void prometheus_options_init(struct prometheus_options *o, const struct config_metrics *settings, const struct env *env)
+{
+    const char *node = env->node_name;
     *o = (struct prometheus_options){.process_groups = (size_t)settings->process_groups,
                                      .no_process_groups = settings->process_groups == 0,
                                      .pids = settings->pids,
@@ -42,6 +60,7 @@ void prometheus_options_init(struct prometheus_options *o, const struct config_m
         add_label(o, settings->labels.pairs[i].key, settings->labels.pairs[i].value);
     if (node && node[0] && !has_label(o, "node"))
         add_label(o, "node", node);
+    read_machine(env, o->machine);
 }
 
 /* A series with its own value of the label keeps that: a duplicate label would spoil the whole scrape. */

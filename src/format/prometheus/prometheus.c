@@ -395,6 +395,8 @@ static void sources_and_self(struct buf *out, const struct snapshot *s, const st
     prometheus_head(out, "whirr_build_info", "gauge", "The program that answers");
     buf_text(out, "whirr_build_info{");
     prometheus_label(out, true, "version", WHIRR_VERSION);
+    if (extra->options && extra->options->machine[0])
+        prometheus_label(out, false, "machine", extra->options->machine);
     buf_text(out, "} 1\n");
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/digest.h"
 #include "base/str.h"
 #include "config/config.h"
 #include "model/snapshot.h"
@@ -28,13 +29,14 @@ struct prometheus_options {
     unsigned sets;
     size_t process_groups; /* per GPU; 0: PROMETHEUS_GROUPS */
     bool no_process_groups, pids, old_hostname;
+    char machine[HEX_SIZE(8)]; /* identifies the host, whatever its name; "": unknown */
     struct prometheus_common {
         char name[64], value[128];   /* value "": omit this label */
     } labels[PROMETHEUS_LABELS_MAX]; /* of every series, besides host */
     size_t label_count;
 };
 
-void prometheus_options_init(struct prometheus_options *o, const struct config_metrics *settings, const char *node);
+void prometheus_options_init(struct prometheus_options *o, const struct config_metrics *settings, const struct env *env);
 /* 0: no such set. */
 enum prometheus_set prometheus_set_from_name(const char *name);
 
