@@ -42,12 +42,23 @@ static int count_gpu(void *user, const struct host_gpu *gpu)
     ++*(int *)user;
     return 0;
 }
-static int count_silent(void *user, const char *host, int64_t silent_ms)
+static int count_silent(void *user, const struct silent_host *host)
 {
     (void)host;
-    (void)silent_ms;
     ++*(int *)user;
     return 0;
+}
+static int count_clock(void *user, const char *host, int64_t ahead_ms)
+{
+    (void)host;
+    (void)ahead_ms;
+    ++*(int *)user;
+    return 0;
+}
+static int count_forgotten(void *user, const char *host, const char *by, int64_t ago_ms)
+{
+    (void)by;
+    return count_clock(user, host, ago_ms);
 }
 static int count_finding(void *user, const struct host_finding *finding)
 {
@@ -139,7 +150,8 @@ static void all_hosts_of_a_server_are_listed(void **state)
     write_part(s, 12);
     assert_int_equal(all_hosts_gpus(s, count_gpu, &gpus, &err), 0);
     assert_int_equal(all_hosts_silent(s, count_silent, &others, &err), 0);
-    assert_int_equal(all_hosts_clocks(s, count_silent, &others, &err), 0);
+    assert_int_equal(all_hosts_forgotten(s, count_forgotten, &others, &err), 0);
+    assert_int_equal(all_hosts_clocks(s, count_clock, &others, &err), 0);
     assert_int_equal(all_hosts_findings(s, count_finding, &others, &err), 0);
     assert_int_equal(all_hosts_processes(s, count_process, &others, &err), 0);
     for (int span = 0; span < 3; span++) {
