@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../tests/fakes/history/box.h"
 #include "base/units.h"
@@ -347,6 +348,20 @@ __attribute__((noinline, noclone)) void measured(const struct path *path)
     path->run();
 }
 
+/* For people: CPU time, which depends on the machine. */
+static void time_it(const struct path *path, int rounds)
+{
+    struct timespec from, until;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+    for (int i = 0; i < rounds; i++) {
+        path->run();
+        if (path->between)
+            path->between();
+    }
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &until);
+    printf("%.3f ms each\n", ((double)(until.tv_sec - from.tv_sec) * 1e3 + (double)(until.tv_nsec - from.tv_nsec) / 1e6) / rounds);
+}
+
 int main(int argc, char **argv)
 {
     url = argc > 2 ? argv[2] : NULL;
@@ -360,9 +375,11 @@ int main(int argc, char **argv)
             allocations = 0;
             measured(&paths[i]);
             printf("%zu allocations\n", allocations);
+            if (argc > 3 && !paths[i].once)
+                time_it(&paths[i], atoi(argv[3]));
             store_close(store);
             return 0;
         }
-    fprintf(stderr, "usage: cost PATH [URL]\n");
+    fprintf(stderr, "usage: cost PATH [URL [TIMES]]\n");
     return 2;
 }

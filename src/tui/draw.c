@@ -14,6 +14,7 @@
 #include "base/words.h"
 #include "insight/area/part.h"
 #include "insight/view/why.h"
+#include "tui/draw_gpus.h"
 #include "tui/fleet_rows.h"
 
 /* Moments further back than SECONDS_SHOWN_MS have no seconds; GPU names longer than NAME_SHOWN lose their brand. */
@@ -335,10 +336,13 @@ static void draw_overview(struct top *t, struct canvas *c, int y, int bottom)
     int rest = bottom - y, reserved = MIN_OF((int)PROCESSES_MIN, MAX_OF(rest / 3, 2));
     if (s && (int)s->gpu_count + 1 == rest - reserved + 1) /* one process less, but rows of GPUs instead of a heat map */
         reserved--;
+    if (s && c->width < BRIEF_BELOW && s->gpu_count > 2 && (int)s->gpu_count + 1 <= rest) /* rows come before processes */
+        reserved = MIN_OF(reserved, rest - (int)s->gpu_count - 1);
     y += draw_gpus(t, c, y, rest - reserved);
     if (c->height >= 36 && (int)t->row_count + 2 < bottom - y)
         y++;
-    draw_processes(t, c, y, bottom - y);
+    if (bottom - y >= 2)
+        draw_processes(t, c, y, bottom - y);
 }
 
 void draw_frame(struct top *t, struct canvas *c)
@@ -367,7 +371,9 @@ void draw_frame(struct top *t, struct canvas *c)
     if (has_host_line(t, c, lines))
         draw_host_line(t, c, y++);
     y += draw_headline(t, c, y, lines);
-    if (!t->fleet && c->height >= 12)
+    /* On a small screen each GPU's row comes before the advice. */
+    int rows = s && !t->fleet && t->tab == TAB_OVERVIEW && c->width < BRIEF_BELOW && s->gpu_count > 2 ? (int)s->gpu_count + 1 : 0;
+    if (!t->fleet && c->height >= 12 && (rows + 3 <= bottom - y || rows > bottom - y))
         y += draw_advice(t, c, y);
     if (c->height >= 30)
         y++;

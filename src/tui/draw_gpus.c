@@ -47,12 +47,17 @@ int draw_gpus(struct top *t, struct canvas *c, int y, int height)
     const struct snapshot *s = top_shown(t);
     if (!s || !s->gpu_count || height < 2)
         return 0;
+    if (c->width < BRIEF_BELOW && s->gpu_count > PLOTTED_GPUS && (int)s->gpu_count + 1 <= height)
+        return draw_gpu_brief(t, c, y);
     if (s->gpu_count <= PLOTTED_GPUS && height >= 5 * (int)s->gpu_count)
         return draw_panels(t, c, y, height);
     if ((int)s->gpu_count + 1 <= height)
         return draw_rows_and_panel(t, c, y, height);
-    int used = draw_gpu_map(t, c, y, height), room = MIN_OF(height - used - 1, c->height / 3);
-    if (room < PANEL_MIN || c->width < 60)
+    int used = draw_gpu_map(t, c, y, height), blank = c->height >= 30;
+    if (c->width >= BRIEF_BELOW && height - used - blank >= 3)
+        used += blank + draw_gpu_jobs(t, c, y + used + blank, MAX_OF((height - used - blank) / 3, 4 - blank));
+    int room = MIN_OF(height - used - 1, c->height / 3);
+    if (room < PANEL_MIN || c->width < BRIEF_BELOW)
         return used;
     return used + 1 + draw_panel(t, c, panel_of(t, s), y + used + 1, room);
 }

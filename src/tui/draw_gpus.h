@@ -28,6 +28,10 @@ void gpu_trouble_text(const struct gpu *gpu, char *text, size_t size, enum tint 
 void gpu_badge_text(const struct top *t, size_t position, char *text, size_t size, enum tint *tint);
 /* "leased to alice until 18:00, power limit 330 W"; "" without a lease. */
 void gpu_lease_text(const struct top *t, size_t position, char *text, size_t size);
+/* Whether something is wrong with it that has to be looked at, or others wait for it. */
+bool gpu_is_marked(const struct top *t, size_t position);
+/* The units' activity is that of the only busy process; with several, it is unknown whose it is. */
+struct reading gpu_work_of(const struct gpu *gpu, const struct process *p);
 void gpu_process_text(const struct gpu *gpu, char *text, size_t size);
 
 /* The usual temperature at this power, from the history; false: unknown, or another metric. */
@@ -43,3 +47,8 @@ int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height, bool panel
 /* One GPU in detail: its properties, and plots of all its readings. */
 int draw_panel(struct top *t, struct canvas *c, size_t position, int y, int height);
 int draw_gpu_map(struct top *t, struct canvas *c, int y, int height);
+/* Below a map: the jobs on these GPUs, as many as fit, those with most GPUs first. */
+int draw_gpu_jobs(struct top *t, struct canvas *c, int y, int height);
+/* One short row each, for a screen that is narrow: no panel, no names. */
+int draw_gpu_brief(struct top *t, struct canvas *c, int y);
+enum { BRIEF_BELOW = 60 };

@@ -9,7 +9,7 @@
 #include "tui/draw.h"
 #include "tui/setup.h"
 
-enum { GAP = 3, PIECE = 96 };
+enum { GAP = 3, PIECE = 96, LOAD_FROM = 110 };
 
 struct host_words {
     const struct top *t;
@@ -117,8 +117,12 @@ void draw_host_line(const struct top *t, struct canvas *c, int y)
     put_piece(&h, TINT_PLAIN, text);
     put_power(&h, s);
     if (!t->cursor_ms) {
-        snprintf(text, sizeof text, " of %lld", (long long)reading_or(host->cpu_count, 0));
-        put_share(&h, &page, FIELD_CPU, "CPU", host->cpu_permille, host->cpu_count.state == READING_OK ? text : "");
+        AUTO_BUF struct buf cpu = BUF(PIECE);
+        if (host->cpu_count.state == READING_OK)
+            buf_printf(&cpu, " of %lld", (long long)host->cpu_count.value);
+        if (host->load1_milli.state == READING_OK && c->width >= LOAD_FROM)
+            buf_printf(&cpu, ", load %.1f", (double)host->load1_milli.value / 1000);
+        put_share(&h, &page, FIELD_CPU, "CPU", host->cpu_permille, cpu.len ? cpu.at : "");
         struct reading used = host->mem_total_bytes;
         used.value -= reading_or(host->mem_available_bytes, 0);
         put_of(&h, &page, FIELD_RAM, "RAM", host->mem_available_bytes.state == READING_OK ? used : host->mem_available_bytes,

@@ -11,8 +11,7 @@
 
 enum { COMMAND_MIN = 16, COMMAND_MIN_WIDE = 30, WIDE_FROM = 110, LIMIT_BRIEF = 15, IDLE_SHOWN_MS = 60000 };
 
-/* The units' activity is that of the only busy process; with several, it is unknown whose it is. */
-static struct reading work_of(const struct gpu *gpu, const struct process *p)
+struct reading gpu_work_of(const struct gpu *gpu, const struct process *p)
 {
     for (size_t i = 0; i < gpu->process_count; i++)
         if (gpu->processes[i].pid != p->pid && !process_is_idle(&gpu->processes[i]))
@@ -35,7 +34,7 @@ static bool is_filled(const struct process *p, const struct gpu *gpu, enum top_c
     case COL_LIMIT: return p->limit.code != LIMIT_UNJUDGED;
     case COL_JOB: return p->job[0];
     case COL_TOKENS: return p->tokens_milli.state == READING_OK;
-    case COL_WORK: return work_of(gpu, p).state == READING_OK;
+    case COL_WORK: return gpu_work_of(gpu, p).state == READING_OK;
     default: return true;
     }
 }
@@ -199,7 +198,7 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
     case COL_COMMAND: name_text(text, size, p); break;
     case COL_WORK:
         if (row->process) {
-            show_percent(number, &page, work_of(row->gpu, p));
+            show_percent(number, &page, gpu_work_of(row->gpu, p));
             str_copy(text, size, str_from(number));
         }
         break;

@@ -10,7 +10,7 @@
 #include "tui/draw_gpus.h"
 #include "tui/setup.h"
 
-enum { CELL_WIDE = 11, CELL_MIDDLE = 8, CELL_NARROW = 5, NAMES_WHOLE_FROM = 110, WHY_MIN = 12, BAR_BEFORE_WHY_FROM = 72 };
+enum { CELL_WIDE = 11, CELL_MIDDLE = 9, CELL_NARROW = 5, NAMES_WHOLE_FROM = 110, WHY_MIN = 12, BAR_BEFORE_WHY_FROM = 72 };
 enum { TWO_MAPS_FROM = 180, NODE_GPUS = 8 };
 
 /* ---- rows ---- */
@@ -28,6 +28,7 @@ static const struct {
     [ROW_BAR] = {"", NULL, 6, METRIC_util_permille},
     [ROW_UTIL] = {"UTIL", NULL, 5, -1},
     [ROW_WORK] = {"WORK", NULL, 5, METRIC_sm_active_permille},
+    [ROW_BANDWIDTH] = {"BW", NULL, 5, METRIC_mem_util_permille},
     [ROW_VRAM] = {"VRAM GiB", NULL, 11, -1},
     [ROW_TEMP] = {"TEMP", NULL, 7, -1},
     [ROW_HOTSPOT] = {"HOT°", "HOT", 5, METRIC_temp_hotspot_mdegc},
@@ -151,9 +152,10 @@ static int fan_width(const struct snapshot *s)
 /* Takes the most useful columns that fit; the plot and the reason share the rest. */
 static struct row_layout draw_rows_measure(const struct top *t, int width, bool panel)
 {
-    static const enum row_part wide_order[] = {
-        ROW_UTIL,  ROW_VRAM, ROW_TEMP, ROW_POWER,   ROW_BAR,     ROW_NAME,        ROW_WHY,     ROW_FAN,  ROW_WORK,        ROW_PLOT,
-        ROW_CLOCK, ROW_RX,   ROW_TX,   ROW_ENCODER, ROW_DECODER, ROW_MEMORY_TEMP, ROW_HOTSPOT, ROW_PLOT, ROW_MEMORY_CLOCK};
+    static const enum row_part wide_order[] = {ROW_UTIL,        ROW_VRAM,    ROW_TEMP,      ROW_POWER,   ROW_BAR,
+                                               ROW_NAME,        ROW_WHY,     ROW_FAN,       ROW_WORK,    ROW_PLOT,
+                                               ROW_CLOCK,       ROW_RX,      ROW_TX,        ROW_ENCODER, ROW_DECODER,
+                                               ROW_MEMORY_TEMP, ROW_HOTSPOT, ROW_BANDWIDTH, ROW_PLOT,    ROW_MEMORY_CLOCK};
     static const enum row_part narrow_order[] = {ROW_UTIL, ROW_VRAM, ROW_TEMP, ROW_POWER, ROW_NAME,
                                                  ROW_WHY,  ROW_FAN,  ROW_WORK, ROW_BAR};
     bool narrow = width < BAR_BEFORE_WHY_FROM;
@@ -224,6 +226,10 @@ static void part_text(char text[NUMBER_SIZE], const struct page *page, const str
     switch (part) {
     case ROW_UTIL: show_percent(text, page, gpu->util_permille); break;
     case ROW_WORK: show_percent(text, page, gpu->sm_active_permille); break;
+    case ROW_BANDWIDTH:
+        show_percent(text, page,
+                     gpu->dram_active_permille.state == READING_OK ? gpu->dram_active_permille : gpu->mem_util_permille);
+        break;
     case ROW_VRAM: vram_text(text, page, gpu); break;
     case ROW_TEMP: show_temperature(text, page, gpu->temp_mdegc); break;
     case ROW_HOTSPOT: scaled_text(text, page, gpu->temp_hotspot_mdegc, 1e-3, 0); break;
@@ -319,6 +325,71 @@ int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height, bool panel
     return used;
 }
 
+/* One word for a narrow row: of the finding, or of what limits its program. */
+static void brief_reason(const struct top *t, size_t position, char *words, size_t size, enum tint *tint, int width)
+{
+    const struct gpu *gpu = &top_shown(t)->gpus[position];
+    const struct finding *first = verdict_first(draw_verdict(t), gpu->index);
+    const struct process *p = gpu_top_process(gpu);
+    gpu_trouble_text(gpu, words, size, tint);
+    if (!words[0] && first && first->severity >= SEVERITY_WARNING) {
+        *tint = first->severity == SEVERITY_CRITICAL ? TINT_BAD : TINT_WARN;
+        str_copy(words, size, str_from(finding_kind(first->code)->code));
+        for (char *at = strchr(words, '_'); at; at = strchr(at, '_'))
+            *at = ' ';
+    } else if (!words[0]) {
+        reason_text(t, position, words, size, tint);
+        gpu_shorten_limit(words, size, p, width);
+    }
+    char *gap = width_of(words) > width ? strchr(words, ' ') : NULL;
+    if (gap && gap - words > 2 && strncmp(gap - 2, "'s", 2) == 0) /* "CPU" of "the host's CPU cores" */
+        memmove(words, gap + 1, strlen(gap));
+    gap = width_of(words) > width ? strchr(words, ' ') : NULL;
+    if (gap)
+        *gap = '\0';
+}
+
+int draw_gpu_brief(struct top *t, struct canvas *c, int y)
+{
+    const struct snapshot *s = top_shown(t);
+    struct page page = draw_page(t);
+    bool work = any_has(s, ROW_WORK);
+    int at_work = 14, at_vram = at_work + 5 * work, at_temp = at_vram + 6, at_power = at_temp + 4, at_why = at_power + 5;
+    canvas_text(c, 3, y, 6, TINT_DIM, "UTIL");
+    canvas_right(c, at_work, y, 5 * work, TINT_DIM, "WORK");
+    canvas_right(c, at_vram, y, 6, TINT_DIM, "GiB");
+    canvas_right(c, at_temp, y, 4, TINT_DIM, t->utf8 ? "°C" : "C");
+    canvas_right(c, at_power, y, 4, TINT_DIM, "W");
+    canvas_text(c, at_why, y, c->width - at_why, TINT_DIM, "WHY");
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        int row = ++y;
+        char text[NUMBER_SIZE], words[GPU_ERROR_SIZE + 64];
+        enum tint tint = TINT_PLAIN;
+        snprintf(text, sizeof text, "%d", gpu->index);
+        canvas_right(c, 0, row, 2, TINT_STRONG, text);
+        if (gpu_is_marked(t, i))
+            canvas_text(c, 2, row, 1, TINT_WARN, "▲");
+        canvas_bar(c, 3, row, 5, TINT_UTIL, gpu->util_permille);
+        part_text(text, &page, gpu, ROW_UTIL);
+        canvas_right(c, 8, row, 6, TINT_PLAIN, text);
+        part_text(text, &page, gpu, ROW_WORK);
+        canvas_right(c, at_work, row, 5 * work, TINT_PLAIN, text);
+        scaled_text(text, &page, gpu->mem_used_bytes, 1.0 / (1 << 30), 1);
+        canvas_right(c, at_vram, row, 6, TINT_PLAIN, text);
+        scaled_text(text, &page, gpu->temp_mdegc, 1e-3, 0);
+        canvas_right(c, at_temp, row, 4, draw_heat_tint(t, gpu), text);
+        scaled_text(text, &page, gpu->power_mw, 1e-3, 0);
+        canvas_right(c, at_power, row, 4, TINT_PLAIN, text);
+        brief_reason(t, i, words, sizeof words, &tint, c->width - at_why);
+        canvas_text(c, at_why, row, c->width - at_why, tint, words);
+        top_zone(t, ZONE_GPU, 0, row, c->width, 1, (int64_t)i);
+        if (t->only == (int)i)
+            canvas_select(c, 0, row, c->width);
+    }
+    return (int)s->gpu_count + 1;
+}
+
 /* ---- heat map ---- */
 
 static void map_cell(struct top *t, struct canvas *c, size_t position, enum trail_of metric, int x, int y, int width)
@@ -338,6 +409,8 @@ static void map_cell(struct top *t, struct canvas *c, size_t position, enum trai
                      : r.state != READING_OK ? (gpu->state == GPU_ASLEEP ? 'z' : '?')
                      : t->utf8               ? shades[step]
                                              : (uint32_t)plain[step];
+    if (width > CELL_NARROW && gpu_is_marked(t, position))
+        canvas_text(c, x + 3, y, 1, TINT_WARN, "▲");
     int blocks = width == CELL_WIDE ? 2 : 1;
     for (int i = 0; i < blocks; i++)
         canvas_put(c, x + 3 + (width > CELL_NARROW) + i, y, tint, glyph);
@@ -361,8 +434,8 @@ static int draw_map(struct top *t, struct canvas *c, enum trail_of metric, const
     for (size_t i = 0; i < ARRAY_LEN(widths); i++) {
         width = widths[i];
         columns = MAX_OF((room - 1) / width, 1);
-        if (room < c->width && columns > NODE_GPUS) /* beside another map: a host's eight GPUs to a line */
-            columns = columns / NODE_GPUS * NODE_GPUS;
+        if (columns > NODE_GPUS / 2) /* a host's eight GPUs to a line, or four: the same place in each */
+            columns = columns >= NODE_GPUS ? columns / NODE_GPUS * NODE_GPUS : NODE_GPUS / 2;
         rows = (count + columns - 1) / columns;
         if (rows <= height - 1)
             break;

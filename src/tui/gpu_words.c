@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "insight/facts/levels.h"
 #include "model/finding.h"
+#include "model/finding_code.h"
 #include "tui/draw_gpus.h"
 
 const struct gpu_metric gpu_metrics[TRAIL_COUNT] = {
@@ -142,6 +143,14 @@ void gpu_badge_text(const struct top *t, size_t position, char *text, size_t siz
     } else if (b && b->full_ms > 0) {
         snprintf(text, size, "VRAM full in about %s", words_duration(b->full_ms, span));
     }
+}
+
+bool gpu_is_marked(const struct top *t, size_t position)
+{
+    const struct gpu *gpu = &top_shown(t)->gpus[position];
+    const struct finding *first = verdict_first(draw_verdict(t), gpu->index);
+    return (first && first->severity >= SEVERITY_WARNING) ||
+           (!t->cursor_ms && verdict_find(draw_verdict(t), gpu->index, FINDING_STRAGGLER));
 }
 
 void gpu_lease_text(const struct top *t, size_t position, char *text, size_t size)

@@ -37,6 +37,7 @@ static const struct setup_item gpus[ROW_COUNT] = {
     [ROW_BAR] = {"bar", "Bar", 0},
     [ROW_UTIL] = {"util", "UTIL", 0},
     [ROW_WORK] = {"work", "WORK", 0},
+    [ROW_BANDWIDTH] = {"bandwidth", "BW  memory bandwidth", 0},
     [ROW_VRAM] = {"vram", "VRAM", 0},
     [ROW_TEMP] = {"temp", "TEMP", 0},
     [ROW_HOTSPOT] = {"hotspot", "Hotspot temperature", 0},

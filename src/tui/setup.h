@@ -26,6 +26,7 @@ enum row_part {
     ROW_BAR,
     ROW_UTIL,
     ROW_WORK,
+    ROW_BANDWIDTH,
     ROW_VRAM,
     ROW_TEMP,
     ROW_HOTSPOT,

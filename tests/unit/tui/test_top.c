@@ -147,9 +147,22 @@ static void test_64_gpus_are_a_heat_map(void **state)
     open_view(&v, "gpus=64,scenario=training", 80, 24, false);
     assert_shows(&v, " kW  utilization"); /* not 44800 W */
     assert_shows(&v, "64 GPUs");
-    assert_shows(&v, " 63 ##");
+    assert_shows(&v, " 63 # ");
+    assert_shows(&v, "GPUS        JOB"); /* one row for all 64 */
+    assert_shows(&v, "0-63        train");
     keys(&v, "m");
     assert_shows(&v, "VRAM, % of the total");
+    close_view(&v);
+}
+
+static void test_a_small_screen_has_a_row_and_a_word_for_each_gpu(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "scenario=slowed-rank", 40, 12, true);
+    assert_shows(&v, "WHY");
+    assert_shows(&v, " 7 █");
+    assert_hides(&v, "utilization");
     close_view(&v);
 }
 
@@ -1022,6 +1035,7 @@ int main(void)
         TEST(test_a_paused_picture_stays_as_it_is),
         TEST(test_sixteen_gpus_have_a_row_each_in_80x24),
         TEST(test_64_gpus_are_a_heat_map),
+        TEST(test_a_small_screen_has_a_row_and_a_word_for_each_gpu),
         TEST(test_a_lost_gpu_keeps_its_row_with_the_reason),
         TEST(test_the_filter_works_while_it_is_typed),
         TEST(test_the_worst_finding_has_a_key_and_esc_comes_back),
