@@ -215,9 +215,7 @@ static void cell_text(const struct top *t, const struct job_row *row, enum job_c
             snprintf(number, sizeof number, "%s", page_dash(&page));
         break;
     case JOB_POWER:
-        if (reading_or(row->power, 0) >= 10000000)
-            snprintf(number, sizeof number, "%.1f kW", (double)row->power.value / 1e6);
-        else if (row->power.state == READING_OK)
+        if (row->power.state == READING_OK)
             words_power(row->power.value, number);
         else
             snprintf(number, sizeof number, "%s", page_dash(&page));
