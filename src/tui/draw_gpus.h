@@ -28,7 +28,7 @@ void gpu_trouble_text(const struct gpu *gpu, char *text, size_t size, enum tint 
 void gpu_badge_text(const struct top *t, size_t position, char *text, size_t size, enum tint *tint);
 /* "leased to alice until 18:00, power limit 330 W"; "" without a lease. */
 void gpu_lease_text(const struct top *t, size_t position, char *text, size_t size);
-/* Whether something is wrong with it that has to be looked at, or others wait for it. */
+/* Whether it needs attention, or others wait for it. */
 bool gpu_is_marked(const struct top *t, size_t position);
 /* The units' activity is that of the only busy process; with several, it is unknown whose it is. */
 struct reading gpu_work_of(const struct gpu *gpu, const struct process *p);
