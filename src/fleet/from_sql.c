@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "fleet/fleet.h"
@@ -34,9 +35,19 @@ static void write_index(char gpu[16], int index)
         snprintf(gpu, 16, "%d", index);
 }
 
+static bool is_silent(const struct fleet *f, const char *host)
+{
+    for (size_t i = 0; i < f->note_count; i++)
+        if (f->notes[i].silent && strcmp(f->notes[i].host, host) == 0)
+            return true;
+    return false;
+}
+
 static int take_gpu(void *user, const struct host_gpu *from)
 {
     struct fleet *f = user;
+    if (is_silent(f, from->host))
+        return 0;
     struct fleet_gpu *list = grow(f->gpus, f->gpu_count, sizeof *list);
     if (!list)
         return -ENOMEM;
@@ -157,15 +168,15 @@ int fleet_fetch_sql(const struct fleet_place *place, unsigned wants, struct flee
     CLEANUP(close_store) struct store *s = NULL;
     int rc = open_place(place, &s, err);
     if (rc == 0 && wants & FLEET_WANT_GPUS)
+        rc = all_hosts_silent(s, take_silent, ret, err);
+    if (rc == 0 && fleet_any_silent(ret))
+        rc = all_hosts_forgotten(s, take_forgotten, ret, err);
+    if (rc == 0 && wants & FLEET_WANT_GPUS)
         rc = all_hosts_gpus(s, take_gpu, ret, err);
     if (rc == 0)
         rc = fleet_index(ret);
     if (rc == 0 && wants & FLEET_WANT_GPUS)
         rc = all_hosts_findings(s, take_finding, ret, err);
-    if (rc == 0 && wants & FLEET_WANT_HOSTS)
-        rc = all_hosts_silent(s, take_silent, ret, err);
-    if (rc == 0 && fleet_any_silent(ret))
-        rc = all_hosts_forgotten(s, take_forgotten, ret, err);
     if (rc == 0 && wants & FLEET_WANT_HOSTS)
         rc = all_hosts_clocks(s, take_clock, ret, err);
     if (rc == 0 && wants & FLEET_WANT_PROCESSES)

@@ -113,17 +113,16 @@ static void write_heard(const struct clocks *c, struct buf *sql)
 
 static void write_gpus(const struct store *s, const struct clocks *c, struct buf *sql)
 {
-    write_heard(c, sql);
     buf_printf(sql,
                "SELECT h.name, g.gpu_index, g.uuid, g.name, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '%s' "
                "ORDER BY f.since_ms DESC LIMIT 1), x.util, x.used, x.total, x.free, x.temp, x.power, "
                "(SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = "
-               "'" FACT_INSTANCES "' ORDER BY f.since_ms DESC LIMIT 1) FROM gpus g JOIN heard h ON h.id = g.host_id "
+               "'" FACT_INSTANCES "' ORDER BY f.since_ms DESC LIMIT 1) FROM gpus g JOIN hosts h ON h.id = g.host_id " JOIN_CLOCK
                "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, %s AS free, "
                "temp_mdegc AS temp, power_mw AS power FROM samples WHERE gpu_id = g.id AND recorded_at > "
                "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) AND recorded_at > "
-               "to_timestamp((%lld + h.ahead_ms) / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
-               "true WHERE g.last_seen_ms - h.ahead_ms > %lld AND h.silent_ms < h.allowed_ms ORDER BY h.name, g.gpu_index",
+               "to_timestamp((%lld + " AHEAD ") / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
+               "true WHERE g.last_seen_ms - " AHEAD " > %lld",
                FACT_STATE, column_or_null(s, "mem_free_bytes"), (long long)(c->slowest_ms - HOST_ALIVE_MS),
                (long long)(c->fastest_ms + HOST_ALIVE_MS), (long long)(c->now_ms - HOST_ALIVE_MS),
                (long long)(c->now_ms - HOST_ALIVE_MS));
@@ -167,10 +166,11 @@ static void write_silent(const struct store *s, const struct clocks *c, struct b
                "SELECT COUNT(*) AS gpus, CAST(AVG(y.util_permille) AS BIGINT) AS util, SUM(y.mem_used_bytes)::bigint AS used, "
                "SUM(y.mem_total_bytes)::bigint AS total, MAX(y.temp_mdegc) AS temp, SUM(y.power_mw)::bigint AS power FROM "
                "(SELECT DISTINCT ON (x.gpu_id) x.* FROM gpus g JOIN samples x ON x.gpu_id = g.id WHERE g.host_id = h.id AND "
+               "x.recorded_at > to_timestamp(%lld / 1000.0) AND "
                "x.recorded_at > to_timestamp((%lld + h.ahead_ms - h.silent_ms - 60000) / 1000.0) AND "
                "x.recorded_at < to_timestamp((%lld + h.ahead_ms - h.silent_ms + 1000) / 1000.0) "
                "ORDER BY x.gpu_id, x.recorded_at DESC) y) z ON true WHERE h.silent_ms >= h.allowed_ms",
-               (long long)c->now_ms, (long long)c->now_ms);
+               (long long)(c->slowest_ms - HOST_SILENT_MS), (long long)c->now_ms, (long long)c->now_ms);
 }
 
 int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct error *err)

@@ -25,7 +25,8 @@ struct host_gpu {
     struct reading instance_max_bytes; /* the largest instance of a partitioned GPU; absent if not partitioned */
 };
 typedef int host_gpu_fn(void *user, const struct host_gpu *gpu);
-/* -EINVAL: the database is a file, which holds one host or a few. */
+/* Also of hosts that are silent, but for less than HOST_ALIVE_MS. -EINVAL: the database is a file, which holds one host or a few.
+ */
 int all_hosts_gpus(struct store *s, host_gpu_fn *each, void *user, struct error *err);
 /* Hosts that have stopped writing, how long ago, and what their GPUs did last; no GPUs: unknown. */
 struct silent_host {
