@@ -148,6 +148,7 @@ def alert(status="firing", code="lost", gpu=1, uuid="GPU-2c4e0000-aaaa"):
 
 
 KUBECTL = """case "$*" in
+"get nodes "*) cat {folder}/nodes; printf '%s||8||\\n' "$(cat {folder}/held)" ;;
 *jsonpath*cordoned*) cat {folder}/held 2>/dev/null || true ;;
 *jsonpath*unschedulable*) cat {folder}/off 2>/dev/null || true ;;
 "annotate --overwrite"*) echo "$5" | sed 's/.*=//' > {folder}/held ;;
@@ -160,11 +161,25 @@ esac"""
 def test_cordon_and_back_by_two_alerts(recipe):
     kubectl = {"kubectl": KUBECTL.format(folder=recipe.folder)}
     off = recipe.folder / "off"
-    assert recipe("cordon", kubectl, alert())[0] == 0 and off.exists()
+    (recipe.folder / "nodes").write_text("||8||\n" * 3)
+    settled = {"WHIRR_SETTLE_MINUTES": "0"}
+    assert recipe("cordon", kubectl, alert(), **settled)[0] == 0 and off.exists()
     assert recipe("cordon", kubectl, alert(code="ecc", gpu=3))[0] == 0 and (recipe.folder / "held").read_text() == "lost.1_-_ecc.3\n"
     assert recipe("cordon", kubectl, alert("resolved"))[0] == 0 and off.exists()
     code, calls = recipe("cordon", kubectl, alert("resolved", "ecc", 3))
     assert code == 0 and not off.exists() and not (recipe.folder / "held").exists() and "kubectl uncordon node-7" in calls
+
+
+@pytest.mark.parametrize("nodes, more, cordons", [
+    ("lost.1||8||\n" + "||8||\n" * 17 + "||||\n" * 9, {}, False), ("lost.1||8||\n" + "||8||\n" * 18, {}, True), ("lost.1||8||\n|lost:NoSchedule|8||\n" + "||8||\n" * 18, {}, False),
+    ("lost.1||8||\n|lost:NoSchedule|8||\n" + "||8||\n" * 18, {"WHIRR_MAX_DRAINED": "15"}, True), ("||8||\n" * 19, {"WHIRR_SETTLE_MINUTES": "999999999"}, False)],
+    ids=["19 with GPUs", "20 with GPUs", "two of 21", "15 percent", "new version"])
+def test_the_brake_of_cordon(recipe, nodes, more, cordons):
+    """Marked before it is counted, and the mark goes where it is held back: 19 nodes allow one, 20 allow two."""
+    (recipe.folder / "nodes").write_text(nodes)
+    code, calls = recipe("cordon", {"kubectl": KUBECTL.format(folder=recipe.folder)}, alert(), **dict({"WHIRR_SETTLE_MINUTES": "0"}, **more))
+    held = (recipe.folder / "held").exists()
+    assert (code, held, (recipe.folder / "off").exists()) == ((0, True, True) if cordons else (75, False, False)), calls
 
 
 def test_what_others_cordoned_stays_cordoned(recipe):
