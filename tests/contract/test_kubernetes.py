@@ -197,7 +197,31 @@ def test_secrets_stay_out_of_the_config_map_and_a_change_restarts_the_pods(rende
     secret = {"name": "WHIRR_PUSH_CENTRAL_TOKEN", "valueFrom": {"secretKeyRef": {"name": "push", "key": "token"}}}
     pod = template({"extraEnv": [secret], "configSecret": "whirr-config"})["spec"]
     assert secret in pod["containers"][0]["env"]
-    assert next(v for v in pod["volumes"] if v["name"] == "config")["secret"]["secretName"] == "whirr-config"
+    assert next(v for v in pod["volumes"] if v["name"] == "config-secret")["secret"]["secretName"] == "whirr-config"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("named", [True, False])
+def test_what_a_secret_says_of_the_history_wins(start, render, tmp_path, enabled, named):
+    """Template and program together."""
+    objects = rendered(render, {"configSecret": "whirr-config", "history": {"enabled": enabled}})
+    container = one(objects, "DaemonSet")["spec"]["template"]["spec"]["containers"][0]
+    mounted = {m["name"]: m["mountPath"] for m in container["volumeMounts"]}
+    home = next(e["value"] for e in container["env"] if e["name"] == "XDG_CONFIG_HOME")
+    assert mounted["config-secret"] == home + "/whirr" and not [a for a in container["args"] if a.startswith(("--config", "--store"))], container["args"]
+    for folder, text in (("root" + mounted["config"], one(objects, "ConfigMap")["data"]["whirr.toml"].replace("/var/lib/whirr", str(tmp_path))),
+                         ("home/whirr", f'[sampling]\ninterval_seconds = 0.2\n{f"[store]{chr(10)}url = {chr(34)}sqlite:{tmp_path}/other.db{chr(34)}{chr(10)}" if named else ""}')):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "whirr.toml").write_text(text)
+        (tmp_path / folder / "whirr.toml").chmod(0o600)
+    d = start(*[a for a in container["args"] if not a.startswith(("--listen", "--socket"))], through=PLAIN, WHIRR_SYSTEM_ROOT=str(tmp_path / "root"), XDG_CONFIG_HOME=str(tmp_path / "home"),
+              WHIRR_SERVER_SOCKET=str(tmp_path / "whirr.sock"))
+    d.wait_sampled()
+    wanted = "other.db" if named else "history.db" if enabled else None
+    if wanted:
+        eventually((tmp_path / wanted).exists, explain=d.log)
+    assert {f.name for f in tmp_path.glob("*.db")} == ({wanted} if wanted else set()), d.log()
 
 
 @pytest.mark.slow
