@@ -4,7 +4,6 @@
 
 #include "alert/expr/node.h"
 #include "alert/rule.h"
-#include "base/cleanup.h"
 #include "base/words.h"
 
 static void write_gpu(struct buf *out, const struct subject *s)

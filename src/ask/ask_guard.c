@@ -11,7 +11,6 @@
 #include "ask/client.h"
 #include "ask/session.h"
 #include "base/file.h"
-#include "config/config.h"
 #include "config/places.h"
 
 enum { ANSWER_WITHIN_MS = 3000 };

@@ -14,8 +14,6 @@
 #include "ask/ask_fit.h"
 #include "ask/client.h"
 #include "base/cleanup.h"
-#include "base/units.h"
-#include "base/words.h"
 #include "config/config.h"
 #include "format/capacity.h"
 

@@ -10,7 +10,6 @@
 
 #include "ask/client.h"
 #include "ask/session.h"
-#include "base/cleanup.h"
 #include "config/places.h"
 
 enum { ANSWER_MAX = 64 << 20, ANSWER_WITHIN_MS = 60000 };

@@ -14,7 +14,6 @@
 #include "ask/client.h"
 #include "ask/progress.h"
 #include "ask/session.h"
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "config/places.h"
 #include "format/table/table.h"

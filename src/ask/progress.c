@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/os/thread.h"
-#include "base/units.h"
 #include "base/words.h"
 
 enum { SHOWN_AFTER_MS = 2000, REDRAWN_MS = 250 };

@@ -12,7 +12,6 @@
 #include "ask/client.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/keep.h"
 #include "base/log.h"
 #include "check/journal.h"
 #include "config/config.h"

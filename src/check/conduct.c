@@ -15,7 +15,6 @@
 #include "base/cleanup.h"
 #include "base/os/pipe.h"
 #include "base/os/process.h"
-#include "base/units.h"
 #include "check/record.h"
 #include "insight/check/judge.h"
 

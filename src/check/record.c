@@ -5,8 +5,6 @@
 
 #include <errno.h>
 
-#include "base/cleanup.h"
-
 ANSWER_NAMES(level_names, enum check_level, check_level_name, 0, CHECK_LEVEL_COUNT - 1);
 ANSWER_NAMES(test_names, enum check_test, check_test_name, 0, CHECK_TEST_COUNT - 1);
 ANSWER_NAMES(end_names, enum check_end, check_end_name, 0, CHECK_END_COUNT - 1);

@@ -10,7 +10,6 @@
 #include "ask/client.h"
 #include "base/json_reader.h"
 #include "base/json_writer.h"
-#include "base/moment.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
 

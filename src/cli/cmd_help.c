@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "cli/cli_show.h"
 #include "cli/command.h"
 
 static int run_help(struct cli *cli)

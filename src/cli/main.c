@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/os/console.h"
 #include "base/os/words.h"
-#include "cli/cli_show.h"
 #include "cli/command.h"
 #include "cli/hosts/multi_host.h"
 

@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/os/shared.h"
-#include "base/version.h"
 #include "control/helper.h"
 #include "lease/lease_settings.h"
 #include "lease/settings_request.h"

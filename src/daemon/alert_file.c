@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/keep.h"
 #include "base/log.h"
 #include "base/mailbox.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "base/keep.h"
 #include "base/log.h"
 #include "config/places.h"

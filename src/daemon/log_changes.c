@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/part.h"
 

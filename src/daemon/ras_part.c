@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "daemon/poller.h"
 #include "host/identity.h"
 #include "host/listens.h"

@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/file.h"
 #include "base/keep.h"
 #include "engine/internal.h"
-#include "insight/verdict/health.h"
 #include "insight/verdict/judge.h"
 #include "source/sysfs/bus.h"
 

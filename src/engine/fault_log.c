@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "host/kernel_log.h"
-#include "insight/verdict/health.h"
 #include "source/fault/fault.h"
 
 enum { WAITING_MAX = 256, LINES_MAX = 200000 };

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 
 enum { JOBS_MAX = 1 << 14, RINGS_MAX = 64, BACK_MAX = 512 };
 

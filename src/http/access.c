@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "http/site.h"
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "http/credential.h"
 #include "http/http.h"
 #include "http/site.h"

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/env.h"
 #include "base/file.h"
-#include "base/units.h"
 #include "host/identity.h"
 
 static const char *const kind_names[] = {"run", "wait", "reserve", "setting"};

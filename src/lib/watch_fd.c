@@ -5,7 +5,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "lib/handle.h"
 
 int whirr_watch_fd(struct whirr *w, int64_t interval_ms)

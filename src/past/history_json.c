@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "format/json/json.h"
 #include "past/history_answer.h"
 #include "past/past_json.h"
 #include "past/past_rows.h"

@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "format/json/json.h"
 #include "past/history_answer.h"
 
 enum { MINUTES_AN_HOUR = 60 };

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "base/units.h"
 #include "net/protobuf.h"
 
 /* Field number of a point's attributes, by kind of metric. */

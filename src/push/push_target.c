@@ -10,7 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/cleanup.h"
 #include "http/negotiate.h"
 #include "net/http_client.h"
 

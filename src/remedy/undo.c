@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "lease/lease_settings.h"
 
 const char *undo_door_name(enum undo_door door)

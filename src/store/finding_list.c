@@ -7,7 +7,6 @@
 #include "model/severity.h"
 #include "store/findings.h"
 #include "store/internal.h"
-#include "store/query.h"
 
 static const char query[] =
     "SELECT f.id, f.gpu_id, g.gpu_index, f.process_id, f.pid, f.code, f.severity, f.severity_now, f.confidence_permille, "

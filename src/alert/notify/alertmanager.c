@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "model/finding.h"
-#include "model/finding_code.h"
 
 #define ALERTS_PATH "/api/v2/alerts"
 #define RUNBOOK "https://whirr.invalid/docs/findings.md#"

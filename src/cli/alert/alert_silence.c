@@ -14,7 +14,6 @@
 #include "base/moment.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
-#include "config/config.h"
 #include "config/findings.h"
 
 static int say_end(struct cli *cli, struct json_writer *j)

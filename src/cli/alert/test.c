@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "cli/cli_show.h"
 #include "config/findings.h"
 #include "config/places.h"
 #include "past/question.h"

@@ -18,7 +18,6 @@
 #include "check/record.h"
 #include "cli/check/check_show.h"
 #include "cli/cli_show.h"
-#include "config/config.h"
 #include "insight/check/judge.h"
 
 enum { SETTLE_TRIES = 8, SETTLE_MS = 500, REPEAT_AFTER_MS = 2000, REPORT_BYTES = 8 << 20, LONG_FROM_MS = 60000, NOT_JUDGED = 3 };

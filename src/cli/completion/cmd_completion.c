@@ -2,7 +2,6 @@
  * whirr completion: scripts for shells. They ask the program itself for completions: commands, values and configured names.
  */
 #include "base/cleanup.h"
-#include "cli/cli_show.h"
 #include "cli/completion/offer.h"
 
 /* bash also splits words at = and :, and expects only the part after them. */

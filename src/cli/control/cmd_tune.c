@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/control/tune.h"
 

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/control/change.h"
-#include "config/config.h"
 #include "control/holder.h"
 
 /* ---- waiting ---- */

@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "cli/control/change.h"
 #include "cli/control/tune.h"
-#include "config/config.h"
 #include "control/holder.h"
 
 enum { SLICE_MS = 100, SAMPLE_MS = 1000, STOP_MS = 10000, LINE_MAX_BYTES = 4096 };

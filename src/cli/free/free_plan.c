@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/words.h"
 #include "format/process_rows.h"

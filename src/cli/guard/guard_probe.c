@@ -8,10 +8,8 @@
 #include <stdio.h>
 
 #include "ask/answers.h"
-#include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/words.h"
-#include "cli/cli_show.h"
 #include "config/places.h"
 #include "engine/engine.h"
 #include "guard/probe.h"

@@ -11,7 +11,6 @@
 #include "ask/progress.h"
 #include "base/cleanup.h"
 #include "base/os/console.h"
-#include "cli/cli_show.h"
 #include "cli/fields.h"
 #include "cli/history/show.h"
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "ask/progress.h"
-#include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/words.h"
 #include "cli/cli_show.h"

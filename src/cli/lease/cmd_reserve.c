@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/units.h"
-#include "base/words.h"
 #include "cli/cli_show.h"
 #include "cli/lease/wish.h"
 

@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/os/held_program.h"
 #include "base/secret/mask.h"
-#include "base/words.h"
 #include "cli/cli_show.h"
 #include "cli/lease/wish.h"
 #include "config/config.h"

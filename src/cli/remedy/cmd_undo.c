@@ -12,7 +12,6 @@
 #include "ask/answers.h"
 #include "ask/ask_lease.h"
 #include "base/cleanup.h"
-#include "base/json_reader.h"
 #include "base/moment.h"
 #include "base/words.h"
 #include "cli/cli_show.h"

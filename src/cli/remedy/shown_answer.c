@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "cli/remedy/remedy_cli.h"
 #include "config/places.h"
 

@@ -12,7 +12,6 @@
 #include "base/os/words.h"
 #include "base/str.h"
 #include "base/words.h"
-#include "cli/cli_show.h"
 #include "cli/command.h"
 #include "cli/notify/notify.h"
 #include "cli/notify/person.h"

@@ -3,7 +3,6 @@
  */
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/words.h"
 #include "cli/watch/watch.h"

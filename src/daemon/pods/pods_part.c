@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "daemon/pods/kubelet.h"
 #include "daemon/poller.h"

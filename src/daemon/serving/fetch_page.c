@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/file.h"
 #include "net/http_client.h"
 #include "net/talk.h"

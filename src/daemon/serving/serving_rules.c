@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
 static void read_url(struct serving_rule *rule, const char *url)
 {
     struct str_place place;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "daemon/poller.h"
 #include "daemon/serving/fetch_page.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "host/calls/calls.h"
 #include "host/evidence/watched.h"
 #include "host/listens.h"

@@ -5,7 +5,6 @@
 
 #include <pwd.h>
 
-#include "base/cleanup.h"
 #include "base/file.h"
 #include "host/identity.h"
 

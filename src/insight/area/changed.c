@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
 #include "insight/area/area.h"
 #include "insight/baseline/changes.h"
 #include "model/finding_code.h"

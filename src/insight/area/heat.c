@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "insight/area/area.h"
 #include "model/finding_code.h"
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/str.h"
 #include "insight/facts/levels.h"
 #include "model/finding_code.h"

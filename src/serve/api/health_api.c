@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/json/json.h"
 #include "format/json/told.h"
 #include "serve/data/part.h"
 

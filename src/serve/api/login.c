@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "http/access.h"
 #include "http/site.h"

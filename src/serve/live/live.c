@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "http/exchange.h"
 #include "serve/data/data.h"
 #include "serve/live/compose.h"

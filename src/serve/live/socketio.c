@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "serve/live/engineio.h"
 
 enum { QUEUE_MAX = 8 << 20 };

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/str.h"
 
 /* Calls `find` with a temporary key. */

@@ -3,8 +3,6 @@
  */
 #include "source/nvidia_smi/nvidia_smi_report.h"
 
-#include "base/cleanup.h"
-
 enum { CELLS_MAX = 400 }; /* the newest drivers have some 250 columns */
 
 /* Cuts off the next cell. Handles quotes, should they ever appear. */

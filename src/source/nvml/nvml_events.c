@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "source/fault/fault.h"
 
 static void register_card(struct nvml *n, struct nvml_card *card)

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
 /* CRC-32 as in zlib, four bits at a time: frames are small, and a large table would cost more cache than it saves. */
 static uint32_t crc_add(uint32_t crc, const void *bytes, size_t len)
 {

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
 enum { ZONES_LOOKED_AT = 64, COOLERS_MAX = 16 };
 
 /* ---- devfreq ---- */

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "source/tegra/tegra_read.h"
 
 struct tegra {

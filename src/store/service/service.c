@@ -10,7 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/cleanup.h"
 #include "base/os/thread.h"
 #include "store/service/internal.h"
 

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 
 /* SIGTERM and SIGHUP of a closing session go to the program, not only to us. */
 static volatile sig_atomic_t program, early; /* early: a signal that arrived before the program started */
