@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Known answers, computed on the CPU by the very lines that the GPU runs.
  */
-#include <stddef.h>
 #include <stdint.h>
 
 #include "check/golden.h"

@@ -2,7 +2,6 @@
  * Replaces commands and parts that a system lacks: each says so in one sentence.
  */
 #include <errno.h>
-#include <stdio.h>
 
 #include "cli/command.h"
 #include "cli/control/change.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr config: check, show, default.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * whirr doctor: what whirr can see, what it can't, why, and what to fix.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Every metric with its names and meaning, from the metric table.
  */
-#include <stdio.h>
 
 #include "cli/command.h"
 #include "model/metric.h"

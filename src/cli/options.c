@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <strings.h>
 
 #include "base/buf.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Hours of the day by the host's clock.
  */
-#include <stdio.h>
 #include <time.h>
 
 #include "base/str.h"

@@ -2,7 +2,6 @@
  * Programs that run when alerts fire and resolve, as remedies: one at a time in order of events, in a thread of its own, by the
  * helper outside of the sandbox. Limited in time, number and queue length; every run is in the log and in the history.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

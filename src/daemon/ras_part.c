@@ -2,7 +2,6 @@
  * NCCL's RAS as a part of the daemon: while a job seems to wait, asks one of its processes that listens on NCCL's port which ranks
  * don't respond. Never connects to another port, and leaves computing jobs alone.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "daemon/poller.h"

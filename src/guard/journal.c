@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/json_writer.h"
 #include "base/keep.h"

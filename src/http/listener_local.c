@@ -3,7 +3,6 @@
  * line: the key of that file, or that it doesn't know it.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -15,7 +15,6 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <sys/types.h>
 
 #include "lease/lease_settings.h"

@@ -2,7 +2,6 @@
  * Condenses the course of metrics into a few numbers, so that a year takes no more space than an hour.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"

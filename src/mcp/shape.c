@@ -2,7 +2,6 @@
  * Shapes an answer of whirr for an assistant: the important fields, as many rows as fit, a cursor for the rest, and the same as a
  * short text.
  */
-#include <math.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Lists: runs of processes, energy, events with the findings among them.
  */
-#include <errno.h>
-#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"

@@ -3,7 +3,6 @@
  * minute without the process counts as zero, so that the processes of a GPU add up to no more than the GPU itself; a minute that
  * was not recorded does not count.
  */
-#include <errno.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"

@@ -3,8 +3,6 @@
  */
 #include "cli/alert/alert.h"
 
-#include <stdio.h>
-
 #include "alert/expr/name.h"
 #include "base/cleanup.h"
 #include "base/json_reader.h"

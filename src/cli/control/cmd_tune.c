@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr tune: finds the power limit that costs little speed.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/words.h"

@@ -2,7 +2,6 @@
  * whirr db copy, backup and restore: they run for minutes, say how far they are, and can be stopped.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr reserve: reserves GPUs for a user, for a period of time.
  */
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/moment.h"

@@ -2,7 +2,6 @@
  * Programs of this host by what people call them, whether they are on a GPU or not.
  */
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"

@@ -2,7 +2,6 @@
  * whirr why: explains the present, a moment or span of the past, a job or a process.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "ask/cpu_time.h"
 #include "ask/explain.h"

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "ask/explain.h"
 #include "ask/past_answer.h"

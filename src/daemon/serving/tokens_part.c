@@ -3,7 +3,6 @@
  * the figures to their processes in each snapshot. Without a model server it only examines names.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

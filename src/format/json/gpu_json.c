@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Everything known about GPUs and their processes. Rows of metrics come from the metric tables.
  */
-#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "format/json/json.h"

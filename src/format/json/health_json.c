@@ -3,7 +3,6 @@
  */
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json_reader.h"

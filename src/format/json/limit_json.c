@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What limits processes, as JSON: the body of `whirr why PID`. With it, the lines on which a program spends its time.
  */
-#include <math.h>
 
 #include "format/json/json.h"
 #include "format/json/told.h"

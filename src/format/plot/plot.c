@@ -6,7 +6,6 @@
 #include "format/plot/plot.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Series of leases: what is held on each GPU, and how many wait.
  */
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "format/lease.h"

@@ -4,7 +4,6 @@
 #include "format/table/bar.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"

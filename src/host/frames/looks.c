@@ -4,7 +4,6 @@
 #include "host/frames/looks.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

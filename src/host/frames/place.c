@@ -3,7 +3,6 @@
  * the library function below. Ranking by the innermost line alone scatters over a library; by the own line alone it misleads
  * where a library calls back.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

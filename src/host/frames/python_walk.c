@@ -3,7 +3,6 @@
  * look, which the caller takes again or drops.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

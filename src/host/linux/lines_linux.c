@@ -5,10 +5,8 @@
 #include "host/frames/lines.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
  * gets hot. What its readings say together is facts/levels.h.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "insight/area/area.h"
 #include "insight/facts/words.h"

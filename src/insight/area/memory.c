@@ -2,7 +2,6 @@
  * Memory that is in use and has no owner (a program that was killed, a driver that leaks), memory that did not fit and moved to the
  * host, and a process that ended when the memory was full.
  */
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "insight/area/area.h"

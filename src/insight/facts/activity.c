@@ -4,7 +4,6 @@
 #include "insight/facts/activity.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 

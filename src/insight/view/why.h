@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "insight/area/part.h"
 #include "insight/verdict/verdict.h"

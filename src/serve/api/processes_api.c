@@ -4,7 +4,6 @@
  */
 #include "serve/api/core.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

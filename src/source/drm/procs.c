@@ -3,7 +3,6 @@
  */
 #include "source/drm/procs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

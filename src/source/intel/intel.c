@@ -4,7 +4,6 @@
 #include "source/source.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"

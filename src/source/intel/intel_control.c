@@ -8,7 +8,6 @@
 #include "source/source_control.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "source/intel/gt.h"

@@ -3,8 +3,6 @@
  */
 #include "source/iokit/property.h"
 
-#include <string.h>
-
 #include "base/str.h"
 
 /* Calls `find` with a temporary key. */

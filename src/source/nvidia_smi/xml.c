@@ -4,7 +4,6 @@
 #include "source/nvidia_smi/xml.h"
 
 #include <ctype.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/cleanup.h"

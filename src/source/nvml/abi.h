@@ -5,7 +5,6 @@
 #pragma once
 
 #include <assert.h>
-#include <stddef.h>
 
 typedef struct nvml_device_opaque *nvml_device;
 typedef struct nvml_event_set_opaque *nvml_event_set;

@@ -3,7 +3,6 @@
  * headers aren't everywhere. They need no privilege beyond opening /dev/dri/cardN; none probes a display or changes anything.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
