@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The state machine of one alert.
  */
-#include "alert/state.h"
+#include "alert/alert.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One loop over the pipes of the helpers.
  */
-#include "check/conduct.h"
+#include "check/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>

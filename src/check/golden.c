@@ -3,7 +3,7 @@
  */
 #include <stdint.h>
 
-#include "check/golden.h"
+#include "check/compute.h"
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "check/kernels.h"

@@ -21,7 +21,6 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "check/compute.h"
-#include "check/golden.h"
 #include "check/record.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Parses options with getopt_long(), driven by our own tables, so that wrong usage gets a helpful message.
  */
-#include "cli/options.h"
+#include "cli/command.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
 /* Serves until stopped or, unless it `stays`, until idle for half a minute. Restores everything before returning. */
 int helper_run(const struct env *env, const struct config *config, int listener, bool stays, struct error *err);
 
-/* Its watchdog, in a separate process (control/watchdog.h) with the same confinement. */
+/* Its watchdog, in a separate process (control/watchdog.c) with the same confinement. */
 int helper_watch(const struct env *env, const struct config *config, struct error *err);
 
 /* From now on: no network, no other programs, and writes only to the kernel's device files, the journals (NULL: not this one) and

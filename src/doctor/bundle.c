@@ -17,8 +17,6 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "doctor/doctor.h"
-#include "doctor/files_read.h"
-#include "doctor/redact.h"
 #include "format/machine_text.h"
 #include "format/record.h"
 #include "source/source.h"

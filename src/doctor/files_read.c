@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Recorded reads, by path.
  */
-#include "doctor/files_read.h"
+#include "doctor/bundle.h"
 
 #include <errno.h>
 #include <pthread.h>

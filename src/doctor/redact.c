@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Secrets and their replacements.
  */
-#include "doctor/redact.h"
+#include "doctor/bundle.h"
 
 #include <ctype.h>
 #include <inttypes.h>

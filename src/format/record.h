@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes snapshots into a recording for the `replay` source (see source/replay/frame.h for the format).
+ * Writes snapshots into a recording for the `replay` source (see source/replay/codec.h for the format).
  */
 #pragma once
 

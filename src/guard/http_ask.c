@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Requests of the HTTP methods.
  */
-#include "guard/http_ask.h"
+#include "guard/method.h"
 
 #include <errno.h>
 #include <stdio.h>

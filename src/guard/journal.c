@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The guard's journal: after a power cut, either the old entry or the new one exists.
  */
-#include "guard/journal.h"
+#include "guard/method.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -4,8 +4,65 @@
  */
 #pragma once
 
-#include "guard/journal.h"
+#include <jansson.h>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "guard/claim.h"
+#include "guard/policy.h"
 #include "model/snapshot.h"
+
+/* Records what the guard is about to do, synced before it acts, so that the next start knows after a crash. One small file per
+ * worker, replaced atomically at each step: it always has one complete entry. */
+
+enum {
+    JOURNAL_ITEMS_MAX = 32,
+    JOURNAL_ITEM_SIZE = 256,
+    JOURNAL_EXTRA_SIZE = 512,
+    JOURNAL_METHODS_MAX = 8,
+    JOURNAL_NAME_SIZE = 64,
+    JOURNAL_GPUS_MAX = 16
+};
+
+/* Something that was loaded, and how to reload it. */
+struct journal_item {
+    char id[JOURNAL_ITEM_SIZE];
+    char name[JOURNAL_ITEM_SIZE];   /* the name to load it by; "": the id */
+    char extra[JOURNAL_EXTRA_SIZE]; /* its settings, a JSON object; "": none */
+};
+
+struct journal_entry {
+    enum guard_state state;
+    char step[32];                                      /* within the state: "lock", "checkpoint", "unload", ... */
+    char acted[JOURNAL_METHODS_MAX][JOURNAL_NAME_SIZE]; /* methods that acted, in order: undone in reverse */
+    size_t acted_count;
+    struct journal_item items[JOURNAL_ITEMS_MAX]; /* models to reload */
+    size_t item_count;
+    struct claim_identity pids[CLAIM_WORKER_PIDS]; /* the worker's processes at that time */
+    size_t pid_count;
+    struct claim_identity leader; /* of a worker started by whirr: found again instead of started twice */
+    struct {
+        int gpu; /* index in this run of the program; -1: not listed */
+        int64_t bytes;
+        char uuid[GPU_UUID_SIZE]; /* identifies it across runs; "" unknown */
+    } gpus[JOURNAL_GPUS_MAX];     /* the GPUs it was on */
+    size_t gpu_count;
+    int64_t bytes;                  /* memory the worker held on all of them */
+    struct claim_identity claimant; /* the process it drained for; pid 0: no particular one */
+    bool held;                      /* by a person */
+    bool idle;                      /* because no client asked for it */
+};
+
+struct journal {
+    char path[512]; /* "": keeps nothing (a dry run) */
+};
+
+/* DIR/NAME.journal; creates DIR (0700). Replaces odd characters in the name. */
+int journal_open(struct journal *j, const char *dir, const char *name, struct error *err);
+/* Synced to disk when it returns 0. */
+int journal_write(const struct journal *j, const struct journal_entry *entry, struct error *err);
+/* -ENOENT: nothing was in progress. -EBADMSG: damaged, moved aside. Others: unreadable now, unchanged. */
+int journal_read(const struct journal *j, struct journal_entry *entry, struct error *err);
 
 enum { METHOD_TEXT_SIZE = 256 };
 
@@ -122,3 +179,19 @@ int child_start(const struct env *env, struct child *child, struct error *err);
 int child_stop(const struct env *env, struct child *child, struct error *err);
 /* Whether it ended on its own. *status (may be NULL) gets its exit status. */
 bool child_ended(const struct env *env, struct child *child, int *status);
+
+/* ---- One request of an HTTP method to a server, and the list of its loaded items. Stateless; decides nothing ---- */
+
+enum { HTTP_LOOK_TIMEOUT_MS = 5000 };
+
+/* A request with "{id}", "{name}" and "{extra}" replaced from the item (NULL: none). 2xx is 0. A refusal (4xx) is -EACCES,
+ * everything else another error, with the server's message. *ret gets the answer's JSON (NULL: unwanted). */
+int http_ask(struct method_context *c, const struct server_request *asked, const struct journal_item *item, int64_t timeout_ms,
+             json_t **ret, struct error *err);
+
+/* Lists what is loaded into the entry's items, each ID once. */
+int http_list(const struct server_row *row, struct method_context *c, struct journal_entry *entry, struct error *err);
+
+/* Whether the request is set, and whether it has an item placeholder. */
+bool http_is_set(const struct server_request *request);
+bool http_by_item(const struct server_request *request);

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "guard/http_ask.h"
 #include "guard/json_path.h"
 
 enum { ACT_TIMEOUT_MS = 120000 };

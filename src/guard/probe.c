@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Tries out a method.
  */
-#include "guard/probe.h"
+#include "guard/guard.h"
 
 #include <errno.h>
 #include <poll.h>

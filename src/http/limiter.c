@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table of failures. When full, it evicts the slot that would expire first.
  */
-#include "http/limiter.h"
+#include "http/site.h"
 
 #include <string.h>
 

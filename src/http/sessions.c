@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table of sessions.
  */
-#include "http/sessions.h"
+#include "http/site.h"
 
 #include <string.h>
 #include <sys/random.h>

@@ -8,13 +8,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/digest.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "http/exchange.h"
-#include "http/limiter.h"
 #include "http/listener.h"
 #include "http/loop.h"
-#include "http/sessions.h"
+#include "http/peers.h"
 #include "http/token.h"
+
+/* Browser logins. A cookie has a random number with a meaning only here and for a limited time; it ends with its token, with a
+ * logout, and with the daemon. Pure data of fixed size; the caller passes the time. */
+
+enum { SESSIONS_MAX = 256, SESSION_ID_SIZE = HEX_SIZE(32), SESSION_SECONDS = 7 * 86400 };
+
+struct session_slot {
+    uint8_t id[SHA256_SIZE];    /* hash of the cookie's value */
+    uint8_t token[SHA256_SIZE]; /* hash of the token, as in the token file */
+    int64_t until_ms;           /* 0: free */
+};
+
+struct sessions {
+    struct session_slot slots[SESSIONS_MAX];
+};
+
+/* Writes a new session's cookie to `id`. When full, evicts the session that would end first. False: no random numbers available. */
+bool sessions_open(struct sessions *s, const uint8_t token[SHA256_SIZE], int64_t now_ms, char id[SESSION_ID_SIZE]);
+/* The hash of the session's token, NULL: no such session (any more). */
+const uint8_t *sessions_find(const struct sessions *s, const uint8_t id[SHA256_SIZE], int64_t now_ms); /* hash of its cookie */
+void sessions_close(struct sessions *s, const uint8_t id[SHA256_SIZE]);
+
+/* Counts failures per client address, and reports who has too many. Pure data of fixed size; the caller passes the time. */
+
+enum { LIMITER_SLOTS = 256, LIMITER_FAILURES = 10, LIMITER_WINDOW_MS = 60000 };
+
+struct limiter_slot {
+    struct peer_id who;
+    int64_t since_ms;
+    uint32_t failures; /* 0: free */
+};
+
+struct limiter {
+    struct limiter_slot slots[LIMITER_SLOTS];
+};
+
+/* How long the address must wait; 0: it may try. */
+int64_t limiter_wait_ms(const struct limiter *l, const struct peer_id *who, int64_t now_ms);
+void limiter_failed(struct limiter *l, const struct peer_id *who, int64_t now_ms);
 
 enum { SITE_LISTEN_MAX = 8, SITE_NAMES_MAX = 16, SITE_RULES_MAX = 64 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Time that processes spent on GPUs.
  */
-#include "past/past_presence.h"
+#include "past/report_sums.h"
 
 #include <errno.h>
 #include <stdlib.h>

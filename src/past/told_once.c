@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Finds alerts and changes of health that repeat a finding's row.
  */
-#include "past/told_once.h"
+#include "past/past_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The queue: a sorted list of the directory's contents.
  */
-#include "push/push_queue.h"
+#include "push/sender.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "remedy/learn.h"
+#include "remedy/effect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

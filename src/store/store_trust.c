@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which clock may be believed. See store_trust.h.
  */
-#include "store/store_trust.h"
+#include "store/internal.h"
 
 #include <stdlib.h>
 

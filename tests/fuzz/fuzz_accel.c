@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "source/accel/accel_read.h"
-#include "source/drm/fdinfo.h"
+#include "source/drm/clients.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "source/amdgpu/amdgpu_read.h"
-#include "source/amdgpu/gpu_metrics.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes recordings (src/source/replay/frame.h, codec.h) from plain dictionaries: the door through which a made machine reaches whirr.
+"""Writes recordings (src/source/replay/codec.h) from plain dictionaries: the door through which a made machine reaches whirr.
 
 A sample is {"at": seconds, "host": {field: reading}, "gpus": [gpu], "events": [...]}; a gpu has "id", "state", "metrics", "properties",
 "processes". A reading is an int, or a word of STATES that says why there is none; fields that are left out were not read.

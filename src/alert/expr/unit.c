@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table of units and their algebra.
  */
-#include "alert/expr/unit.h"
+#include "alert/expr/name.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Hours of the day and days of the week.
  */
-#include "alert/notify/quiet.h"
+#include "alert/notify/outbox.h"
 
 #include <errno.h>
 #include <time.h>

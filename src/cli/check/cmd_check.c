@@ -13,7 +13,7 @@
 #include "base/os/console.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "check/conduct.h"
+#include "check/helper.h"
 #include "check/journal.h"
 #include "check/record.h"
 #include "cli/check/check_show.h"

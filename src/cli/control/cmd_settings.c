@@ -200,7 +200,7 @@ const struct command command_fan = {
     .run = fan_run,
 };
 
-/* The watchdog of a command that holds settings: see control/watchdog.h. */
+/* The watchdog of a command that holds settings: see control/holder.h. */
 static int recover_run(struct cli *cli)
 {
     const struct source_ops *ops = cli->ask.source_count ? source_of_spec(cli->ask.sources[0], NULL) : NULL;

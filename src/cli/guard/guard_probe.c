@@ -12,7 +12,7 @@
 #include "base/words.h"
 #include "config/places.h"
 #include "engine/engine.h"
-#include "guard/probe.h"
+#include "guard/guard.h"
 
 static int64_t speed(int64_t bytes, int64_t ms)
 {

@@ -18,7 +18,7 @@
 #include "format/table/table.h"
 #include "insight/facts/words.h"
 #include "insight/verdict/graph.h"
-#include "insight/view/proof.h"
+#include "insight/view/why.h"
 #include "model/finding_code.h"
 #include "past/past_usual.h"
 #include "past/question.h"

@@ -16,7 +16,7 @@
 #include "insight/view/why.h"
 #include "past/explain.h"
 #include "remedy/act.h"
-#include "remedy/learn.h"
+#include "remedy/effect.h"
 #include "remedy/measure.h"
 #include "remedy/undo.h"
 #include "serve/data/data.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the gate needs to know about forwarded messages, from whirr's common HTTP parser.
  */
-#include "guard/gate/gate_http.h"
+#include "guard/gate/gate_link.h"
 
 /* The common part of both kinds of heads. */
 static void note_head(struct gate_head *ret, const struct http_message *m, size_t len)

@@ -5,6 +5,7 @@
 
 #include "base/env.h"
 #include "host/counters.h"
+#include "host/frames/looks.h"
 #include "host/machine.h"
 
 enum { CORES_MAX = 1024, SENSORS_MAX = 8, IB_PORTS_MAX = 32, ZONES_MAX = 16, SENSOR_PATH_SIZE = 96 };
@@ -64,3 +65,15 @@ void machine_read_flow(struct machine *m, struct host *out, int64_t elapsed_ms);
 void machine_read_node(struct machine *m, int64_t elapsed_ms, struct host *out);
 /* Power draw since the previous call. */
 void machine_read_power(struct machine *m, struct host *out, int64_t elapsed_ms);
+
+/* ---- What a thread of a Python program does at this moment ---- */
+
+struct state_reader {
+    const struct env *env;
+    int32_t pid;
+    const struct target_memory *target;
+    const struct python *python;
+};
+
+/* `syscall_fd`: its open file /proc/PID/task/TID/syscall, or -1 where that may not be read. */
+enum doing thread_doing(const struct state_reader *r, int32_t tid, int syscall_fd);

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "host/evidence/address_samples.h"
 #include "host/identity.h"
-#include "host/linux/thread_state.h"
+#include "host/linux/internal.h"
 #include "host/procfs.h"
 
 enum {

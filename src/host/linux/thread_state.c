@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a thread does at this moment, by the system call that it is in; where that is hidden, by the kernel function it sleeps in.
  */
-#include "host/linux/thread_state.h"
+#include "host/linux/internal.h"
 
 #include <stdio.h>
 #include <sys/syscall.h>

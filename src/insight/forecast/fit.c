@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Robust fits of a line and of an approach to a final value.
  */
-#include "insight/forecast/fit.h"
+#include "insight/forecast/internal.h"
 
 #include <math.h>
 

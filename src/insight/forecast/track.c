@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rings of samples at several densities, and the cuts between stretches.
  */
-#include "insight/forecast/track.h"
+#include "insight/forecast/internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 #include "insight/area/job.h"
 #include "insight/facts/activity.h"
 #include "insight/verdict/health.h"
-#include "insight/verdict/limit_memory.h"
 #include "insight/verdict/verdict.h"
 
 /* Samples for requests come as often as clients ask: the past needs a point a second at most. */

@@ -43,3 +43,13 @@ const struct baselines *judge_usual(const struct judge *j);
 /* Health and forecast as of the last snapshot, the caller's; NULL: nothing was judged yet, or memory is out. */
 struct health *judge_copy_health(const struct judge *j);
 struct forecast *judge_copy_forecast(const struct judge *j);
+
+/* What has limited each process over the last seconds. Private to the judge: one moment says little of a program that works in
+ * steps, and a mean never reaches over the end of a process into the next one. */
+
+struct limit_memory;
+
+struct limit_memory *limit_memory_new(void); /* NULL: out of memory */
+void limit_memory_free(struct limit_memory *m);
+/* Judges every process of the snapshot and writes its limit. */
+void limit_memory_judge(struct limit_memory *m, struct snapshot *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A short course of limits for each process. Processes that are not in a snapshot are forgotten with it.
  */
-#include "insight/verdict/limit_memory.h"
+#include "insight/verdict/judge.h"
 
 #include <stdlib.h>
 

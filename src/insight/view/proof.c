@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Asks the judge again, reading by reading.
  */
-#include "insight/view/proof.h"
+#include "insight/view/why.h"
 
 #include <errno.h>
 #include <stdlib.h>

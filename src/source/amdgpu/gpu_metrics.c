@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Layouts of the gpu_metrics versions, and field access through them. Trusts no byte of the table.
  */
-#include "source/amdgpu/gpu_metrics.h"
+#include "source/amdgpu/amdgpu_read.h"
 
 #include "base/cleanup.h"
 

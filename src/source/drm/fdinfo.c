@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Parses fdinfo of DRM devices (the kernel's Documentation/gpu/drm-usage-stats.rst). Skips other keys.
  */
-#include "source/drm/fdinfo.h"
+#include "source/drm/clients.h"
 
 #include "base/cleanup.h"
 

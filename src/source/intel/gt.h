@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include "base/clock.h"
+#include "model/reading.h"
 #include "source/sysfs/sysfs_card.h"
 
 struct gt_reading {
@@ -28,3 +30,21 @@ struct reading intel_vram_total(const struct drm_card *card, const struct env *e
 /* Parse the drivers' answers. Device memory of all regions; 0: none. */
 uint64_t intel_vram_from_i915(const void *answer, size_t size);
 uint64_t intel_vram_from_xe(const void *answer, size_t size);
+
+/* ---- Power from energy counters ---- */
+
+enum { ENERGY_COUNTERS = 3 };
+
+/* Counters of a card in order of preference: whole card, package, ... */
+struct energy {
+    bool known;
+    struct mono at;
+    int64_t last_uj[ENERGY_COUNTERS]; /* -1: missing */
+    struct reading power_mw;
+    int best; /* the counter in use; -1 none */
+};
+
+/* Updates from the counters (absent ones, too). Power is PENDING until the second read, and again after a counter fell (driver
+ * reload); on a recorded host also while no counter moves, because time doesn't pass. A counter that stands still while another
+ * moves is skipped: energy1 of the B580 stays 0. */
+void energy_update(struct energy *e, const struct reading uj[ENERGY_COUNTERS], bool recorded, struct mono now);

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "source/drm/scan.h"
 #include "source/intel/gt.h"
-#include "source/intel/intel_energy.h"
 #include "source/source_control.h"
 #include "source/sysfs/hwmon.h"
 #include "source/sysfs/shared_memory.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Energy differences over time.
  */
-#include "source/intel/intel_energy.h"
+#include "source/intel/gt.h"
 
 enum { LEAST_MS = 50 };
 

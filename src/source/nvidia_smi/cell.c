@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Parses cells of nvidia-smi. Accepts units wherever they appear, even with "nounits"; unknown text is a failed reading, never 0.
  */
-#include "source/nvidia_smi/cell.h"
+#include "source/nvidia_smi/nvidia_smi_report.h"
 
 #include <ctype.h>
 #include <stdio.h>

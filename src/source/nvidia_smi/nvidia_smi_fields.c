@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The two tables of nvidia-smi's names. A new metric is one line in each.
  */
-#include "source/nvidia_smi/nvidia_smi_fields.h"
+#include "source/nvidia_smi/nvidia_smi_report.h"
 
 #include "base/cleanup.h"
 

@@ -4,9 +4,80 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/str.h"
 #include "model/gpu.h"
+#include "model/metric.h"
+#include "model/reading.h"
 #include "model/snapshot.h"
-#include "source/nvidia_smi/nvidia_smi_fields.h"
+
+/* A value printed by nvidia-smi: a number with or without unit, a word, or one of many ways to say that there is none. */
+
+enum cell_kind {
+    CELL_PERCENT, /* -> permille */
+    CELL_FAN,     /* the same; may exceed 100 % */
+    CELL_MIB,     /* -> bytes */
+    CELL_CELSIUS, /* -> millidegrees */
+    CELL_WATT,    /* -> milliwatts */
+    CELL_MHZ,     /* -> kHz */
+    CELL_MILLIVOLT,
+    CELL_COUNT,
+    CELL_MICROSECONDS,
+    CELL_KB_PER_S, /* -> bytes per second */
+    CELL_LANES,    /* "16x" */
+    CELL_THROTTLE, /* the driver's mask -> enum throttle */
+    CELL_BOOL,
+    CELL_PSTATE,
+    CELL_COMPUTE_MODE,
+    CELL_RECOVERY,
+    CELL_TEXT,   /* for cell_text() */
+    CELL_WORD,   /* the same, in lower case */
+    CELL_PCI_ID, /* "0x233510DE" -> "10de:2335"; the same */
+};
+
+/* A value outside the possible range is READING_FAILED. */
+struct reading cell_read(struct str cell, enum cell_kind kind);
+
+/* A word or name; false, with "" in `to` and the reason in *why, if the cell has none. */
+bool cell_text(struct str cell, enum cell_kind kind, char *to, size_t size, enum reading_state *why);
+
+/* What a cell reveals about the whole card. */
+enum cell_trouble { TROUBLE_NONE, TROUBLE_RESET, TROUBLE_LOST };
+enum cell_trouble cell_trouble(struct str cell);
+
+/* ---- Names in nvidia-smi's output: columns of --query-gpu, and elements of -q -x below <gpu> ---- */
+
+enum field_target {
+    FIELD_METRIC,
+    FIELD_PROPERTY,
+    FIELD_INDEX,
+    FIELD_NAME,
+    FIELD_UUID,
+    FIELD_PCI,
+    FIELD_MARGIN, /* a temperature, given as the margin at which it is reached: newer cards */
+};
+
+struct smi_field {
+    const char *name, *old_name; /* column, or path below <gpu>; the name in older drivers */
+    enum field_target target;
+    int id; /* enum metric or enum property */
+    enum cell_kind kind;
+    bool adds;   /* several fields sum up to the value */
+    int64_t bit; /* in throttle_bits, for an element that is Active or not; 0 otherwise */
+};
+
+enum { COLUMN_COUNT_MAX = 80, COLUMNS_ALWAYS = 8 };
+
+extern const struct smi_field smi_columns[]; /* first, the columns always queried */
+extern const size_t smi_column_count;
+extern const struct smi_field smi_elements[];
+extern const size_t smi_element_count;
+
+/* The groups that require a column. Identifying columns are always queried. */
+unsigned smi_field_groups(const struct smi_field *field);
+
+const struct smi_field *smi_column_find(struct str name); /* NULL: unknown. Also finds "memory.used [MiB]" */
+/* An element may yield several metrics: the first (after: NULL) or the next. */
+const struct smi_field *smi_element_find(struct str path, const struct smi_field *after);
 
 enum { SMI_MARGINS = 3 };
 

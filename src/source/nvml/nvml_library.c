@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fills the function table from the shared library.
  */
-#include "source/nvml/nvml_library.h"
+#include "source/nvml/internal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Frames: builds, reads, and distinguishes damage from the end.
  */
-#include "source/replay/frame.h"
+#include "source/replay/codec.h"
 
 #include <errno.h>
 #include <stdlib.h>

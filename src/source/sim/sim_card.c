@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The catalog itself. Thermal figures make a card under full load settle where reviews measured it.
  */
-#include "source/sim/sim_card.h"
+#include "source/sim/sim_job.h"
 
 #include <strings.h>
 

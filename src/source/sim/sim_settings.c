@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The log of changed settings of a simulated GPU.
  */
-#include "source/sim/sim_settings.h"
+#include "source/sim/body.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Loads libpq and its functions; decodes numbers.
  */
-#include "store/db/libpq.h"
+#include "store/db/pg_connection.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -8,7 +8,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "store/schema/tables.h"
 
 enum { SQL_MAX = 1 << 18 };
 

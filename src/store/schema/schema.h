@@ -42,3 +42,17 @@ int schema_refresh_views(struct schema *schema, struct error *err);
 int schema_check_version(int64_t version, struct error *err);
 /* The version of the tables; 0 if there are none. */
 int schema_version(struct db *db, int64_t *ret, struct error *err);
+
+/* ---- The tables of a new database, and the steps that migrate older ones ---- */
+
+/* A step from the previous version: statements in the dialect of tables.c. A new version has its row here, and its tables in the
+ * text of new databases; a test compares the two. The last row has no statements. */
+struct migration {
+    int to;
+    const char *sql;
+};
+
+/* Creates the newest version, in an empty database and a transaction. */
+int tables_create(struct db *db, struct error *err);
+/* Runs all steps after `from`, in a transaction, which may take long. */
+int tables_migrate(struct db *db, const struct migration *steps, int64_t from, struct error *err);

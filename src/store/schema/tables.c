@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The tables of a new database, in SQL for both kinds, and the steps that migrate older ones.
  */
-#include "store/schema/tables.h"
+#include "store/schema/schema.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The backlog: a list in memory, and the queue on disk.
  */
-#include "store/service/backlog.h"
+#include "store/service/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,8 +7,100 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "store/service/backlog.h"
+#include "base/error.h"
+#include "model/snapshot.h"
 #include "store/service/service.h"
+#include "store/store.h"
+
+/* Items that wait on disk while the database server is unreachable: snapshots and events in order, in an SQLite file. Each has a
+ * number that is unique within the run of the program that made it; if a connection breaks during a commit, the server's last
+ * number later tells whether it succeeded. Bounded: if the file is full, the oldest items are deleted. */
+
+struct queue;
+
+/* A copy with its texts in the same allocation; NULL: out of memory. */
+struct store_event *store_event_copy(const struct store_event *event);
+
+int queue_open(const char *path, int64_t max_bytes, struct queue **ret, struct error *err);
+void queue_close(struct queue *q); /* NULL is allowed */
+
+/* Written in one transaction. */
+struct queue_item {
+    int64_t run, number;
+    const struct snapshot *snapshot; /* or */
+    const struct store_event *event;
+};
+int queue_put(struct queue *q, const struct queue_item *items, size_t count, struct error *err);
+
+int64_t queue_count(const struct queue *q);
+uint64_t queue_dropped(const struct queue *q); /* because the queue was full, or they became unreadable */
+
+/* The oldest items of one run, owned by the caller: snapshots with a reference, events with their texts in the same allocation.
+ * Returns their number, or -errno. A damaged item has neither. */
+struct queued {
+    int64_t run, number;
+    struct snapshot *snapshot;
+    struct store_event *event;
+};
+int queue_first(struct queue *q, struct queued *items, size_t max, struct error *err);
+void queued_done(struct queued *item);
+/* Removes the items of a run up to this number: they are written. */
+int queue_remove(struct queue *q, int64_t run, int64_t up_to, struct error *err);
+
+/* Items to write: first those in the queue on disk (if there is one), then those in memory. Used only by the keeper's thread. */
+
+enum { BACKLOG_MEMORY_MAX = 240, BATCH_MAX = 64 };
+
+struct backlog_item {
+    int64_t number;
+    const struct snapshot *snapshot; /* or */
+    struct store_event *event;
+};
+
+struct backlog {
+    struct backlog_item items[BACKLOG_MEMORY_MAX]; /* oldest first */
+    size_t count;
+    struct queue *queue; /* NULL: memory only */
+    int64_t run, next_number;
+    int64_t given_out; /* items up to this number are in a batch that is being written; 0: none */
+    uint64_t lost;
+};
+
+void backlog_init(struct backlog *b);
+void backlog_done(struct backlog *b);
+
+/* Take ownership. If memory is full, the oldest item is lost. */
+void backlog_add_snapshot(struct backlog *b, const struct snapshot *snapshot);
+void backlog_add_event(struct backlog *b, struct store_event *event);
+
+/* Waiting items; lost items. */
+int64_t backlog_count(const struct backlog *b);
+uint64_t backlog_lost(const struct backlog *b);
+
+/* Moves items from memory to disk: the server is unreachable, and the program may end before it is back. */
+int backlog_spill(struct backlog *b, struct error *err);
+
+/* The next items to write, all of one run. A batch owns its items, so that another thread can write it while the backlog
+ * continues. */
+struct backlog_batch {
+    int64_t run, first, number; /* number of the first and the last item */
+    const struct snapshot *snapshots[BATCH_MAX];
+    size_t snapshot_count;
+    struct store_event events[BATCH_MAX];
+    size_t event_count;
+    size_t count;                    /* items in total */
+    struct queued queued[BATCH_MAX]; /* owns the items above */
+};
+/* 1: a batch, 0: nothing waits, or -errno. Its items stay in the backlog until backlog_written. */
+int backlog_next(struct backlog *b, struct backlog_batch *batch, struct error *err);
+/* The batch is no longer being written. */
+void backlog_returned(struct backlog *b);
+/* The host that the batch comes from; "" if unknown. */
+const char *batch_host(const struct backlog_batch *batch);
+void batch_done(struct backlog_batch *batch);
+
+/* Forgets the items of a run up to this number: they are written. */
+int backlog_written(struct backlog *b, int64_t run, int64_t up_to, struct error *err);
 
 enum { NOTICE_SIZE = 400 };
 

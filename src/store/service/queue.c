@@ -2,7 +2,7 @@
  * The queue: one row per item. Snapshots are encoded as in recordings; the names of their columns are stored with them, so that a
  * newer program can read what an older one left.
  */
-#include "store/service/queue.h"
+#include "store/service/internal.h"
 
 #include <errno.h>
 #include <jansson.h>

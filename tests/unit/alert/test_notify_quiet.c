@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alert/notify/quiet.h"
+#include "alert/notify/outbox.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/options.h"
+#include "cli/command.h"
 
 #include <errno.h>
 

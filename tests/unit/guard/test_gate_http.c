@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "guard/gate/gate_http.h"
+#include "guard/gate/gate_link.h"
 
 #include "test.h"
 

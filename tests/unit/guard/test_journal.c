@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "guard/journal.h"
+#include "guard/method.h"
 
 #include <errno.h>
 #include <stdio.h>

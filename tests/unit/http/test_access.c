@@ -4,8 +4,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-#include "http/limiter.h"
-#include "http/sessions.h"
+#include "http/site.h"
 #include "test.h"
 
 static void only_names_of_this_machine_are_hosts(void **state)

@@ -2,7 +2,7 @@
  * Which alerts and changes of health are left out beside the row of a finding.
  */
 #include "model/finding_code.h"
-#include "past/told_once.h"
+#include "past/past_rows.h"
 
 #include <stdio.h>
 

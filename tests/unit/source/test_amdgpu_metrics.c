@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "model/metric.h"
 #include "source/amdgpu/amdgpu_read.h"
-#include "source/amdgpu/gpu_metrics.h"
 #include "sysroot.h"
 #include "test.h"
 

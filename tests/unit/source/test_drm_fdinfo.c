@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "source/drm/fdinfo.h"
+#include "source/drm/clients.h"
 
 #include <stdio.h>
 

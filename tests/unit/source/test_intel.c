@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "source/intel/gt.h"
-#include "source/intel/intel_energy.h"
 #include "test.h"
 #include "tree.h"
 

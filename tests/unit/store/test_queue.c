@@ -2,7 +2,7 @@
  * The queue on disk: order, that a long one costs no more per entry than a short one, and that a snapshot keeps its verdict.
  */
 #include "model/finding_code.h"
-#include "store/service/queue.h"
+#include "store/service/internal.h"
 
 #include "sim_history.h"
 

@@ -7,7 +7,6 @@
 #include "own_database.h"
 #include "sql.h"
 #include "store/schema/schema.h"
-#include "store/schema/tables.h"
 
 static int try_to_open(const char *url, struct store **ret, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which clock is believed, over made-up histories in which the true time is known.
  */
-#include "store/store_trust.h"
+#include "store/internal.h"
 
 #include "base/cleanup.h"
 #include "test.h"
@@ -13,17 +13,17 @@
 #define YEAR (365 * DAY)
 
 /* A host whose clock shows the true time and an error. */
-struct host {
+struct test_host {
     struct clock_trust trust;
     int64_t true_ms, error_ms;
 };
 
-static struct host new_host(void)
+static struct test_host new_host(void)
 {
-    return (struct host){.trust = trust_begin(BEGIN, 0), .true_ms = BEGIN};
+    return (struct test_host){.trust = trust_begin(BEGIN, 0), .true_ms = BEGIN};
 }
 
-static void run(struct host *h, int64_t for_ms)
+static void run(struct test_host *h, int64_t for_ms)
 {
     for (int64_t left = for_ms; left > 0; left -= MINUTE) {
         int64_t step = MIN_OF(left, MINUTE);
@@ -32,13 +32,13 @@ static void run(struct host *h, int64_t for_ms)
     }
 }
 
-static void restart(struct host *h, int64_t off_ms)
+static void restart(struct test_host *h, int64_t off_ms)
 {
     h->true_ms += off_ms;
     trust_step(&h->trust, h->true_ms + h->error_ms, 0);
 }
 
-static int64_t believed_error(const struct host *h)
+static int64_t believed_error(const struct test_host *h)
 {
     return trust_now(&h->trust, h->true_ms + h->error_ms) - h->true_ms;
 }
@@ -46,7 +46,7 @@ static int64_t believed_error(const struct host *h)
 static void a_clock_that_goes_right_is_followed(void **state)
 {
     (void)state;
-    struct host h = new_host();
+    struct test_host h = new_host();
     run(&h, 3 * DAY);
     assert_int_equal(believed_error(&h), 0);
     assert_int_equal(trust_wait(&h.trust, h.true_ms), 0);
@@ -65,7 +65,7 @@ static void a_leap_that_is_taken_back_is_never_believed(void **state)
                                     12 * YEAR, -10000, -HOUR, -30 * DAY, -YEAR,    -50 * YEAR};
     for (size_t i = 0; i < ARRAY_LEN(leaps); i++) {
         for (int with_restarts = 0; with_restarts < 2; with_restarts++) {
-            struct host h = new_host();
+            struct test_host h = new_host();
             run(&h, DAY);
             for (int again = 0; again < 3; again++) {
                 h.error_ms = leaps[i];
@@ -90,7 +90,7 @@ static void a_host_that_was_off_catches_up_within_a_day_of_running(void **state)
     (void)state;
     static const int64_t offs[] = {5000, HOUR, DAY, 21 * DAY, 2 * YEAR};
     for (size_t i = 0; i < ARRAY_LEN(offs); i++) {
-        struct host h = new_host();
+        struct test_host h = new_host();
         run(&h, HOUR);
         restart(&h, offs[i]);
         assert_int_equal(believed_error(&h), -offs[i]);
@@ -105,7 +105,7 @@ static void a_host_that_was_off_catches_up_within_a_day_of_running(void **state)
 static void a_desktop_that_runs_three_hours_a_day_lags_by_two_weeks_at_most(void **state)
 {
     (void)state;
-    struct host h = new_host();
+    struct test_host h = new_host();
     for (int day = 0; day < 100; day++) {
         run(&h, 3 * HOUR);
         restart(&h, 21 * HOUR);
@@ -121,7 +121,7 @@ static void a_desktop_that_runs_three_hours_a_day_lags_by_two_weeks_at_most(void
 static void a_clock_that_stays_wrong_is_believed_after_a_day_and_forgotten_again(void **state)
 {
     (void)state;
-    struct host h = new_host();
+    struct test_host h = new_host();
     run(&h, DAY);
     h.error_ms = 30 * DAY;
     run(&h, 23 * HOUR);
@@ -141,7 +141,7 @@ static void over_any_history_of_short_errors_nothing_is_judged_too_old(void **st
     (void)state;
     for (uint32_t seed = 1; seed <= 200; seed++) {
         uint32_t random = seed;
-        struct host h = new_host();
+        struct test_host h = new_host();
         for (int i = 0; i < 60; i++) {
             int64_t size = 1000LL << next_random(&random) % 30;
             h.error_ms = next_random(&random) % 3 ? 0 : next_random(&random) % 2 ? size : -MIN_OF(size, h.true_ms - DAY);

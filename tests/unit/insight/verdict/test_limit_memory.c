@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The limits of a process over time: shares, changes, and the end of a process.
  */
-#include "insight/verdict/limit_memory.h"
+#include "insight/verdict/judge.h"
 
 #include "base/cleanup.h"
 #include "test.h"

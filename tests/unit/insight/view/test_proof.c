@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What decides about a finding is found by asking the judge again.
  */
-#include "insight/view/proof.h"
+#include "insight/view/why.h"
 
 #include <stdio.h>
 #include <string.h>
