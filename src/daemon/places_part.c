@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/log.h"
+#include "base/words.h"
 #include "daemon/part.h"
 #include "host/frames/lines.h"
 
@@ -55,28 +56,9 @@ struct places_part {
     struct placed_program programs[PROGRAMS_MAX];
 };
 
-static bool waits_for_others(const struct process *p)
-{
-    return p->limit.code == LIMIT_STRAGGLER_WAIT || p->limit.code == LIMIT_KERNEL_WAIT;
-}
-
-/* How many ranks of its job on this host wait while this one does not. */
-static int waiting_ranks(const struct snapshot *s, const struct process *of)
-{
-    int count = 0;
-    for (size_t g = 0; g < s->gpu_count && of->job[0] && !waits_for_others(of); g++)
-        for (size_t i = 0; i < s->gpus[g].process_count; i++) {
-            const struct process *other = &s->gpus[g].processes[i];
-            count += other->pid != of->pid && strcmp(other->job, of->job) == 0 && waits_for_others(other);
-        }
-    return count;
-}
-
 static void keep_place(struct place_look *l, const struct place *p)
 {
-    const char *base = strrchr(p->file, '/');
-    snprintf(l->place, sizeof l->place, "%s%s(), %s:%d", p->of_processes ? "its children: " : "", p->function,
-             base ? base + 1 : p->file, (int)p->line);
+    place_brief(p, l->place);
     place_words(p, true, l->words);
     str_copy(l->keys.file, sizeof l->keys.file, str_from(p->file));
     str_copy(l->keys.function, sizeof l->keys.function, str_from(p->function));
@@ -117,7 +99,7 @@ static void begin(struct places_part *p, struct placed_program *program, const s
 {
     struct place_look *l = calloc(1, sizeof *l);
     program->limit = process->limit.code;
-    program->awaited = waiting_ranks(s, process) > 0;
+    program->awaited = snapshot_waiting_ranks(s, process) > 0;
     program->next = (struct mono){s->taken.ns + AGAIN_MS * (int64_t)NS_PER_MS};
     if (!l)
         return;
@@ -141,15 +123,13 @@ static void record(struct places_part *p, const struct place_look *l, struct wal
                  LOG_TEXT("error", l->err.text));
     p->denied |= l->rc == -EPERM;
     struct placed_program *program = program_of(p, l->process);
-    int waiting = waiting_ranks(l->snapshot, l->process);
-    int64_t rank;
-    char who[PROCESS_WORDS], text[2 * PLACE_WORDS + PROCESS_WORDS];
+    int waiting = snapshot_waiting_ranks(l->snapshot, l->process);
+    char who[PROCESS_WORDS], late[PLACE_WORDS + WORDS_SIZE], text[2 * PLACE_WORDS + PROCESS_WORDS];
     if (!program || !l->place[0] || (strcmp(program->place, l->place) == 0 && !waiting))
         return;
     process_words(l->process, WITH_PID, who);
-    if (waiting && reading_get(l->process->rank, &rank))
-        snprintf(text, sizeof text, "%s: rank %lld is in %s, while %d wait%s for it", who, (long long)rank, l->place, waiting,
-                 waiting == 1 ? "s" : "");
+    if (process_late_words(l->process, waiting, l->place, late, sizeof late)[0])
+        snprintf(text, sizeof text, "%s: %s", who, late);
     else
         snprintf(text, sizeof text, program->place[0] ? "%s: %s; before, %s" : "%s: %s", who, l->words, program->place);
     str_copy(program->place, sizeof program->place, str_from(l->place));
@@ -209,8 +189,9 @@ static void places_part_sampled(void *part, const struct snapshot *s)
             if (!program)
                 continue;
             program->listed = true;
-            bool changed = program->limit != process->limit.code || program->awaited != (waiting_ranks(s, process) > 0);
-            if (!p->look && changed && !waits_for_others(process) && s->taken.ns >= program->next.ns)
+            bool changed = program->limit != process->limit.code || program->awaited != (snapshot_waiting_ranks(s, process) > 0);
+            if (!p->look && changed && process->limit.code != LIMIT_STRAGGLER_WAIT && process->limit.code != LIMIT_KERNEL_WAIT &&
+                s->taken.ns >= program->next.ns)
                 begin(p, program, &s->gpus[g], process, s);
         }
     forget_ended(p);

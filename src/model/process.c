@@ -152,6 +152,15 @@ const char *process_rank_words(const struct process *p, char out[RANK_WORDS])
     return out;
 }
 
+const char *process_late_words(const struct process *p, int waiting, const char *place, char *out, size_t size)
+{
+    int64_t rank;
+    out[0] = '\0';
+    if (waiting && reading_get(p->rank, &rank))
+        snprintf(out, size, "rank %lld is in %s, while %d wait%s for it", (long long)rank, place, waiting, waiting == 1 ? "s" : "");
+    return out;
+}
+
 const char *process_model(const struct process *p)
 {
     const char *slash = strrchr(p->model, '/');

@@ -145,6 +145,8 @@ const char *process_words(const struct process *p, unsigned with, char out[PROCE
 
 /* "3/8": rank and world size; "": unknown. */
 enum { RANK_WORDS = 32 };
+/* "rank 5 is in save(), train.py:301, while 7 wait for it"; "": its rank is not known, or none waits. */
+const char *process_late_words(const struct process *p, int waiting, const char *place, char *out, size_t size);
 const char *process_rank_words(const struct process *p, char out[RANK_WORDS]);
 
 const char *process_type_name(enum process_type type);

@@ -136,6 +136,22 @@ static bool driver_is_listed(const struct gpu_driver *drivers, size_t count, con
     return false;
 }
 
+static bool waits_for_others(const struct process *p)
+{
+    return p->limit.code == LIMIT_STRAGGLER_WAIT || p->limit.code == LIMIT_KERNEL_WAIT;
+}
+
+int snapshot_waiting_ranks(const struct snapshot *s, const struct process *of)
+{
+    int count = 0;
+    for (size_t g = 0; g < s->gpu_count && of->job[0] && !waits_for_others(of); g++)
+        for (size_t i = 0; i < s->gpus[g].process_count; i++) {
+            const struct process *other = &s->gpus[g].processes[i];
+            count += other->pid != of->pid && strcmp(other->job, of->job) == 0 && waits_for_others(other);
+        }
+    return count;
+}
+
 bool snapshot_counts_memory(const struct snapshot *s, const struct gpu *gpu)
 {
     if (!gpu_shares_memory(gpu))

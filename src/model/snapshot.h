@@ -112,6 +112,8 @@ const struct source_status *snapshot_source(const struct snapshot *s, const char
 /* False: the source didn't start (no library, no driver), and the GPU is listed only because the host has it. */
 bool snapshot_source_started(const struct snapshot *s, const struct gpu *gpu);
 /* Whether there are GPUs, or a source that hasn't answered yet, and all of them are unreadable though they shouldn't be. */
+/* How many ranks of its job on this host wait while this process does not; 0 if it waits itself. */
+int snapshot_waiting_ranks(const struct snapshot *s, const struct process *of);
 bool snapshot_none_readable(const struct snapshot *s);
 
 /* The drivers behind the GPUs, each once, in GPU order; texts belong to the snapshot. Returns their number. */

@@ -142,4 +142,7 @@ def test_the_history_keeps_where_a_rank_was_that_others_waited_for(nvml, tmp_pat
         def told():
             return [e["text"] for e in d.json("/api/history/events?since=-1h&kind=place")["events"] if e["kind"] == "place" and "rank" in e["text"]]
 
+        for asked in ([], ["turn.py"]):
+            why = eventually(lambda asked=asked: (text := " ".join(d.whirr("why", *asked).stdout.split())) and "while 1 waits" in text and text)
+            assert re.search(r"Rank rank 0 is in turn\(\), turn\.py:[34], while 1 waits for it", why), why
         assert re.search(r"turn\.py \(pid \d+.*\): rank 0 is in turn\(\), turn\.py:[34], while 1 waits for it$", eventually(told, explain=lambda: d.whirr("ps").stdout + d.log())[0])

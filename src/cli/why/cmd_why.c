@@ -34,23 +34,25 @@ static bool sample_lines(struct cli *cli, int32_t pid, struct looks *looks, stru
     return true;
 }
 
-/* Adds the lines of the first program that limits its GPU itself. */
+/* Adds the lines of the rank that others wait for, else of the first program that limits its GPU itself. */
 static void add_lines(struct cli *cli, const struct snapshot *now, int only, struct buf *out)
 {
     struct looks looks;
     struct program_lines lines;
     struct error err = {0};
-    for (size_t g = 0; g < now->gpu_count; g++)
-        for (size_t i = 0; i < now->gpus[g].process_count && (only == ALL_GPUS || only == (int)g); i++) {
-            const struct process *p = &now->gpus[g].processes[i];
-            if (now->gpus[g].simulated || limit_side(p->limit.code) != LIMIT_SIDE_HOST || !p->visible)
-                continue;
-            if (!sample_lines(cli, p->pid, &looks, &lines, &err))
-                continue;
-            table_lines(out, &cli->page, p, &lines);
-            looks_done(&looks);
-            return;
-        }
+    for (int late = 1; late >= 0; late--)
+        for (size_t g = 0; g < now->gpu_count; g++)
+            for (size_t i = 0; i < now->gpus[g].process_count && (only == ALL_GPUS || only == (int)g); i++) {
+                const struct process *p = &now->gpus[g].processes[i];
+                if (now->gpus[g].simulated || !p->visible ||
+                    !(late ? snapshot_waiting_ranks(now, p) > 0 : limit_side(p->limit.code) == LIMIT_SIDE_HOST) ||
+                    !sample_lines(cli, p->pid, &looks, &lines, &err))
+                    continue;
+                table_late_rank(out, &cli->page, now, p, &lines);
+                table_lines(out, &cli->page, p, &lines);
+                looks_done(&looks);
+                return;
+            }
 }
 
 /* With -v: adds where programs spend their CPU time, sampled for a second in total. */
@@ -122,12 +124,19 @@ static int why_process_render(struct cli *cli, struct session *session, struct b
     if (rc < 0 || (rc = process_rows_find(&rows, now, cli->options->arguments[0], only, err)) < 0)
         return rc;
     char cpu_time[ADDRESS_WORDS] = "";
+    for (size_t i = 1; i < rows.count; i++) /* of a job's ranks, the one that the others wait for */
+        if (snapshot_waiting_ranks(now, rows.rows[i].process) > 0 && !snapshot_waiting_ranks(now, rows.rows[0].process)) {
+            struct process_row late = rows.rows[i];
+            rows.rows[i] = rows.rows[0];
+            rows.rows[0] = late;
+        }
     const struct process *first = rows.rows[0].process;
     struct looks looks;
     struct program_lines lines;
     struct error why = {0};
     /* A process that is not visible may be in another PID namespace: here, its PID may be another program's. */
-    bool ours = !rows.rows[0].gpu->simulated && first->visible && limit_side(first->limit.code) >= LIMIT_SIDE_HOST;
+    bool ours = !rows.rows[0].gpu->simulated && first->visible &&
+                (limit_side(first->limit.code) >= LIMIT_SIDE_HOST || snapshot_waiting_ranks(now, first) > 0);
     bool seen = ours && sample_lines(cli, first->pid, &looks, &lines, &why);
     if ((cli->page.verbose || (!cli->json && !seen)) && !rows.rows[0].gpu->simulated &&
         limit_side(first->limit.code) >= LIMIT_SIDE_HOST)

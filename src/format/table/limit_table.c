@@ -35,6 +35,16 @@ static void limit_line(struct buf *out, const struct page *page, const struct pr
     labelled(out, page, "Limit", INK_PLAIN, text);
 }
 
+void table_late_rank(struct buf *out, const struct page *page, const struct snapshot *s, const struct process *p,
+                     const struct program_lines *l)
+{
+    char place[PLACE_WORDS], late[PLACE_WORDS + WORDS_SIZE] = "";
+    if (l->count && l->places[0].file && l->places[0].function)
+        process_late_words(p, snapshot_waiting_ranks(s, p), place_brief(&l->places[0], place), late, sizeof late);
+    if (late[0])
+        labelled(out, page, "Rank", INK_PLAIN, late);
+}
+
 void table_lines(struct buf *out, const struct page *page, const struct process *p, const struct program_lines *l)
 {
     char words[PLACE_WORDS], who[PROCESS_WORDS], rank[RANK_WORDS], text[PLACE_WORDS + PROCESS_WORDS + RANK_WORDS];
@@ -74,8 +84,10 @@ static void explain_row(struct buf *out, const struct page *page, const struct s
     text_stop(&says);
     page_wrap(out, page, INK_STRONG, text, 0, 0);
     limit_line(out, page, &p->limit);
-    if (told->lines)
+    if (told->lines) {
+        table_late_rank(out, page, s, p, told->lines);
         table_lines(out, page, NULL, told->lines);
+    }
     size_t count = limit_evidence(row->gpu, p, lines);
     for (size_t i = 0; i < count; i++)
         labelled(out, page, i == 0 ? "Evidence" : "", INK_FAINT, lines[i]);

@@ -33,6 +33,9 @@ void table_limits(struct buf *out, const struct page *page, const struct snapsho
                   const struct limits_told *told);
 /* "Where": the lines on which a program spends its time, and how they were seen. `p` NULL: it was named above. */
 struct program_lines;
+/* "Rank  rank 5 is in save(), train.py:301, while 7 wait for it", if any does. */
+void table_late_rank(struct buf *out, const struct page *page, const struct snapshot *s, const struct process *p,
+                     const struct program_lines *l);
 void table_lines(struct buf *out, const struct page *page, const struct process *p, const struct program_lines *l);
 /* At most 12 lines, worst first, equal GPUs on one line; a verbose page shows all evidence. command: prefix of the hints in the
  * last line; NULL: none. */

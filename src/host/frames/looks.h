@@ -94,6 +94,8 @@ void looks_judge(const struct looks *l, struct program_lines *ret);
 
 /* "augment() in data.py:214, 62% of that thread's time (called from train.py:88)" */
 const char *place_words(const struct place *p, bool first, char out[PLACE_WORDS]);
+/* "save(), train.py:301" */
+const char *place_brief(const struct place *p, char out[PLACE_WORDS]);
 /* "main thread computes 100% of the time; 200 looks" */
 const char *lines_evidence(const struct program_lines *l, char out[PLACE_WORDS]);
 /* One line for each stack, outermost first, and how often it was seen: for flame graphs. */

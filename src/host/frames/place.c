@@ -462,6 +462,14 @@ static void function_words(struct buf *b, const char *function)
         buf_printf(b, "%s()", local);
 }
 
+const char *place_brief(const struct place *p, char out[PLACE_WORDS])
+{
+    const char *base = strrchr(p->file, '/');
+    snprintf(out, PLACE_WORDS, "%s%s(), %s:%d", p->of_processes ? "its children: " : "", p->function, base ? base + 1 : p->file,
+             (int)p->line);
+    return out;
+}
+
 const char *place_words(const struct place *p, bool first, char out[PLACE_WORDS])
 {
     AUTO_BUF struct buf b = BUF(PLACE_WORDS - 1);
