@@ -40,7 +40,7 @@ struct session {
     const char *sources[SOURCES_MAX];
     size_t source_count;
     char replay[PATH_SIZE + 32];
-    bool shows_progress;
+    bool speaks, shows_progress; /* to stderr; on a terminal, while it takes long */
 };
 
 static int open_host(const struct cli *cli, struct client **ret, struct error *err)
@@ -234,6 +234,12 @@ void session_set_max_age(struct session *s, int64_t max_age_ms)
 static void give_up_daemon(struct session *s, const struct error *why)
 {
     log_warn("sampling without the daemon", LOG_TEXT("reason", why->text));
+    if (s->speaks && why->code == -ETIMEDOUT) /* it is still there: paused, or hanging */
+        fprintf(
+            stderr,
+            "whirr: %s\nThese readings are from this program alone, without what the daemon remembers. To start it anew: systemctl "
+            "restart whirr\n",
+            why->text);
     client_close(TAKE(s->client));
 }
 
@@ -253,6 +259,7 @@ static const struct snapshot *whole(const struct snapshot *snapshot, struct erro
 
 void session_show_progress(struct session *s)
 {
+    s->speaks = true;
     s->shows_progress = isatty(STDERR_FILENO);
 }
 

@@ -35,7 +35,7 @@ bool session_close(struct session *s);
 /* A fresh snapshot with at least `groups`. NULL and a message if nothing answered in time. */
 const struct snapshot *session_sample(struct session *s, unsigned groups, struct error *err);
 
-/* Prints a line to stderr on a terminal while the first sample takes long. */
+/* Says on stderr that a daemon does not answer, and on a terminal that the first sample takes long. */
 void session_show_progress(struct session *s);
 
 /* Whether a daemon answers. It has rates and history at once, so no second sample is needed. */

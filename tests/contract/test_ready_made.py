@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+from isolation import run_whirr
 from tsdb import Prometheus
 from waiting import PATIENCE, eventually, patience
 
@@ -65,6 +66,34 @@ def test_a_fault_is_told_for_a_month(tmp_path):
     (tmp_path / "test.yml").write_text(MONTH.format(rules="rules.yml", expectations=expectations))
     tested = promtool("test", "rules", str(tmp_path / "test.yml"))
     assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+CALM = """rule_files: [{rules}]
+evaluation_interval: 30s
+tests:
+  - interval: 30s
+    input_series: [{series}]
+    promql_expr_test:
+      - {{expr: 'count by (alertname) (ALERTS)', eval_time: 1h, exp_samples: []}}
+      - {{expr: 'count by (alertname) (count_over_time(ALERTS[1h]))', eval_time: 1h, exp_samples: []}}
+"""
+
+
+@pytest.mark.parametrize("fault", ["", ",fault=xid79"])
+def test_an_hour_of_a_calm_host_fires_nothing(tmp_path, fault):
+    """What a host at work exports, scraped every 30 s for an hour with its clocks going on; and to see that it is looked at, a fault."""
+    text = run_whirr("export", "--source", f"sim:scenario=training,gpus=2,model=h100{fault}").stdout
+    series = []
+    for line in text.splitlines():
+        name, _, value = line.rpartition(" ")
+        if line and not line.startswith("#"):
+            moving = "_timestamp_seconds" in name or name.startswith("whirr_time_seconds") or name.startswith("gpu_energy_joules_total")
+            name = name if "{" in name else name + "{}"
+            labels = name.replace("{", '{job="whirr",instance="a:9447",', 1).replace(",}", "}").replace("'", "''")
+            series.append(f"{{series: '{labels}', values: '{'0+30x120' if moving else value + 'x120'}'}}")
+    (tmp_path / "test.yml").write_text(CALM.format(rules=RULES / "whirr.rules.yml", series=", ".join(series)))
+    tested = promtool("test", "rules", str(tmp_path / "test.yml"))
+    assert (tested.returncode == 0) == (not fault) and ("GpuXid" in tested.stdout + tested.stderr) == bool(fault), tested.stdout[-2000:] + tested.stderr[-3000:]
 
 
 def test_every_alert_is_seen_to_fire_and_to_stay_quiet():
