@@ -200,6 +200,23 @@ const struct answer_field *answer_field(const struct answer *a, const char *key)
 /* Adds a row while a table is made. */
 void answer_add(const struct answer_field *row);
 
+/* What makes a value (`member` of union answer_value) from the record, and what tells whether there is one: `of` points to it. */
+#define ANSWER_MAKER(id, type, member, value)                           \
+    static bool id(const struct answer_at *at, union answer_value *ret) \
+    {                                                                   \
+        const type *of = at->record;                                    \
+        ret->member = (value);                                          \
+        return true;                                                    \
+    }                                                                   \
+    static bool id(const struct answer_at *at, union answer_value *ret)
+#define ANSWER_TEST(id, type, test)    \
+    static bool id(const void *record) \
+    {                                  \
+        const type *of = record;       \
+        return (test);                 \
+    }                                  \
+    static bool id(const void *record)
+
 /* Hides that a text is constant, or the compiler would copy the rows from a static table after all. */
 static inline const char *answer_key(const char *key)
 {

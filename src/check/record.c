@@ -49,12 +49,7 @@ ANSWER_TABLE(test_answer, struct check_test_run, .name = "CheckTest")
     FIELD(BOOL, "one_multiprocessor", one_processor, "All wrong answers came from one");
 }
 
-static bool make_unit(const struct answer_at *at, union answer_value *ret)
-{
-    const struct check_measure *m = at->record;
-    ret->word = check_value_unit(m->value);
-    return ret->word[0] != '\0';
-}
+ANSWER_MAKER(make_unit, struct check_measure, word, check_value_unit(of->value));
 
 ANSWER_TABLE(measure_answer, struct check_measure, .name = "CheckValue")
 {

@@ -397,11 +397,7 @@ ANSWER_TABLE(list_end_answer, struct told_list)
     FIELD(BOOL, "simulated", simulated, "Whether a GPU of that time was a simulated one");
 }
 
-static bool make_sums_of(const struct answer_at *at, union answer_value *ret)
-{
-    ret->word = ((const struct told_list *)at->record)->within ? "time" : "life";
-    return true;
-}
+ANSWER_MAKER(make_sums_of, struct told_list, word, of->within ? "time" : "life");
 
 SHARED_ANSWER_TABLE(process_history_answer, struct told_list, .name = "ProcessHistory", .about = "Who used the GPUs")
 {

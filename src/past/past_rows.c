@@ -127,11 +127,7 @@ struct told_limit_share {
     double share;
 };
 
-static bool make_limit_words(const struct answer_at *at, union answer_value *ret)
-{
-    ret->word = limit_words(((const struct told_limit_share *)at->record)->limit);
-    return true;
-}
+ANSWER_MAKER(make_limit_words, struct told_limit_share, word, limit_words(of->limit));
 
 ANSWER_TABLE(share_answer, struct told_limit_share)
 {

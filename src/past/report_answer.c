@@ -50,12 +50,7 @@ static double co2_of(const struct report *r, int64_t energy_mj, const struct emi
     }
 MAKE_KWH(make_kwh, struct told_energy)
 
-static bool make_rest(const struct answer_at *at, union answer_value *ret)
-{
-    const struct told_energy *e = at->record;
-    ret->number = llround((double)(e->energy_mj - e->attributed_mj) / 1000);
-    return true;
-}
+ANSWER_MAKER(make_rest, struct told_energy, number, llround((double)(of->energy_mj - of->attributed_mj) / 1000));
 
 static bool make_origin(const struct answer_at *at, union answer_value *ret)
 {
@@ -149,12 +144,7 @@ ANSWER_TABLE(model_answer, struct told_group, .name = "ReportModel")
           COUNTS);
 }
 
-static bool make_limit_words(const struct answer_at *at, union answer_value *ret)
-{
-    const struct told_group *g = at->record;
-    ret->word = limit_words(g->limit);
-    return ret->word[0];
-}
+ANSWER_MAKER(make_limit_words, struct told_group, word, limit_words(of->limit));
 
 static bool make_limit_side(const struct answer_at *at, union answer_value *ret)
 {
@@ -214,12 +204,7 @@ ANSWER_TABLE(held_answer, struct report_held)
     FIELD(MOMENT, "until", until, NULL);
 }
 
-static bool make_hot_seconds(const struct answer_at *at, union answer_value *ret)
-{
-    const struct report_hot *h = at->record;
-    ret->real = (double)(h->until.ms - h->since.ms) / 1000;
-    return true;
-}
+ANSWER_MAKER(make_hot_seconds, struct report_hot, real, (double)(of->until.ms - of->since.ms) / 1000);
 
 ANSWER_TABLE(hot_question_answer, struct past_question)
 {

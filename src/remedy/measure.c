@@ -31,22 +31,11 @@ const char *doing_outcome_name(enum doing_outcome outcome)
 ANSWER_NAMES(doing_phases, enum doing_phase, doing_phase_name, 0, DOING_PHASES - 1);
 ANSWER_NAMES(doing_outcomes, enum doing_outcome, doing_outcome_name, 0, DOING_OUTCOMES - 1);
 
-static bool expects(const void *record)
-{
-    return ((const struct remedy_doing *)record)->remedy.source;
-}
+ANSWER_TEST(expects, struct remedy_doing, of->remedy.source);
 
-static bool doing_code(const struct answer_at *at, union answer_value *ret)
-{
-    ret->word = remedy_row(((const struct remedy_doing *)at->record)->remedy.code)->code;
-    return true;
-}
+ANSWER_MAKER(doing_code, struct remedy_doing, word, remedy_row(of->remedy.code)->code);
 
-static bool doing_source(const struct answer_at *at, union answer_value *ret)
-{
-    ret->word = expected_source_name(((const struct remedy_doing *)at->record)->remedy.source);
-    return ret->word;
-}
+ANSWER_MAKER(doing_source, struct remedy_doing, word, expected_source_name(of->remedy.source));
 
 SHARED_ANSWER_TABLE(doing_answer, struct remedy_doing, .name = "RemedyDoing")
 {

@@ -36,20 +36,11 @@ static bool make_fingerprint(const struct answer_at *at, union answer_value *ret
     return true;
 }
 
-static bool is_held(const void *record)
-{
-    return ((const struct alert *)record)->state.phase != ALERT_RESOLVED;
-}
+ANSWER_TEST(is_held, struct alert, of->state.phase != ALERT_RESOLVED);
 
-static bool has_started(const void *record)
-{
-    return ((const struct alert *)record)->state.phase != ALERT_PENDING;
-}
+ANSWER_TEST(has_started, struct alert, of->state.phase != ALERT_PENDING);
 
-static bool is_over(const void *record)
-{
-    return ((const struct alert *)record)->state.phase == ALERT_RESOLVED;
-}
+ANSWER_TEST(is_over, struct alert, of->state.phase == ALERT_RESOLVED);
 
 ANSWER_TABLE(alert_answer, struct alert, .name = "Alert")
 {

@@ -101,11 +101,7 @@ ANSWER_TABLE(gpu_answer, struct capacity_gpu, .name = "CapacityGpu")
 
 /* ---- all GPUs ---- */
 
-static bool make_guard_known(const struct answer_at *at, union answer_value *ret)
-{
-    ret->yes = ((const struct told_capacity *)at->record)->c->guard_known;
-    return true;
-}
+ANSWER_MAKER(make_guard_known, struct told_capacity, yes, of->c->guard_known);
 
 static const void *next_gpu(const struct answer_at *at, struct answer_step *step)
 {

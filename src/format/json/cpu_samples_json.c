@@ -51,11 +51,7 @@ static bool make_words(const struct answer_at *at, union answer_value *ret)
     return true;
 }
 
-static bool make_state(const struct answer_at *at, union answer_value *ret)
-{
-    ret->word = reading_state_name(((const struct address_samples *)at->record)->state);
-    return true;
-}
+ANSWER_MAKER(make_state, struct address_samples, word, reading_state_name(of->state));
 
 ANSWER_TABLE(samples_answer, struct address_samples)
 {

@@ -12,12 +12,7 @@ static bool is_usable(const struct gpu *gpu)
     return gpu->state == GPU_OK || gpu->state == GPU_ASLEEP;
 }
 
-static bool make_name(const struct answer_at *at, union answer_value *ret)
-{
-    const struct gpu *gpu = at->record;
-    ret->word = gpu->id.name[0] ? gpu->id.name : "unknown GPU";
-    return true;
-}
+ANSWER_MAKER(make_name, struct gpu, word, of->id.name[0] ? of->id.name : "unknown GPU");
 
 static bool make_available(const struct answer_at *at, union answer_value *ret)
 {

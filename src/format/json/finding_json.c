@@ -17,22 +17,11 @@ ANSWER_SHARED_NAMES(severities, enum severity, severity_text, SEVERITY_INFO, SEV
 
 /* ---- one ---- */
 
-static bool make_area(const struct answer_at *at, union answer_value *ret)
-{
-    ret->word = finding_area_name(finding_kind(((const struct finding *)at->record)->code)->area);
-    return true;
-}
+ANSWER_MAKER(make_area, struct finding, word, finding_area_name(finding_kind(of->code)->area));
 
-static bool has_share(const void *record)
-{
-    return ((const struct finding *)record)->share_minute_permille.state == READING_OK;
-}
+ANSWER_TEST(has_share, struct finding, of->share_minute_permille.state == READING_OK);
 
-static bool make_reference(const struct answer_at *at, union answer_value *ret)
-{
-    ret->word = finding_reference(((const struct finding *)at->record)->code);
-    return ret->word;
-}
+ANSWER_MAKER(make_reference, struct finding, word, finding_reference(of->code));
 
 #define SHARE SCALE(1e-3), .schema = "{\"type\": \"number\", \"minimum\": 0, \"maximum\": 1}"
 ANSWER_TABLE(share_answer, struct finding)

@@ -28,15 +28,9 @@ ANSWER_NAMES(store_limits, bool, store_limit_name, 0, 1);
 
 /* ---- when ---- */
 
-static bool is_expected(const void *record)
-{
-    return ((const struct forecast_when *)record)->verdict == FORECAST_EXPECTED;
-}
+ANSWER_TEST(is_expected, struct forecast_when, of->verdict == FORECAST_EXPECTED);
 
-static bool has_time(const void *record)
-{
-    return is_expected(record) || ((const struct forecast_when *)record)->verdict == FORECAST_REACHED;
-}
+ANSWER_TEST(has_time, struct forecast_when, is_expected(of) || of->verdict == FORECAST_REACHED);
 
 static bool make_at(const struct answer_at *at, union answer_value *ret)
 {
@@ -63,10 +57,7 @@ ANSWER_TABLE(when_answer, struct forecast_when)
 
 /* ---- what ---- */
 
-static bool memory_grows(const void *record)
-{
-    return ((const struct forecast_vram *)record)->bytes_per_s > 0;
-}
+ANSWER_TEST(memory_grows, struct forecast_vram, of->bytes_per_s > 0);
 
 ANSWER_TABLE(process_answer, struct forecast_vram)
 {
@@ -95,10 +86,7 @@ ANSWER_TABLE(heat_answer, struct forecast_heat, .name = "ForecastTemperature")
     FIELD(NUMBER, "time_constant_seconds", tau_s, NULL, NONE(NAN), TENTHS);
 }
 
-static bool store_grows(const void *record)
-{
-    return ((const struct forecast_store *)record)->bytes_per_s > 0;
-}
+ANSWER_TEST(store_grows, struct forecast_store, of->bytes_per_s > 0);
 
 ANSWER_TABLE(store_answer, struct forecast_store, .name = "ForecastStore")
 {

@@ -189,10 +189,7 @@ static enum reading_state name_state(const void *record)
     return identity_state(record, ((const struct gpu *)record)->id.name);
 }
 
-static bool has_profile(const void *record)
-{
-    return ((const struct gpu *)record)->profile[0];
-}
+ANSWER_TEST(has_profile, struct gpu, of->profile[0]);
 
 static bool make_fan_state(const struct answer_at *at, union answer_value *ret)
 {

@@ -14,10 +14,7 @@
 ANSWER_NAMES(states, enum health_state, health_state_name, HEALTH_UNKNOWN, HEALTH_LOST);
 ANSWER_NAMES(checks, enum health_check, health_check_name, 0, HEALTH_CHECK_COUNT - 1);
 
-static bool is_xid(const void *record)
-{
-    return ((const struct health_finding *)record)->check == HEALTH_CHECK_XID;
-}
+ANSWER_TEST(is_xid, struct health_finding, of->check == HEALTH_CHECK_XID);
 
 ANSWER_TABLE(finding_answer, struct health_finding)
 {

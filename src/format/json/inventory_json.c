@@ -12,10 +12,7 @@ static const char *place_name(enum inventory_place place)
 }
 ANSWER_NAMES(places, enum inventory_place, place_name, INVENTORY_PRESENT, INVENTORY_FORGOTTEN);
 
-static bool is_forgotten(const void *record)
-{
-    return ((const struct inventory_gpu *)record)->card->forgotten.ms > 0;
-}
+ANSWER_TEST(is_forgotten, struct inventory_gpu, of->card->forgotten.ms > 0);
 
 ANSWER_TABLE(card_answer, struct health_card)
 {

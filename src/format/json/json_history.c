@@ -50,10 +50,7 @@ SHARED_ANSWER_TABLE(live_stats_answer, struct told_stats, .name = "LiveStatsRow"
     FIELD(MOMENT, "timestamp", at, NULL);
 }
 
-static bool has_host(const void *record)
-{
-    return ((const struct told_stats *)record)->host;
-}
+ANSWER_TEST(has_host, struct told_stats, of->host);
 
 ANSWER_TABLE(row_answer, struct told_stats, .name = "StatsRow", .about = "The row that is served, broadcast and stored")
 {

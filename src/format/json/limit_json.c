@@ -45,11 +45,7 @@ ANSWER_TABLE(process_host_answer, struct process)
 ANSWER_NAMES(doings, enum doing, doing_name, 0, DOING_COUNT - 1);
 ANSWER_NAMES(blames, enum blame, blame_name, BLAME_MAIN, BLAME_GPU);
 
-static bool make_share(const struct answer_at *at, union answer_value *ret)
-{
-    ret->number = (((const struct place *)at->record)->permille + 5) / 10;
-    return true;
-}
+ANSWER_MAKER(make_share, struct place, number, (of->permille + 5) / 10);
 
 static bool make_place_words(const struct answer_at *at, union answer_value *ret)
 {

@@ -13,17 +13,9 @@ static const char *code_of(enum remedy_code code)
 ANSWER_NAMES(remedy_codes, enum remedy_code, code_of, 0, REMEDY_COUNT - 1);
 ANSWER_NAMES(expected_sources, enum expected_source, expected_source_name, EXPECTED_OWN_HISTORY, EXPECTED_SOURCES - 1);
 
-static bool make_kind(const struct answer_at *at, union answer_value *ret)
-{
-    ret->word = remedy_kind_name(remedy_row(((const struct remedy *)at->record)->code)->kind);
-    return true;
-}
+ANSWER_MAKER(make_kind, struct remedy, word, remedy_kind_name(remedy_row(of->code)->kind));
 
-static bool make_who(const struct answer_at *at, union answer_value *ret)
-{
-    ret->word = remedy_who_name(remedy_row(((const struct remedy *)at->record)->code)->who);
-    return true;
-}
+ANSWER_MAKER(make_who, struct remedy, word, remedy_who_name(remedy_row(of->code)->who));
 
 static bool make_cost(const struct answer_at *at, union answer_value *ret)
 {

@@ -7,11 +7,7 @@ ANSWER_NAMES(activities, enum activity_code, activity_code_name, 0, ACTIVITY_COU
 ANSWER_NAMES(symptoms, enum symptom, symptom_name, 0, SYMPTOM_COUNT - 1);
 ANSWER_SHARED_NAMES(throttles, unsigned, throttle_name, 0, THROTTLE_COUNT - 1);
 
-static bool make_activity_words(const struct answer_at *at, union answer_value *ret)
-{
-    ret->word = activity_code_words(((const struct activity *)at->record)->code);
-    return true;
-}
+ANSWER_MAKER(make_activity_words, struct activity, word, activity_code_words(of->code));
 
 SHARED_ANSWER_TABLE(activity_answer, struct activity, .name = "Activity",
                     .about = "What a GPU is doing, judged over the last minute, and what a person would notice about it")
@@ -27,17 +23,9 @@ SHARED_ANSWER_TABLE(activity_answer, struct activity, .name = "Activity",
 
 ANSWER_NAMES(limits, enum limit, limit_name, LIMIT_UNJUDGED + 1, LIMIT_COUNT - 1);
 
-static bool make_limit_words(const struct answer_at *at, union answer_value *ret)
-{
-    ret->word = limit_words(((const struct process_limit *)at->record)->code);
-    return true;
-}
+ANSWER_MAKER(make_limit_words, struct process_limit, word, limit_words(of->code));
 
-static bool make_side(const struct answer_at *at, union answer_value *ret)
-{
-    ret->word = limit_side_name(limit_side(((const struct process_limit *)at->record)->code));
-    return true;
-}
+ANSWER_MAKER(make_side, struct process_limit, word, limit_side_name(limit_side(of->code)));
 
 SHARED_ANSWER_TABLE(limit_answer, struct process_limit, .name = "Limit",
                     .about = "What limits a process on a GPU, over the last ten seconds")
