@@ -346,6 +346,180 @@ class FindingCodes(TypedDict):
     codes: list[FindingCodesCodes]
 
 
+class FleetGpu(TypedDict):
+    host: str
+    #: null: it is gone
+    gpu_index: Optional[int]
+    uuid: str
+    name: str
+    up: bool
+    #: fine, not_judged (a whirr without findings), held, unusual, degraded, silent (a host that was there and does not answer), failing or lost
+    trouble: str
+    #: Of its first finding; null: it said nothing
+    severity: Optional[Literal["info", "notice", "warning", "critical"]]
+    code: Optional[str]
+    process: Optional[str]
+    headline: Optional[str]
+    work_may_go_there: bool
+    working: bool
+    utilization_percent: Optional[float]
+    memory_used_mb: Optional[float]
+    memory_total_mb: Optional[float]
+    memory_free_mb: Optional[float]
+    #: Free in one piece: in an instance of a divided GPU
+    memory_room_mb: Optional[float]
+    temperature_celsius: Optional[float]
+    power_watts: Optional[float]
+    #: Why a value is None
+    absent: dict[str, str]
+
+
+class FleetHostLastKnown(TypedDict):
+    gpu_count: int
+    utilization_percent: Optional[float]
+    memory_used_mb: Optional[float]
+    memory_total_mb: Optional[float]
+    temperature_celsius: Optional[float]
+    power_watts: Optional[float]
+    #: Why a value is None
+    absent: dict[str, str]
+
+
+class FleetHost(TypedDict):
+    host: str
+    #: fine, not_judged (a whirr without findings), held, unusual, degraded, silent (a host that was there and does not answer), failing or lost
+    trouble: str
+    #: Of its first finding; null: it said nothing
+    severity: Optional[Literal["info", "notice", "warning", "critical"]]
+    code: Optional[str]
+    process: Optional[str]
+    #: The worst problem; null: none
+    note: Optional[str]
+    #: Of a silent one
+    last_seen_at: Optional[str]
+    #: By `fleet.expect`; null: not set
+    gpus_expected: Optional[int]
+    #: Against the database; null: correct, or unknown
+    clock_ahead_seconds: Optional[float]
+    utilization_percent: Optional[float]
+    memory_used_mb: Optional[float]
+    memory_total_mb: Optional[float]
+    temperature_celsius: Optional[float]
+    power_watts: Optional[float]
+    #: The last numbers of a host that does not answer; null: it does
+    last_known: Optional[FleetHostLastKnown]
+    gpus: list[FleetGpu]
+    #: Why a value is None
+    absent: dict[str, str]
+
+
+class FleetStatus(TypedDict):
+    answer: str
+    gpu_count: int
+    hosts_not_answering: int
+    gpus_missing: int
+    clocks_off: int
+    #: Worst first, with their GPUs
+    hosts: list[FleetHost]
+
+
+class FleetProcess(TypedDict):
+    host: str
+    gpu: str
+    name: str
+    container: Optional[str]
+    user: Optional[str]
+    pod: Optional[str]
+    job: Optional[str]
+    memory_mb: Optional[float]
+    utilization_percent: Optional[float]
+    power_watts: Optional[float]
+    #: Why a value is None
+    absent: dict[str, str]
+
+
+class _FleetUser(TypedDict, total=False):
+    user: Optional[str]
+    container: Optional[str]
+    pod: Optional[str]
+    job: Optional[str]
+    host: Optional[str]
+
+
+class FleetUser(_FleetUser):
+    memory_mb: Optional[float]
+    utilization_percent: Optional[float]
+    power_watts: Optional[float]
+    #: Why a value is None
+    absent: dict[str, str]
+
+
+class _FleetUse(TypedDict, total=False):
+    simulated: bool
+    processes: list[FleetProcess]
+    users: list[FleetUser]
+    containers: list[FleetUser]
+    pods: list[FleetUser]
+    jobs: list[FleetUser]
+    hosts: list[FleetUser]
+
+
+class FleetUse(_FleetUse):
+
+
+class _FleetBilled(TypedDict, total=False):
+    user: Optional[str]
+    container: Optional[str]
+    pod: Optional[str]
+    job: Optional[str]
+    host: Optional[str]
+
+
+class FleetBilled(_FleetBilled):
+    energy_joules: float
+    #: null: no price is set
+    cost: Optional[float]
+
+
+class _FleetBill(TypedDict, total=False):
+    users: list[FleetBilled]
+    containers: list[FleetBilled]
+    pods: list[FleetBilled]
+    jobs: list[FleetBilled]
+    hosts: list[FleetBilled]
+
+
+class FleetBill(_FleetBill):
+    span_seconds: int
+    price_per_kwh: float
+    currency: str
+    energy_joules: float
+
+
+class FleetNow(TypedDict):
+    #: As `whirr status --fleet URL --json`
+    status: FleetStatus
+    #: As `whirr ps --fleet URL --by user --json`
+    by_user: FleetUse
+    #: As `whirr ps --fleet URL --by container --json`
+    by_container: FleetUse
+    #: As `whirr report --fleet URL --json`, of the last 24 hours; null: the database could not say
+    energy_by_host: Optional[FleetBill]
+    #: The same by user
+    energy_by_user: Optional[FleetBill]
+
+
+class Fleet(TypedDict):
+    """All hosts."""
+    #: When `fleet` came from the database; null: not yet
+    fetched_at: Optional[str]
+    #: The database is being asked
+    loading: bool
+    #: Why the last question failed; `fleet` is older then
+    error: Optional[str]
+    fleet: Optional[FleetNow]
+
+
 class ForecastMemoryProcess(TypedDict):
     pid: int
     name: Optional[str]

@@ -89,6 +89,7 @@ union answer_value {
     bool yes;
     const char *word;
     struct wall at;
+    struct reading reading;
     char text[512];
 };
 
@@ -146,7 +147,7 @@ struct answer_field {
     bool foreign : 1;    /* a text that programs and users can influence */
     bool optional : 1;   /* without a value the key is left out */
     bool has_state : 1;
-    bool gaps : 1;  /* elements of a list may be none */
+    bool gaps : 1;  /* elements of a list, or an optional value that is there, may be none */
     bool stays : 1; /* a list that is never null: where it is unknown, the reason is beside it */
 };
 
@@ -158,7 +159,7 @@ static inline bool answer_may_be_unknown(const struct answer_field *f)
 
 static inline bool answer_may_be_null(const struct answer_field *f)
 {
-    return (f->nullable && !f->optional) || (answer_may_be_unknown(f) && !f->stays) || f->kind == ANSWER_OPTION;
+    return (f->nullable && (!f->optional || f->gaps)) || (answer_may_be_unknown(f) && !f->stays) || f->kind == ANSWER_OPTION;
 }
 
 struct answer_rows {

@@ -276,7 +276,12 @@ int fleet_bill_fetch(const struct fleet_place *place, struct fleet_bill *bill, s
 void fleet_bill_sort(struct fleet_bill *bill);
 void fleet_bill_done(struct fleet_bill *bill);
 void fleet_table_bill(struct buf *out, const struct page *page, const struct fleet_bill *bill, bool all);
+#define JOULES_PER_KWH 3.6e6
 void fleet_json_bill(struct json_writer *j, const struct fleet_bill *bill);
+/* All of it, for the page; a bill may be NULL. */
+void fleet_json_now(struct json_writer *j, const struct fleet *f, const struct fleet_bill *by_host,
+                    const struct fleet_bill *by_user);
+extern const struct answer fleet_now_answer;
 
 /* A copy of the settings for a thread that outlives a reload. */
 struct fleet_settings;

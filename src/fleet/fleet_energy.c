@@ -14,7 +14,6 @@
 #include "format/table/grid.h"
 
 enum { STEP_S = 60, STEPS_MIN = 20, STEPS_MAX = 1000 };
-#define JOULES_PER_KWH 3.6e6
 
 /* Processes have no energy counter: integrate their power in steps of a minute; longer steps in a long span, so that a month of
  * a large fleet is feasible, and shorter ones in a short span. */
@@ -159,29 +158,4 @@ void fleet_table_bill(struct buf *out, const struct page *page, const struct fle
     if (rows < bill->count)
         buf_printf(out, "and %zu more rows; --all shows them\n", bill->count - rows);
     out->failed |= g.failed;
-}
-
-void fleet_json_bill(struct json_writer *j, const struct fleet_bill *bill)
-{
-    jw_object(j);
-    jw_key_int(j, "span_seconds", bill->span_ms / MS_PER_S);
-    jw_key_number(j, "energy_joules", together(bill));
-    jw_key_number(j, "price_per_kwh", bill->price_per_kwh);
-    jw_key_text(j, "currency", bill->currency);
-    jw_key(j, fleet_by_words[bill->by].list);
-    jw_array(j);
-    for (size_t i = 0; i < bill->count; i++) {
-        jw_object(j);
-        jw_key(j, fleet_by_words[bill->by].key);
-        jw_text(j, bill->list[i].name[0] ? bill->list[i].name : NULL);
-        jw_key_number(j, "energy_joules", bill->list[i].joules);
-        jw_key(j, "cost");
-        if (bill->price_per_kwh > 0)
-            jw_number(j, bill->list[i].joules / JOULES_PER_KWH * bill->price_per_kwh);
-        else
-            jw_null(j);
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
 }

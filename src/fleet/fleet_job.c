@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "fleet/fleet.h"
-#include "format/json/reading.h"
+#include "format/json/told.h"
 #include "format/table/grid.h"
 
 /* The basis of the answer. */
@@ -129,36 +129,58 @@ bool fleet_table_job(struct buf *out, const struct page *page, const struct flee
     return true;
 }
 
+struct told_job {
+    const struct fleet *f;
+    const char *job;
+    bool held_up;
+    struct job_count c;
+    char answer[FLEET_SENTENCE];
+};
+
+ANSWER_MAKER(make_waits, struct fleet_process, yes, waits(of));
+ANSWER_TEST(is_judged, struct fleet_process, of->limit != LIMIT_UNJUDGED);
+
+static bool make_waited_for(const struct answer_at *at, union answer_value *ret)
+{
+    ret->yes = ((const struct told_job *)at->context)->held_up && may_be_late(at->record);
+    return true;
+}
+
+ANSWER_TABLE(rank_answer, struct fleet_process)
+{
+    FIELD(TEXT, "host", host, NULL);
+    FIELD(TEXT, "gpu", gpu, NULL);
+    FIELD(TEXT, "name", process, NULL);
+    FIELD(NAME, "limit", limit, NULL, NAMES(limit_codes), WHEN(is_judged));
+    FIELD(AMOUNT, "limit_percent", limit_permille, NULL, SCALE(0.1), WHEN(is_judged));
+    MADE(BOOL, "waits", make_waits, NULL);
+    MADE(BOOL, "waited_for", make_waited_for, NULL);
+    FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1));
+    FIELD(READING, "power_watts", power_mw, NULL, SCALE(1e-3));
+}
+
+static const void *next_rank(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_job *told = at->record;
+    while (step->at < told->f->process_count && !is_of(&told->f->processes[step->at], told->job))
+        step->at++;
+    return step->at < told->f->process_count ? &told->f->processes[step->at++] : NULL;
+}
+
+ANSWER_TABLE(job_answer, struct told_job)
+{
+    FIELD(WORD, "job", job, NULL);
+    FIELD(TEXT, "answer", answer, NULL);
+    FIELD(INT, "hosts", c.hosts, NULL);
+    FIELD(INT, "waiting", c.waiting, NULL);
+    EACH(OBJECT, "processes", next_rank, NULL, FIELDS(rank_answer));
+}
+
 bool fleet_json_job(struct json_writer *j, const struct fleet *f, const struct fleet_view *v)
 {
-    const struct job_count c = count_job(f, v->job);
-    char answer[512];
-    write_answer(&c, v->job, answer, sizeof answer);
-    jw_object(j);
-    jw_key_text(j, "job", v->job);
-    jw_key_text(j, "answer", answer);
-    jw_key_int(j, "hosts", (int64_t)c.hosts);
-    jw_key_int(j, "waiting", (int64_t)c.waiting);
-    jw_key_array(j, "processes");
-    for (size_t i = 0; i < f->process_count; i++) {
-        const struct fleet_process *p = &f->processes[i];
-        if (!is_of(p, v->job))
-            continue;
-        bool judged = p->limit != LIMIT_UNJUDGED;
-        jw_object(j);
-        jw_key_text(j, "host", p->host);
-        jw_key_text(j, "gpu", p->gpu);
-        jw_key_text(j, "name", p->process);
-        jw_key(j, "limit");
-        jw_text(j, judged ? limit_name(p->limit) : NULL);
-        json_key_reading(j, "limit_percent", judged ? reading_ok(p->limit_permille) : reading_absent(READING_UNSUPPORTED), 0.1);
-        jw_key_bool(j, "waits", waits(p));
-        jw_key_bool(j, "waited_for", is_held_up(&c) && may_be_late(p));
-        json_key_reading(j, "utilization_percent", p->util_permille, 0.1);
-        json_key_reading(j, "power_watts", p->power_mw, 1e-3);
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
-    return c.processes > 0;
+    struct told_job told = {.f = f, .job = v->job, .c = count_job(f, v->job)};
+    told.held_up = is_held_up(&told.c);
+    write_answer(&told.c, v->job, told.answer, sizeof told.answer);
+    answer_write(j, &job_answer, &told, &told);
+    return told.c.processes > 0;
 }

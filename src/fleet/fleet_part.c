@@ -38,27 +38,29 @@ struct fleet_part {
     char problem[sizeof(((struct error *)0)->text)]; /* of the last query; "": none */
 };
 
-/* ---- in the thread ---- */
+struct told_part {
+    struct wall fetched_at;
+    bool loading;
+    const char *problem;
+    struct str body;
+};
 
-static void add_processes(struct json_writer *j, const struct fleet *f, const char *key, enum fleet_by by)
+SHARED_ANSWER_TABLE(fleet_answer_form, struct told_part, .name = "Fleet", .about = "All hosts")
 {
-    jw_key(j, key);
-    fleet_json_ps(j, f, &(struct fleet_view){.all = true, .by = by});
+    FIELD(MOMENT, "fetched_at", fetched_at, "When `fleet` came from the database; null: not yet", OR_NULL);
+    FIELD(BOOL, "loading", loading, "The database is being asked");
+    FIELD(WORD, "error", problem, "Why the last question failed; `fleet` is older then", OR_NULL);
+    WRITTEN_OBJECT("fleet", body, fleet_now_answer, NULL, PRESENT(body.len));
 }
 
+/* ---- in the thread ---- */
+
 /* If it fails, the rest is still worth showing: older databases may lack the counters. */
-static void add_bill(struct json_writer *j, const struct fleet_query *l, const struct fleet_place *place, const char *key,
-                     enum fleet_by by)
+static bool add_bill(const struct fleet_query *l, const struct fleet_place *place, struct fleet_bill *bill, enum fleet_by by)
 {
     struct error err = {0};
-    struct fleet_bill bill = {.by = by, .span_ms = BILL_MS, .price_per_kwh = l->price_per_kwh, .currency = l->currency};
-    jw_key(j, key);
-    if (fleet_bill_fetch(place, &bill, &err) < 0) {
-        jw_null(j);
-        return;
-    }
-    fleet_json_bill(j, &bill);
-    fleet_bill_done(&bill);
+    *bill = (struct fleet_bill){.by = by, .span_ms = BILL_MS, .price_per_kwh = l->price_per_kwh, .currency = l->currency};
+    return fleet_bill_fetch(place, bill, &err) == 0;
 }
 
 static void *run(void *arg)
@@ -69,14 +71,11 @@ static void *run(void *arg)
     const struct fleet_place place = {.env = l->env, .url = c->url, .timeout_ms = TIMEOUT_MS, .settings = c, .cancel = &l->cancel};
     if (fleet_fetch(&place, FLEET_WANT_ALL, &f, &l->err) == 0) {
         struct json_writer j = JSON_WRITER(&l->body);
-        jw_object(&j);
-        jw_key(&j, "status");
-        fleet_json_status(&j, &f);
-        add_processes(&j, &f, "by_user", FLEET_BY_USER);
-        add_processes(&j, &f, "by_container", FLEET_BY_CONTAINER);
-        add_bill(&j, l, &place, "energy_by_host", FLEET_BY_HOST);
-        add_bill(&j, l, &place, "energy_by_user", FLEET_BY_USER);
-        jw_end(&j);
+        struct fleet_bill by_host, by_user;
+        bool has_host = add_bill(l, &place, &by_host, FLEET_BY_HOST), has_user = add_bill(l, &place, &by_user, FLEET_BY_USER);
+        fleet_json_now(&j, &f, has_host ? &by_host : NULL, has_user ? &by_user : NULL);
+        fleet_bill_done(&by_host);
+        fleet_bill_done(&by_user);
         fleet_done(&f);
         if (l->body.failed)
             error_set(&l->err, -1, "the answer is too large");
@@ -143,16 +142,9 @@ static int get_fleet(void *part, const struct part_request *r, struct buf *out)
     if (!p->query && (!p->asked.ns || mono_since_ms(now, p->asked) >= FRESH_MS))
         part_begin(p, now);
     struct json_writer j = JSON_WRITER(out);
-    jw_object(&j);
-    json_time(&j, "fetched_at", p->fetched_at);
-    jw_key_bool(&j, "loading", p->query != NULL);
-    jw_key_text(&j, "error", p->problem[0] ? p->problem : NULL);
-    jw_key(&j, "fleet");
-    if (p->body.len)
-        jw_raw(&j, buf_view(&p->body));
-    else
-        jw_null(&j);
-    jw_end(&j);
+    answer_write(&j, &fleet_answer_form,
+                 &(struct told_part){p->fetched_at, p->query != NULL, p->problem, p->body.len ? buf_view(&p->body) : STR("")},
+                 NULL);
     buf_char(out, '\n');
     return 200;
 }

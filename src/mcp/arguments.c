@@ -84,6 +84,8 @@ const char *mcp_head(const struct mcp_shape *shape, struct buf *words)
 {
     if (!shape->answer)
         return shape->head;
+    if (shape->also)
+        add_words(words, shape->also, shape->rows);
     add_words(words, shape->answer, shape->rows);
     return buf_view(words).at;
 }

@@ -33,6 +33,7 @@ struct mcp_shape {
     const char *path;                /* NULL: not in the API */
     const char *inside;              /* path of keys to the object, "fleet.status"; NULL: the body itself */
     const struct answer *answer;     /* whose table marks the fields that count; NULL: they are in `head` and `fields` */
+    const struct answer *also;       /* more fields of the object; NULL: none */
     const char *head;                /* fields of the object */
     const char *rows;                /* key of its list; NULL: see `rows_by` */
     const struct mcp_input *rows_by; /* the argument whose choices name the list, without the plural s */

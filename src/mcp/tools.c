@@ -92,7 +92,7 @@ const struct mcp_input *const mcp_inputs_of_all[] = {&cursor, &max_bytes, &detai
 
 /* ---- answers ---- */
 
-#define WHY_FIELDS "gpu_index:i gpu_name:s answer:t severity:s causes:u suggestions:a"
+extern const struct answer fleet_status_answer; /* of a layer above */
 
 const struct mcp_tool mcp_tools[] = {
     {"status", "GPUs now", "All GPUs of this host at a glance: load, memory, temperature, power, fan, and what was found unusual.",
@@ -103,11 +103,7 @@ const struct mcp_tool mcp_tools[] = {
      INPUTS(&gpu, &at, &span, &span_end, &process, &job),
      SHAPES({.when = "process", .command = "why", .path = "/api/why", .answer = &limits_answer, .rows = "processes"},
             {.when = "since", .command = "why", .path = "/api/why", .answer = &span_answer, .rows = "episodes"},
-            {.command = "why",
-             .path = "/api/why",
-             .head = "timestamp:s at:s host:s answer:t severity:s note:s simulated:x",
-             .rows = "gpus",
-             .fields = WHY_FIELDS})},
+            {.command = "why", .path = "/api/why", .answer = &why_answer, .also = &moment_answer, .rows = "gpus"})},
     {"ps", "Processes on the GPUs", "Who is on the GPUs: memory, share of the GPU, watts, what each does.",
      INPUTS(&gpu, &user, &name, &type, &sort),
      SHAPES({.command = "ps", .path = "/api/processes", .answer = &processes_answer, .rows = "processes"})},
@@ -151,9 +147,7 @@ const struct mcp_tool mcp_tools[] = {
      SHAPES({.command = "status --fleet=fleet.url",
              .path = "/api/fleet",
              .inside = "fleet.status",
-             .head = "answer:t gpu_count:i hosts_not_answering:i",
-             .rows = "hosts",
-             .fields = "host:t trouble:s code:s headline:t note:t utilization_percent:n memory_used_mb:n memory_total_mb:n "
-                       "temperature_celsius:n power_watts:n"})},
+             .answer = &fleet_status_answer,
+             .rows = "hosts"})},
 };
 const size_t mcp_tool_count = ARRAY_LEN(mcp_tools);

@@ -196,7 +196,7 @@ def test_where_do_60_gib_fit(fleet, ask):
     assert {k: v for k, v in found["gpus"][0].items() if k not in ("uuid", "name")} == {
         "host": "gpu200", "gpu_index": 0, "up": True, "trouble": "fine", "severity": "info", "code": "compute_load", "process": "python3",
         "headline": "GPU 0: one process is computing on the GPU (python3)", "work_may_go_there": True, "working": True, "utilization_percent": 60, "memory_used_mb": 10 * 1024,
-        "memory_total_mb": 80 * 1024, "memory_free_mb": 70 * 1024, "memory_room_mb": 70 * 1024, "temperature_celsius": 60, "power_watts": 400}
+        "memory_total_mb": 80 * 1024, "memory_free_mb": 70 * 1024, "memory_room_mb": 70 * 1024, "temperature_celsius": 60, "power_watts": 400, "absent": {}}
     # What is not judged comes last.
     places = json.loads(ask("fit", "10GiB", "--fleet", fleet.url, "--json").stdout)["gpus"]
     assert {g["host"] for g in places[-4:]} == {"gpu7"}
@@ -216,7 +216,7 @@ def test_who_has_the_memory(fleet, ask):
     hosts = ask("ps", "--fleet", fleet.url, "--by", "host", "--all").stdout.splitlines()
     assert len(hosts) == HOSTS + 1 and hosts[0].split()[0] == "HOST"
     pods = json.loads(ask("ps", "--by", "pod", "--fleet", fleet.url, "--json", "--all").stdout)["pods"]
-    assert len(pods) == HOSTS and pods[-1] == {"pod": "ml/train-200", "memory_mb": 36864, "utilization_percent": 200, "power_watts": 1200}
+    assert len(pods) == HOSTS and pods[-1] == {"pod": "ml/train-200", "memory_mb": 36864, "utilization_percent": 200, "power_watts": 1200, "absent": {}}
     jobs = ask("ps", "--by", "job", "--fleet", fleet.url).stdout.splitlines()
     assert jobs[0].split()[0] == "JOB" and {line.split()[0] for line in jobs[1:]} == {"4000", "4001"}
     assert ask("ps", "--by", "node", "--fleet", fleet.url).returncode == 2

@@ -319,6 +319,161 @@ export interface FindingCodes {
   }[];
 }
 
+export interface FleetGpu {
+  host: string;
+  /** null: it is gone */
+  gpu_index: number | null;
+  uuid: string;
+  name: string;
+  up: boolean;
+  /** fine, not_judged (a whirr without findings), held, unusual, degraded, silent (a host that was there and does not answer), failing or lost */
+  trouble: string;
+  /** Of its first finding; null: it said nothing */
+  severity: "info" | "notice" | "warning" | "critical" | null;
+  code: string | null;
+  process: string | null;
+  headline: string | null;
+  work_may_go_there: boolean;
+  working: boolean;
+  utilization_percent: number | null;
+  memory_used_mb: number | null;
+  memory_total_mb: number | null;
+  memory_free_mb: number | null;
+  /** Free in one piece: in an instance of a divided GPU */
+  memory_room_mb: number | null;
+  temperature_celsius: number | null;
+  power_watts: number | null;
+  absent: Record<string, string>;
+}
+
+export interface FleetHost {
+  host: string;
+  /** fine, not_judged (a whirr without findings), held, unusual, degraded, silent (a host that was there and does not answer), failing or lost */
+  trouble: string;
+  /** Of its first finding; null: it said nothing */
+  severity: "info" | "notice" | "warning" | "critical" | null;
+  code: string | null;
+  process: string | null;
+  /** The worst problem; null: none */
+  note: string | null;
+  /** Of a silent one */
+  last_seen_at: string | null;
+  /** By `fleet.expect`; null: not set */
+  gpus_expected: number | null;
+  /** Against the database; null: correct, or unknown */
+  clock_ahead_seconds: number | null;
+  utilization_percent: number | null;
+  memory_used_mb: number | null;
+  memory_total_mb: number | null;
+  temperature_celsius: number | null;
+  power_watts: number | null;
+  /** The last numbers of a host that does not answer; null: it does */
+  last_known: {
+    gpu_count: number;
+    utilization_percent: number | null;
+    memory_used_mb: number | null;
+    memory_total_mb: number | null;
+    temperature_celsius: number | null;
+    power_watts: number | null;
+    absent: Record<string, string>;
+  } | null;
+  gpus: FleetGpu[];
+  absent: Record<string, string>;
+}
+
+export interface FleetStatus {
+  answer: string;
+  gpu_count: number;
+  hosts_not_answering: number;
+  gpus_missing: number;
+  clocks_off: number;
+  /** Worst first, with their GPUs */
+  hosts: FleetHost[];
+}
+
+export interface FleetProcess {
+  host: string;
+  gpu: string;
+  name: string;
+  container: string | null;
+  user: string | null;
+  pod: string | null;
+  job: string | null;
+  memory_mb: number | null;
+  utilization_percent: number | null;
+  power_watts: number | null;
+  absent: Record<string, string>;
+}
+
+export interface FleetUser {
+  user?: string | null;
+  container?: string | null;
+  pod?: string | null;
+  job?: string | null;
+  host?: string | null;
+  memory_mb: number | null;
+  utilization_percent: number | null;
+  power_watts: number | null;
+  absent: Record<string, string>;
+}
+
+export interface FleetUse {
+  simulated?: boolean;
+  processes?: FleetProcess[];
+  users?: FleetUser[];
+  containers?: FleetUser[];
+  pods?: FleetUser[];
+  jobs?: FleetUser[];
+  hosts?: FleetUser[];
+}
+
+export interface FleetBilled {
+  user?: string | null;
+  container?: string | null;
+  pod?: string | null;
+  job?: string | null;
+  host?: string | null;
+  energy_joules: number;
+  /** null: no price is set */
+  cost: number | null;
+}
+
+export interface FleetBill {
+  span_seconds: number;
+  price_per_kwh: number;
+  currency: string;
+  energy_joules: number;
+  users?: FleetBilled[];
+  containers?: FleetBilled[];
+  pods?: FleetBilled[];
+  jobs?: FleetBilled[];
+  hosts?: FleetBilled[];
+}
+
+export interface FleetNow {
+  /** As `whirr status --fleet URL --json` */
+  status: FleetStatus;
+  /** As `whirr ps --fleet URL --by user --json` */
+  by_user: FleetUse;
+  /** As `whirr ps --fleet URL --by container --json` */
+  by_container: FleetUse;
+  /** As `whirr report --fleet URL --json`, of the last 24 hours; null: the database could not say */
+  energy_by_host: FleetBill | null;
+  /** The same by user */
+  energy_by_user: FleetBill | null;
+}
+
+/** All hosts */
+export interface Fleet {
+  /** When `fleet` came from the database; null: not yet */
+  fetched_at: string | null;
+  /** The database is being asked */
+  loading: boolean;
+  /** Why the last question failed; `fleet` is older then */
+  error: string | null;
+  fleet: FleetNow | null;
+}
+
 export interface ForecastMemory {
   /** unknown: watched for too short a time, or it can't be read; no_trend: nothing points there; never: it settles before; expected: as things go; reached: it is there */
   verdict: "unknown" | "no_trend" | "never" | "expected" | "reached";

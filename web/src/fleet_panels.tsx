@@ -71,7 +71,7 @@ export function Fit({ hosts }: { hosts: FleetHost[] }) {
 
 export function Who({ fleet }: { fleet: Fleet }) {
   const [by, setBy] = useState<"user" | "container">("user");
-  const list = by === "user" ? fleet.by_user.users : fleet.by_container.containers,
+  const list = (by === "user" ? fleet.by_user.users : fleet.by_container.containers) ?? [],
     bill = by === "user" && fleet.energy_by_user?.energy_joules ? fleet.energy_by_user : null;
   const spent = new Map(bill?.users?.map((u) => [u.user ?? null, u]) ?? []),
     priced = !!bill && bill.price_per_kwh > 0;

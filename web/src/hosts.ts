@@ -1,79 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Derives the page of all hosts from the answer of /api/fleet. Does not touch the document.
 import type { Level } from "./level";
-import type { Num } from "./types";
+import type { FleetGpu, FleetHost } from "./api";
 
-export interface FleetGpu {
-  host: string;
-  gpu_index: number | null;
-  uuid: string | null;
-  name: string | null;
-  up: boolean;
-  trouble: string;
-  severity: string | null;
-  headline: string | null;
-  work_may_go_there: boolean;
-  working: boolean;
-  utilization_percent: Num;
-  memory_used_mb: Num;
-  memory_total_mb: Num;
-  memory_room_mb: Num;
-  temperature_celsius: Num;
-  power_watts: Num;
-}
-
-interface HostNumbers {
-  utilization_percent: Num;
-  memory_used_mb: Num;
-  memory_total_mb: Num;
-  temperature_celsius: Num;
-  power_watts: Num;
-}
-
-export interface FleetHost extends HostNumbers {
-  host: string;
-  trouble: string;
-  severity: string | null;
-  note: string | null;
-  /** Of a silent host: as old as its note says. */
-  last_known?: (HostNumbers & { gpu_count: number }) | null;
-  gpus: FleetGpu[];
-}
-
-export interface Usage {
-  user?: string | null;
-  container?: string | null;
-  memory_mb: Num;
-  utilization_percent: Num;
-  power_watts: Num;
-}
-export interface Bill {
-  span_seconds: number;
-  energy_joules: number;
-  price_per_kwh: number;
-  currency: string;
-  users?: Billed[];
-  hosts?: Billed[];
-}
-export interface Billed {
-  user?: string | null;
-  host?: string | null;
-  energy_joules: number;
-  cost: Num;
-}
-export interface Fleet {
-  status: { answer: string; gpu_count: number; hosts_not_answering: number; gpus_missing?: number; hosts: FleetHost[] };
-  by_user: { users: Usage[] };
-  by_container: { containers: Usage[] };
-  energy_by_host: Bill | null;
-  energy_by_user: Bill | null;
-}
-export interface FleetAnswer {
-  fetched_at: string | null;
-  loading: boolean;
-  error: string | null;
-  fleet: Fleet | null;
-}
+export type { FleetBill as Bill, Fleet as FleetAnswer, FleetNow as Fleet, FleetGpu, FleetHost } from "./api";
 
 export type TroubleFilter = "" | "trouble" | "room";
 export type HostOrder = "" | "host" | "utilization_percent" | "memory_used_mb" | "temperature_celsius" | "power_watts";

@@ -21,7 +21,7 @@ SHARED_ANSWER_TABLE(activity_answer, struct activity, .name = "Activity",
     FIELD(BITS, "throttled_by", throttled_by, NULL, NAMES(throttles), OPEN);
 }
 
-ANSWER_NAMES(limits, enum limit, limit_name, LIMIT_UNJUDGED + 1, LIMIT_COUNT - 1);
+ANSWER_SHARED_NAMES(limit_codes, enum limit, limit_name, LIMIT_UNJUDGED + 1, LIMIT_COUNT - 1);
 
 ANSWER_MAKER(make_limit_words, struct process_limit, word, limit_words(of->code));
 
@@ -30,7 +30,7 @@ ANSWER_MAKER(make_side, struct process_limit, word, limit_side_name(limit_side(o
 SHARED_ANSWER_TABLE(limit_answer, struct process_limit, .name = "Limit",
                     .about = "What limits a process on a GPU, over the last ten seconds")
 {
-    FIELD(NAME, "code", code, NULL, NAMES(limits));
+    FIELD(NAME, "code", code, NULL, NAMES(limit_codes));
     MADE(WORD, "words", make_limit_words, "Behind \"limited by\"");
     MADE(WORD, "side", make_side,
          "gpu: the GPU works as hard as it can; link: PCIe or NVLink; host: the program's own side keeps the GPU waiting; "
@@ -39,6 +39,6 @@ SHARED_ANSWER_TABLE(limit_answer, struct process_limit, .name = "Limit",
     FIELD(AMOUNT, "share_percent", share_permille, "Share of the time that was looked at", SCALE(0.1));
     FIELD(AMOUNT, "over_seconds", over_ms, "How long that was; 0: one look", SCALE(1e-3), WHOLE);
     FIELD(NUMBER, "confidence", confidence, NULL, .parts = 100, .schema = "{\"minimum\": 0, \"maximum\": 1}");
-    FIELD(NAME, "second", second, "What limits it for most of the rest", NAMES(limits), OR_NULL);
+    FIELD(NAME, "second", second, "What limits it for most of the rest", NAMES(limit_codes), OR_NULL);
     FIELD(AMOUNT, "second_percent", second_permille, NULL, SCALE(0.1));
 }

@@ -8,7 +8,7 @@
 #include "model/severity.h"
 #include "model/snapshot.h"
 
-extern const struct answer_names finding_codes, severities, throttles, gpu_states;
+extern const struct answer_names finding_codes, severities, throttles, gpu_states, limit_codes;
 extern const struct answer activity_answer, limit_answer, usual_answer;
 
 /* Of a metric, whose reading is at that offset. */

@@ -16,14 +16,17 @@
 #include "remedy/undo.h"
 #include "serve/api/assets.h"
 
+/* Of parts, which are layers above. */
+extern const struct answer fleet_answer_form;
+
 const struct answer *const all_answers[] = {
-    &alert_rules_answer,     &alerts_answer,        &capacity_answer,    &cpu_samples_answer,  &devices_answer,
-    &doing_answer,           &driver_answer,        &effect_answer,      &effect_hits_answer,  &finding_codes_answer,
-    &forecast_answers,       &guard_answer,         &guard_event_answer, &history_answer_form, &guard_health_answer,
-    &health_answer,          &health_change_answer, &inventory_answer,   &leases_answer,       &limits_answer,
-    &live_stats_answer,      &metrics_answer,       &notifiers_answer,   &past_events_answer,  &past_limits_answer,
-    &process_history_answer, &placement_answer,     &processes_answer,   &moment_answer,       &remedy_answer,
-    &report_answer,          &resources_answer,     &span_answer,        &stats_answer,        &stats_history_answer,
-    &summary_answer,         &undo_list_answer,     &usual_answer,       &why_answer,
+    &alert_rules_answer,   &alerts_answer,          &capacity_answer,      &cpu_samples_answer, &devices_answer,
+    &doing_answer,         &driver_answer,          &effect_answer,        &effect_hits_answer, &finding_codes_answer,
+    &fleet_answer_form,    &forecast_answers,       &guard_answer,         &guard_event_answer, &history_answer_form,
+    &guard_health_answer,  &health_answer,          &health_change_answer, &inventory_answer,   &leases_answer,
+    &limits_answer,        &live_stats_answer,      &metrics_answer,       &notifiers_answer,   &past_events_answer,
+    &past_limits_answer,   &process_history_answer, &placement_answer,     &processes_answer,   &moment_answer,
+    &remedy_answer,        &report_answer,          &resources_answer,     &span_answer,        &stats_answer,
+    &stats_history_answer, &summary_answer,         &undo_list_answer,     &usual_answer,       &why_answer,
 };
 const size_t all_answer_count = ARRAY_LEN(all_answers);

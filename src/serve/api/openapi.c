@@ -65,13 +65,16 @@ static void complete(json_t *value, const json_t *schema, const json_t *schemas)
             json_object_set_new(value, key, empty_value(of));
         if (strcmp(key, "absent") == 0)
             continue;
-        complete(json_object_get(value, key), of, schemas);
         if (reading && json_is_null(json_object_get(value, key)) && json_object_get(properties, "absent")) {
             if (!json_object_get(value, "absent"))
                 json_object_set_new(value, "absent", json_object());
             json_object_set_new(json_object_get(value, "absent"), key, json_string("unsupported"));
         }
     }
+    const char *key;
+    json_t *inner;
+    if (json_is_object(value))
+        json_object_foreach(value, key, inner) complete(inner, json_object_get(properties, key), schemas);
 }
 
 /* ---- parameters ---- */
