@@ -2784,6 +2784,157 @@ class Summary(TypedDict):
     gpus: list[GpuSummary]
 
 
+class WidgetGpu(TypedDict):
+    gpu_index: int
+    gpu_name: Optional[str]
+    #: critical: a GPU is lost or cannot be read; warning: one is thermal throttling
+    state: Literal["no GPU", "ok", "warning", "critical"]
+    #: Utilization, temperature and power, for people
+    text: str
+    utilization_percent: Optional[float]
+    memory_used_percent: Optional[float]
+    memory_used_gib: Optional[float]
+    memory_total_gib: Optional[float]
+    temperature_celsius: Optional[float]
+    power_watts: Optional[float]
+    fan_percent: Optional[float]
+    #: Why a value is None
+    absent: dict[str, str]
+
+
+class Widget(TypedDict):
+    host: Optional[str]
+    answer: Optional[str]
+    gpu_count: int
+    #: critical: a GPU is lost or cannot be read; warning: one is thermal throttling
+    state: Literal["no GPU", "ok", "warning", "critical"]
+    #: Utilization, temperature and power, for people
+    text: str
+    utilization_percent: Optional[float]
+    memory_used_percent: Optional[float]
+    memory_used_gib: Optional[float]
+    memory_total_gib: Optional[float]
+    temperature_celsius: Optional[float]
+    power_watts: Optional[float]
+    fan_percent: Optional[float]
+    gpus: list[WidgetGpu]
+    #: Why a value is None
+    absent: dict[str, str]
+
+
+class Session(TypedDict):
+    """What a client may do."""
+    #: Whether requests that change something are accepted
+    may_act: bool
+    #: Whether the cookie of a session is why; /logout ends it
+    signed_in: bool
+    #: Of read, commands, silence, guard, control and admin; several with commas
+    roles: str
+
+
+class Released(TypedDict):
+    #: False with 202: a call into the driver has not come back yet
+    released: bool
+    for_seconds: float
+    until: Optional[str]
+
+
+class StoreHealth(TypedDict):
+    state: str
+    kind: Optional[str]
+    #: The file, or the server without its password
+    place: Optional[str]
+    #: Where the history was kept before `store.url` was changed: it is still there, and nothing was copied
+    previous_place: Optional[str]
+    queued_rows: int
+    message: Optional[str]
+    #: Damage was found in the SQLite file, which is looked through once at each start, for at most a minute; `message` says what to do
+    damaged: bool
+    written_total: int
+    lost_total: int
+    #: How the clock stands to the time that the history has seen pass; unless trusted, nothing is deleted by it
+    clock: str
+    clock_offset_seconds: int
+    #: How much longer it has to stay this way to be trusted
+    clock_wait_seconds: int
+    cleanup_failures_total: int
+    used_bytes: Optional[int]
+
+
+class PushTarget(TypedDict):
+    name: str
+    #: refused: the last request was refused for good, and its samples are lost
+    state: str
+    samples_sent: int
+    samples_refused: int
+    samples_lost: int
+    samples_waiting: int
+    queue_bytes: int
+    last_sent_at: Optional[str]
+    #: This host's clock against the receiver's, from the date of its answers; null: they have none
+    clock_ahead_seconds: Optional[float]
+    message: Optional[str]
+
+
+class PushHealth(TypedDict):
+    """Databases that metrics are sent to."""
+    state: str
+    targets: list[PushTarget]
+
+
+class SettingsHealth(TypedDict):
+    #: old: the last reload found mistakes, and the settings before it are in force
+    state: str
+    #: The first mistake
+    message: Optional[str]
+
+
+class HealthGpuMonitoring(TypedDict):
+    available: bool
+    sources: list[Source]
+    samples_total: int
+    #: null: there was none yet
+    last_sample_at: Optional[str]
+    sample_age_seconds: Optional[float]
+
+
+class HealthServer(TypedDict):
+    connections: int
+    requests_total: int
+
+
+class Health(TypedDict):
+    """The service itself; a host without a GPU is ok."""
+    #: 503 with `error`
+    status: Literal["ok", "degraded", "error"]
+    version: str
+    uptime_seconds: float
+    gpu_monitoring: HealthGpuMonitoring
+    server: HealthServer
+    store: StoreHealth
+    guard: GuardHealth
+    push: PushHealth
+    settings: SettingsHealth
+
+
+class Setting(TypedDict):
+    key: str
+    #: A number, a text, a list or a table
+    value: Any
+    origin: Literal["default", "profile", "file", "environment", "flag"]
+    #: The file, the variable or the option
+    where: Optional[str]
+    line: Optional[int]
+    #: Whether a change takes effect at the next start only
+    needs_restart: bool
+
+
+class Settings(TypedDict):
+    #: Configuration files that were read
+    files: list[str]
+    settings: list[Setting]
+
+
 class Undo(TypedDict):
     #: For `whirr undo ID` and POST /api/undo
     id: str

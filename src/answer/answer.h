@@ -123,6 +123,7 @@ struct answer_field {
     enum reading_state (*state)(const void *record);                           /* anything but READING_OK: unknown, and why */
     bool (*make)(const struct answer_at *at, union answer_value *ret);         /* false: none */
     const void *(*next)(const struct answer_at *at, struct answer_step *step); /* of a list; NULL: it is over */
+    void (*write)(const struct answer_at *at, struct json_writer *j);          /* writes the value itself */
     const char *schema;            /* more about the value, as JSON: "{\"minimum\": 0}" */
     double scale;                  /* 0: 1 */
     float none, parts;             /* parts: rounded to so many of a unit; 0: not */
@@ -236,6 +237,8 @@ static inline const char *answer_key(const char *key)
         .about = __VA_ARGS__)
 #define MADE(kind_, key_, function, ...) \
     ROW(kind_, key_, .size = sizeof(int64_t), .is_signed = true, .make = (function), .about = __VA_ARGS__)
+/* A value that a function writes. */
+#define WRITER(kind_, key_, function, ...) ROW(kind_, key_, .write = (function), .about = __VA_ARGS__)
 /* An object of members of the same struct. */
 #define PART(key_, answer, ...) ROW(OBJECT, key_, .of = &(answer), .about = __VA_ARGS__)
 /* An object (OBJECT), or fields of this one (KEYS), that a member points to. */

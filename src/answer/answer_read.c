@@ -181,7 +181,7 @@ static void read_none(const struct answer_field *f, const json_t *json, char *re
 /* Whether it is a member that can be read. */
 static bool is_member(const struct answer_field *f)
 {
-    return !f->make && !f->next && (!f->state || f->kind == ANSWER_TEXT) && !f->by_pointer && !f->by_text;
+    return !f->make && !f->next && !f->write && (!f->state || f->kind == ANSWER_TEXT) && !f->by_pointer && !f->by_text;
 }
 
 static bool read_field(const struct answer_field *f, const json_t *json, char *record)

@@ -280,6 +280,8 @@ static void write_fields(struct object *o, const struct answer *a)
             write_unknown(o, f->key, state);
         else if (none)
             jw_null(o->j);
+        else if (f->write)
+            f->write(&o->at, o->j);
         else
             write_value(o, f, f->make ? (const void *)&made : at);
     }

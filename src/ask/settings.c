@@ -8,8 +8,8 @@
 
 #include "alert/notify/notify.h"
 #include "alert/rule.h"
+#include "answer/answer.h"
 #include "base/cleanup.h"
-#include "base/json_writer.h"
 #include "guard/spec.h"
 
 enum { FLAGS_MAX = 32 };
@@ -117,38 +117,40 @@ int settings_load(const struct cli *cli, const struct config_flag *flags, size_t
     return rc == 0 ? EXIT_FINE : rc == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 }
 
+ANSWER_MAKER(problem_severity, struct config_problem, word, of->warning ? "warning" : "error");
+
+ANSWER_TABLE(problem_answer, struct config_problem)
+{
+    MADE(WORD, "severity", problem_severity, NULL);
+    FIELD(TEXT, "where", where, NULL);
+    FIELD(TEXT, "file", file, NULL, OR_NULL);
+    FIELD(INT, "line", line, NULL, OR_NULL);
+    FIELD(INT, "column", column, NULL, PRESENT(line));
+    FIELD(TEXT, "message", text, NULL);
+    FIELD(TEXT, "excerpt", excerpt, NULL, OR_NULL);
+}
+
+struct told_problems {
+    bool valid;
+    const char *const *files;
+    size_t file_count, count;
+    const struct config_problem *list;
+};
+
+ANSWER_TABLE(problems_answer, struct told_problems)
+{
+    FIELD(BOOL, "valid", valid, NULL);
+    TEXTS(WORD, "files", files, file_count, NULL);
+    OBJECTS("problems", list, count, problem_answer, NULL);
+}
+
 void settings_problems_json(const struct config *config, const struct config_problems *problems, struct buf *out)
 {
     struct json_writer j = JSON_WRITER_PRETTY(out);
-    jw_object(&j);
-    jw_key_bool(&j, "valid", problems->errors == 0);
-    jw_key_array(&j, "files");
-    for (size_t i = 0; config && i < config->file_count; i++)
-        jw_text(&j, config->files[i]);
-    jw_end(&j);
-    jw_key_array(&j, "problems");
-    for (size_t i = 0; i < problems->count; i++) {
-        const struct config_problem *p = &problems->list[i];
-        jw_object(&j);
-        jw_key_text(&j, "severity", p->warning ? "warning" : "error");
-        jw_key_text(&j, "where", p->where);
-        jw_key_text(&j, "file", p->file[0] ? p->file : NULL);
-        jw_key(&j, "line");
-        if (p->line)
-            jw_int(&j, p->line);
-        else
-            jw_null(&j);
-        jw_key(&j, "column");
-        if (p->line)
-            jw_int(&j, p->column);
-        else
-            jw_null(&j);
-        jw_key_text(&j, "message", p->text);
-        jw_key_text(&j, "excerpt", p->excerpt[0] ? p->excerpt : NULL);
-        jw_end(&j);
-    }
-    jw_end(&j);
-    jw_end(&j);
+    answer_write(&j, &problems_answer,
+                 &(struct told_problems){problems->errors == 0, config ? config->files : NULL, config ? config->file_count : 0,
+                                         problems->count, problems->list},
+                 NULL);
     buf_char(out, '\n');
 }
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "answer/answer.h"
 #include "base/cleanup.h"
-#include "base/json_writer.h"
 #include "base/secret/mask.h"
 #include "base/words.h"
 #include "config/config_schema.h"
@@ -292,54 +292,92 @@ static void json_value(struct json_writer *j, const struct setting *s, const voi
     }
 }
 
-static void show_json_value(struct json_writer *j, const struct setting *s, const struct config_entry *entry, bool secrets)
+/* ---- as JSON ---- */
+
+/* The setting being written, and where it is found. */
+struct told_settings {
+    const struct config *config;
+    bool secrets;
+    size_t section, in_section, in_entry;
+    const struct config_entry *entry;
+    const struct setting *s;
+    const struct config_origin *origin;
+    char key[1024];
+};
+
+static const char *origin_name(enum config_origin_kind kind)
 {
-    const void *value = setting_at(entry, s);
+    return (const char *const[]){"default", "profile", "file", "environment", "flag"}[kind];
+}
+ANSWER_NAMES(origins, enum config_origin_kind, origin_name, CONFIG_FROM_DEFAULT, CONFIG_FROM_FLAG);
+
+ANSWER_TABLE(origin_answer, struct config_origin)
+{
+    FIELD(NAME, "origin", kind, NULL, NAMES(origins));
+    FIELD(WORD, "where", where, "The file, the variable or the option", OR_NULL);
+    FIELD(INT, "line", line, NULL, OR_NULL);
+}
+
+static void write_shown(const struct answer_at *at, struct json_writer *j)
+{
+    const struct told_settings *told = at->record;
+    const void *value = setting_at(told->entry, told->s);
     struct arena arena = ARENA(1 << 20);
     union masked_value room;
-    if (!secrets && setting_is_secret(s, value))
+    if (!told->secrets && setting_is_secret(told->s, value))
         jw_text(j, "(hidden)");
     else
-        json_value(j, s, secrets ? value : mask_setting(s, value, &arena, &room));
+        json_value(j, told->s, told->secrets ? value : mask_setting(told->s, value, &arena, &room));
     arena_done(&arena);
+}
+
+ANSWER_MAKER(needs_restart, struct told_settings, yes, of->s->flags &RESTART);
+
+ANSWER_TABLE(setting_answer, struct told_settings, .name = "Setting")
+{
+    FIELD(TEXT, "key", key, NULL);
+    WRITER(ANY, "value", write_shown, "A number, a text, a list or a table");
+    VIA(KEYS, NULL, origin, origin_answer, NULL);
+    MADE(BOOL, "needs_restart", needs_restart, "Whether a change takes effect at the next start only");
+}
+
+static const void *next_setting(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_settings *told = at->context;
+    for (; told->section < config_section_count; told->section++, told->in_section = 0) {
+        const struct section *section = &config_sections[told->section];
+        for (; told->in_section < section_entries(told->config, section); told->in_section++, told->in_entry = 0) {
+            if (told->in_entry == section->count)
+                continue;
+            AUTO_BUF struct buf key = BUF(sizeof told->key);
+            told->entry = section_entry(told->config, section, told->in_section);
+            told->s = &section->settings[told->in_entry];
+            told->origin = &told->entry->origins[told->in_entry++];
+            entry_path(section, told->entry, told->in_section, &key);
+            buf_printf(&key, ".%s", told->s->key);
+            str_copy(told->key, sizeof told->key, buf_view(&key));
+            return told;
+        }
+    }
+    (void)step;
+    return NULL;
+}
+
+ANSWER_TABLE(files_answer, struct config)
+{
+    TEXTS(WORD, "files", files, file_count, "Configuration files that were read");
+}
+
+SHARED_ANSWER_TABLE(settings_answer, struct told_settings, .name = "Settings")
+{
+    VIA(KEYS, NULL, config, files_answer, NULL);
+    EACH(OBJECT, "settings", next_setting, NULL, FIELDS(setting_answer));
 }
 
 void config_write_show_json(const struct config *config, bool secrets, struct buf *out)
 {
-    static const char *const kinds[] = {"default", "profile", "file", "environment", "flag"};
     struct json_writer j = JSON_WRITER_PRETTY(out);
-    jw_object(&j);
-    jw_key_array(&j, "files");
-    for (size_t i = 0; i < config->file_count; i++)
-        jw_text(&j, config->files[i]);
-    jw_end(&j);
-    jw_key_array(&j, "settings");
-    for (size_t i = 0; i < config_section_count; i++) {
-        const struct section *section = &config_sections[i];
-        for (size_t e = 0; e < section_entries(config, section); e++) {
-            const struct config_entry *entry = section_entry(config, section, e);
-            for (size_t k = 0; k < section->count; k++) {
-                const struct setting *s = &section->settings[k];
-                AUTO_BUF struct buf key = BUF(1024);
-                entry_path(section, entry, e, &key);
-                buf_printf(&key, ".%s", s->key);
-                jw_object(&j);
-                jw_key_text(&j, "key", key.at);
-                jw_key(&j, "value");
-                show_json_value(&j, s, entry, secrets);
-                jw_key_text(&j, "origin", kinds[entry->origins[k].kind]);
-                jw_key_text(&j, "where", entry->origins[k].where);
-                jw_key(&j, "line");
-                if (entry->origins[k].line)
-                    jw_int(&j, entry->origins[k].line);
-                else
-                    jw_null(&j);
-                jw_key_bool(&j, "needs_restart", s->flags & RESTART);
-                jw_end(&j);
-            }
-        }
-    }
-    jw_end(&j);
-    jw_end(&j);
+    struct told_settings told = {.config = config, .secrets = secrets};
+    answer_write(&j, &settings_answer, &told, &told);
     buf_char(out, '\n');
 }

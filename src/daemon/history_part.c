@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/answer.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/lock.h"
@@ -239,39 +240,57 @@ static void history_part_reload(void *part, const struct config *config)
         store_service_set_limits(p->service, &limits);
 }
 
+struct told_store {
+    struct store_status of;
+    const char *state, *place, *before, *message, *clock;
+    bool damaged;
+    int64_t offset_s, wait_s;
+};
+
+SHARED_ANSWER_TABLE(store_health_answer, struct told_store, .name = "StoreHealth")
+{
+    FIELD(WORD, "state", state, NULL);
+    FIELD(WORD, "kind", of.kind, NULL, OR_NULL);
+    FIELD(WORD, "place", place, "The file, or the server without its password", OR_NULL);
+    FIELD(WORD, "previous_place", before,
+          "Where the history was kept before `store.url` was changed: it is still there, and nothing was copied", OR_NULL);
+    FIELD(INT, "queued_rows", of.queued, NULL);
+    FIELD(WORD, "message", message, NULL, OR_NULL);
+    FIELD(BOOL, "damaged", damaged,
+          "Damage was found in the SQLite file, which is looked through once at each start, for at most a minute; `message` says "
+          "what to do");
+    FIELD(INT, "written_total", of.written, NULL);
+    FIELD(INT, "lost_total", of.lost, NULL);
+    FIELD(WORD, "clock", clock,
+          "How the clock stands to the time that the history has seen pass; unless trusted, nothing is deleted by it",
+          .schema = "{\"enum\": [\"trusted\", \"ahead\", \"behind\"]}");
+    FIELD(INT, "clock_offset_seconds", offset_s, NULL);
+    FIELD(INT, "clock_wait_seconds", wait_s, "How much longer it has to stay this way to be trusted");
+    FIELD(INT, "cleanup_failures_total", of.clean_failures, NULL);
+    FIELD(INT, "used_bytes", of.used_bytes, NULL, NONE(-1));
+}
+
 static void health(void *part, struct json_writer *j)
 {
     struct history_part *p = part;
-    struct store_service *v = p->service;
-    struct store_status status = {0};
-    if (v)
-        store_service_status(v, &status);
-    jw_object(j);
-    jw_key_text(j, "state", v ? store_state_name(status.state) : "off");
-    jw_key_text(j, "kind", v ? status.kind : NULL);
-    jw_key_text(j, "place", v && p->place.text[0] ? p->place.text : NULL);
-    jw_key_text(j, "previous_place", p->memory.before[0] ? p->memory.before : NULL);
-    jw_key_int(j, "queued_rows", status.queued);
+    struct told_store told = {.of.used_bytes = -1, .before = p->memory.before, .state = "off"};
     char damage[400] = "";
+    if (p->service) {
+        store_service_status(p->service, &told.of);
+        told.state = store_state_name(told.of.state);
+        told.place = p->place.text;
+    }
     if (is_damaged(p))
         snprintf(damage, sizeof damage, "the file is damaged (%s); rescue it with: sqlite3 FILE .recover | sqlite3 NEW",
                  p->look->found);
-    jw_key_text(j, "message", status.message[0] ? status.message : damage[0] ? damage : NULL);
-    jw_key_bool(j, "damaged", damage[0]);
-    jw_key_int(j, "written_total", (int64_t)status.written);
-    jw_key_int(j, "lost_total", (int64_t)status.lost);
+    told.damaged = damage[0];
+    told.message = told.of.message[0] ? told.of.message : damage;
     /* Whether expiry trusts the clock, or waits until it has proved itself. */
-    int side = store_clock_side(&status.clock);
-    jw_key_text(j, "clock", side > 0 ? "ahead" : side < 0 ? "behind" : "trusted");
-    jw_key_int(j, "clock_offset_seconds", side ? status.clock.offset_ms / MS_PER_S : 0);
-    jw_key_int(j, "clock_wait_seconds", side ? status.clock.wait_ms / MS_PER_S : 0);
-    jw_key_int(j, "cleanup_failures_total", (int64_t)status.clean_failures);
-    jw_key(j, "used_bytes");
-    if (v && status.used_bytes >= 0)
-        jw_int(j, status.used_bytes);
-    else
-        jw_null(j);
-    jw_end(j);
+    int side = store_clock_side(&told.of.clock);
+    told.clock = side > 0 ? "ahead" : side < 0 ? "behind" : "trusted";
+    told.offset_s = side ? told.of.clock.offset_ms / MS_PER_S : 0;
+    told.wait_s = side ? told.of.clock.wait_ms / MS_PER_S : 0;
+    answer_write(j, &store_health_answer, &told, NULL);
 }
 
 static bool is_degraded(void *part)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/answer.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/os/shared.h"
@@ -249,31 +250,44 @@ static void push_part_metrics(void *part, const struct snapshot *s, struct buf *
     clock_series(out, p);
 }
 
+ANSWER_MAKER(target_state, struct push_stats, word, of->failing ? "retrying" : of->refusing ? "refused" : "ok");
+
+ANSWER_TABLE(target_answer, struct push_stats, .name = "PushTarget")
+{
+    FIELD(TEXT, "name", name, NULL);
+    MADE(WORD, "state", target_state, "refused: the last request was refused for good, and its samples are lost",
+         .schema = "{\"enum\": [\"ok\", \"retrying\", \"refused\"]}");
+    FIELD(INT, "samples_sent", sent_samples, NULL);
+    FIELD(INT, "samples_refused", refused_samples, NULL);
+    FIELD(INT, "samples_lost", lost_samples, NULL);
+    FIELD(INT, "samples_waiting", queue.samples, NULL);
+    FIELD(INT, "queue_bytes", queue.bytes, NULL);
+    FIELD(MOMENT, "last_sent_at", last_sent_at, NULL, OR_NULL);
+    FIELD(OPTION, "clock_ahead_seconds", clock_ahead_ms,
+          "This host's clock against the receiver's, from the date of its answers; null: they have none", SCALE(1e-3));
+    FIELD(TEXT, "message", last_error, NULL, OR_NULL);
+}
+
+static const void *next_target(const struct answer_at *at, struct answer_step *step)
+{
+    const struct push_part *p = at->record;
+    if (step->at == p->count)
+        return NULL;
+    push_sender_stats(p->list[step->at++].sender, at->context);
+    return at->context;
+}
+
+ANSWER_MAKER(push_state, struct push_part, word, of->count ? "on" : "off");
+
+SHARED_ANSWER_TABLE(push_health_answer, struct push_part, .name = "PushHealth", .about = "Databases that metrics are sent to")
+{
+    MADE(WORD, "state", push_state, NULL, .schema = "{\"enum\": [\"on\", \"off\"]}");
+    EACH(OBJECT, "targets", next_target, NULL, FIELDS(target_answer));
+}
+
 static void health(void *part, struct json_writer *j)
 {
-    const struct push_part *p = part;
-    jw_object(j);
-    jw_key_text(j, "state", p->count ? "on" : "off");
-    jw_key(j, "targets");
-    jw_array(j);
-    for (size_t i = 0; i < p->count; i++) {
-        struct push_stats s;
-        push_sender_stats(p->list[i].sender, &s);
-        jw_object(j);
-        jw_key_text(j, "name", s.name);
-        jw_key_text(j, "state", s.failing ? "retrying" : s.refusing ? "refused" : "ok");
-        jw_key_int(j, "samples_sent", (int64_t)s.sent_samples);
-        jw_key_int(j, "samples_refused", (int64_t)s.refused_samples);
-        jw_key_int(j, "samples_lost", (int64_t)s.lost_samples);
-        jw_key_int(j, "samples_waiting", (int64_t)s.queue.samples);
-        jw_key_int(j, "queue_bytes", s.queue.bytes);
-        json_time(j, "last_sent_at", s.last_sent_at);
-        json_key_reading(j, "clock_ahead_seconds", s.clock_ahead_ms, 1e-3);
-        json_words(j, "message", s.last_error);
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
+    answer_write(j, &push_health_answer, part, &(struct push_stats){0});
 }
 
 static bool is_degraded(void *part)

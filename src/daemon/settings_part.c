@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "answer/answer.h"
 #include "base/cleanup.h"
 #include "config/findings.h"
 #include "daemon/part.h"
@@ -39,17 +40,18 @@ void settings_part_refuse(void *part, const char *why)
         str_copy(p->refused, sizeof p->refused, str_from(why));
 }
 
+ANSWER_MAKER(settings_state, struct settings_part, word, of->refused[0] ? "old" : "ok");
+
+SHARED_ANSWER_TABLE(settings_health_answer, struct settings_part, .name = "SettingsHealth")
+{
+    MADE(WORD, "state", settings_state, "old: the last reload found mistakes, and the settings before it are in force",
+         .schema = "{\"enum\": [\"ok\", \"old\", \"off\"]}");
+    FIELD(TEXT, "message", refused, "The first mistake", OR_NULL);
+}
+
 static void settings_health(void *part, struct json_writer *j)
 {
-    const struct settings_part *p = part;
-    jw_object(j);
-    jw_key_text(j, "state", p->refused[0] ? "old" : "ok");
-    jw_key(j, "message");
-    if (p->refused[0])
-        jw_text(j, p->refused);
-    else
-        jw_null(j);
-    jw_end(j);
+    answer_write(j, &settings_health_answer, part, NULL);
 }
 
 static bool settings_are_old(void *part)

@@ -340,7 +340,7 @@ def test_one_host_under_two_jobs_is_one_and_two_hosts_of_one_name_are_two(ask, t
         found, hosts = status(ask, database.url, config='[fleet]\nexpect = ["clash=2"]\n')  # by the name that both have, not the one that they are shown with
         assert found["hosts_not_answering"] == found["gpus_missing"] == 0 and "clash" not in hosts, found["answer"]
         users = json.loads(ask("ps", "--fleet", database.url, "--by", "user", "--json").stdout)["users"]
-        assert users == [{"user": "alice", "memory_mb": 17 * 1024, "utilization_percent": None, "power_watts": 17 * 90}], users
+        assert users == [{"user": "alice", "memory_mb": 17 * 1024, "utilization_percent": None, "power_watts": 17 * 90, "absent": {"utilization_percent": "unread"}}], users
         by_host = {h["host"]: h["memory_mb"] for h in json.loads(ask("ps", "--fleet", database.url, "--by", "host", "--json").stdout)["hosts"]}
         assert by_host["twice"] == 8 * 1024 and by_host["merged"] == 4 * 1024, by_host
     finally:

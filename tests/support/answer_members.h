@@ -18,7 +18,7 @@ static void deep_members(const struct answer *a, struct answer *ret)
     ret->rows = calloc(1, sizeof *ret->rows);
     ret->rows->list = fields;
     for (const struct answer_field *f = answer_fields(a); f->kind; f++) {
-        if (f->make || f->next || f->by_pointer || f->by_text || f->kind == ANSWER_WORD || f->kind == ANSWER_ANY)
+        if (f->make || f->next || f->write || f->by_pointer || f->by_text || f->kind == ANSWER_WORD || f->kind == ANSWER_ANY)
             continue;
         if (count == MEMBERS_MAX)
             abort();

@@ -2823,6 +2823,151 @@ export interface Summary {
   gpus: GpuSummary[];
 }
 
+export interface WidgetGpu {
+  gpu_index: number;
+  gpu_name: string | null;
+  /** critical: a GPU is lost or cannot be read; warning: one is thermal throttling */
+  state: "no GPU" | "ok" | "warning" | "critical";
+  /** Utilization, temperature and power, for people */
+  text: string;
+  utilization_percent: number | null;
+  memory_used_percent: number | null;
+  memory_used_gib: number | null;
+  memory_total_gib: number | null;
+  temperature_celsius: number | null;
+  power_watts: number | null;
+  fan_percent: number | null;
+  absent: Record<string, string>;
+}
+
+export interface Widget {
+  host: string | null;
+  answer: string | null;
+  gpu_count: number;
+  /** critical: a GPU is lost or cannot be read; warning: one is thermal throttling */
+  state: "no GPU" | "ok" | "warning" | "critical";
+  /** Utilization, temperature and power, for people */
+  text: string;
+  utilization_percent: number | null;
+  memory_used_percent: number | null;
+  memory_used_gib: number | null;
+  memory_total_gib: number | null;
+  temperature_celsius: number | null;
+  power_watts: number | null;
+  fan_percent: number | null;
+  gpus: WidgetGpu[];
+  absent: Record<string, string>;
+}
+
+/** What a client may do */
+export interface Session {
+  /** Whether requests that change something are accepted */
+  may_act: boolean;
+  /** Whether the cookie of a session is why; /logout ends it */
+  signed_in: boolean;
+  /** Of read, commands, silence, guard, control and admin; several with commas */
+  roles: string;
+}
+
+export interface Released {
+  /** False with 202: a call into the driver has not come back yet */
+  released: boolean;
+  for_seconds: number;
+  until: string | null;
+}
+
+export interface StoreHealth {
+  state: string;
+  kind: string | null;
+  /** The file, or the server without its password */
+  place: string | null;
+  /** Where the history was kept before `store.url` was changed: it is still there, and nothing was copied */
+  previous_place: string | null;
+  queued_rows: number;
+  message: string | null;
+  /** Damage was found in the SQLite file, which is looked through once at each start, for at most a minute; `message` says what to do */
+  damaged: boolean;
+  written_total: number;
+  lost_total: number;
+  /** How the clock stands to the time that the history has seen pass; unless trusted, nothing is deleted by it */
+  clock: string;
+  clock_offset_seconds: number;
+  /** How much longer it has to stay this way to be trusted */
+  clock_wait_seconds: number;
+  cleanup_failures_total: number;
+  used_bytes: number | null;
+}
+
+export interface PushTarget {
+  name: string;
+  /** refused: the last request was refused for good, and its samples are lost */
+  state: string;
+  samples_sent: number;
+  samples_refused: number;
+  samples_lost: number;
+  samples_waiting: number;
+  queue_bytes: number;
+  last_sent_at: string | null;
+  /** This host's clock against the receiver's, from the date of its answers; null: they have none */
+  clock_ahead_seconds: number | null;
+  message: string | null;
+}
+
+/** Databases that metrics are sent to */
+export interface PushHealth {
+  state: string;
+  targets: PushTarget[];
+}
+
+export interface SettingsHealth {
+  /** old: the last reload found mistakes, and the settings before it are in force */
+  state: string;
+  /** The first mistake */
+  message: string | null;
+}
+
+/** The service itself; a host without a GPU is ok */
+export interface Health {
+  /** 503 with `error` */
+  status: "ok" | "degraded" | "error";
+  version: string;
+  uptime_seconds: number;
+  gpu_monitoring: {
+    available: boolean;
+    sources: Source[];
+    samples_total: number;
+    /** null: there was none yet */
+    last_sample_at: string | null;
+    sample_age_seconds: number | null;
+  };
+  server: {
+    connections: number;
+    requests_total: number;
+  };
+  store: StoreHealth;
+  guard: GuardHealth;
+  push: PushHealth;
+  settings: SettingsHealth;
+}
+
+export interface Setting {
+  key: string;
+  /** A number, a text, a list or a table */
+  value: unknown;
+  origin: "default" | "profile" | "file" | "environment" | "flag";
+  /** The file, the variable or the option */
+  where: string | null;
+  line: number | null;
+  /** Whether a change takes effect at the next start only */
+  needs_restart: boolean;
+}
+
+export interface Settings {
+  /** Configuration files that were read */
+  files: string[];
+  settings: Setting[];
+}
+
 export interface Undo {
   /** For `whirr undo ID` and POST /api/undo */
   id: string;

@@ -32,6 +32,9 @@ export type {
   RemedyValues,
   Report,
   ReportRow,
+  Session,
+  Setting,
+  Settings,
   Summary,
   Undo as Held,
   WhyGpu,
@@ -80,23 +83,4 @@ export interface History extends Pick<AnyHistory, "until"> {
   step_seconds: number;
   level: string;
   series: Series[];
-}
-
-export interface Session {
-  may_act: boolean;
-  signed_in: boolean; // by a cookie
-  roles: string; // "guard,silence"
-}
-
-export interface Setting {
-  key: string;
-  value: unknown;
-  origin: string;
-  where: string | null;
-  line: number | null;
-  needs_restart: boolean;
-}
-export interface Settings {
-  files: string[];
-  settings: Setting[];
 }

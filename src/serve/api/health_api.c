@@ -6,7 +6,9 @@
 
 #include <string.h>
 
+#include "answer/answer.h"
 #include "base/cleanup.h"
+#include "format/json/json.h"
 #include "format/json/told.h"
 #include "serve/data/part.h"
 
@@ -27,6 +29,7 @@ struct told_service {
     const struct snapshot *s;
     size_t connections;
     uint64_t requests;
+    const struct server_parts *parts;
 };
 
 ANSWER_TABLE(sampled_answer, struct snapshot)
@@ -49,13 +52,44 @@ ANSWER_TABLE(server_answer, struct told_service)
     FIELD(INT, "requests_total", requests, NULL);
 }
 
-ANSWER_TABLE(service_answer, struct told_service)
+/* Each part of the daemon writes its own. One that is off still has its key: docs/api.md promises all of them. */
+static void write_part(const struct answer_at *at, struct json_writer *j, const char *key)
+{
+    const struct server_parts *parts = ((const struct told_service *)at->record)->parts;
+    for (size_t i = 0; i < parts->count; i++) {
+        if (strcmp(parts->list[i].ops->name, key) == 0) {
+            parts->list[i].ops->health(parts->list[i].self, j);
+            return;
+        }
+    }
+    jw_object(j);
+    jw_key_text(j, "state", "off");
+    jw_end(j);
+}
+#define PART_WRITER(name)                                                       \
+    static void write_##name(const struct answer_at *at, struct json_writer *j) \
+    {                                                                           \
+        write_part(at, j, #name);                                               \
+    }
+PART_WRITER(store)
+PART_WRITER(guard)
+PART_WRITER(push)
+PART_WRITER(settings)
+
+extern const struct answer store_health_answer, push_health_answer, settings_health_answer; /* of layers above */
+
+SHARED_ANSWER_TABLE(service_answer, struct told_service, .name = "Health",
+                    .about = "The service itself; a host without a GPU is ok")
 {
     FIELD(NAME, "status", status, "503 with `error`", NAMES(service_statuses));
     FIELD(WORD, "version", version, NULL);
     FIELD(NUMBER, "uptime_seconds", uptime_s, NULL);
     PART("gpu_monitoring", monitoring_answer, NULL);
     PART("server", server_answer, NULL);
+    WRITER(OBJECT, "store", write_store, NULL, FIELDS(store_health_answer));
+    WRITER(OBJECT, "guard", write_guard, NULL, FIELDS(guard_health_answer));
+    WRITER(OBJECT, "push", write_push, NULL, FIELDS(push_health_answer));
+    WRITER(OBJECT, "settings", write_settings, NULL, FIELDS(settings_health_answer));
 }
 
 static bool source_is_troubled(const struct source_status *source)
@@ -82,21 +116,6 @@ static enum service_status health_of(const struct snapshot *s, bool has_sample, 
     return SERVICE_OK;
 }
 
-/* A part that is off still has its key: docs/api.md promises all of them. */
-static void write_part(struct json_writer *j, const struct server_parts *parts, const char *key)
-{
-    jw_key(j, key);
-    for (size_t i = 0; i < parts->count; i++) {
-        if (strcmp(parts->list[i].ops->name, key) == 0) {
-            parts->list[i].ops->health(parts->list[i].self, j);
-            return;
-        }
-    }
-    jw_object(j);
-    jw_key_text(j, "state", "off");
-    jw_end(j);
-}
-
 void service_health_write(struct server *server, struct buf *out, enum service_status *ret)
 {
     const struct data *d = &server->data;
@@ -119,13 +138,8 @@ void service_health_write(struct server *server, struct buf *out, enum service_s
                                 .last_sample_at = d->has_sample ? d->latest->taken_at : (struct wall){0},
                                 .age_s = (double)age / 1000,
                                 .connections = server->site.loop.conn_count,
-                                .requests = server->site.requests_total};
-    jw_object(&j);
-    answer_write_keys(&j, &service_answer, &told, NULL);
-    write_part(&j, &server->parts, "store");
-    write_part(&j, &server->parts, "guard");
-    write_part(&j, &server->parts, "push");
-    write_part(&j, &server->parts, "settings");
-    jw_end(&j);
+                                .requests = server->site.requests_total,
+                                .parts = &server->parts};
+    answer_write(&j, &service_answer, &told, NULL);
     buf_char(out, '\n');
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_writer.h"
+#include "answer/answer.h"
 #include "http/access.h"
 #include "http/site.h"
 #include "serve/data/page.h"
@@ -104,16 +104,24 @@ void post_logout(struct exchange *x)
     redirect(x, "/", "", 0);
 }
 
+struct told_session {
+    bool may_act, signed_in;
+    char roles[ROLES_SIZE];
+};
+
+SHARED_ANSWER_TABLE(session_answer, struct told_session, .name = "Session", .about = "What a client may do")
+{
+    FIELD(BOOL, "may_act", may_act, "Whether requests that change something are accepted");
+    FIELD(BOOL, "signed_in", signed_in, "Whether the cookie of a session is why; /logout ends it");
+    FIELD(TEXT, "roles", roles, "Of read, commands, silence, guard, control and admin; several with commas");
+}
+
 void get_session(struct exchange *x)
 {
-    bool may_act = x->rights > (RIGHT_READ | RIGHT_COMMANDS);
-    char roles[ROLES_SIZE];
-    AUTO_BUF struct buf out = BUF(128);
+    struct told_session told = {.may_act = x->rights > (RIGHT_READ | RIGHT_COMMANDS), .signed_in = is_signed_in(x)};
+    AUTO_BUF struct buf out = BUF(512);
     struct json_writer j = JSON_WRITER(&out);
-    jw_object(&j);
-    jw_key_bool(&j, "may_act", may_act);
-    jw_key_bool(&j, "signed_in", is_signed_in(x));
-    jw_key_text(&j, "roles", rights_roles(x->rights, roles));
-    jw_end(&j);
+    rights_roles(x->rights, told.roles);
+    answer_write(&j, &session_answer, &told, NULL);
     exchange_json(x, 200, &out);
 }

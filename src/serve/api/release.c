@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "base/json_writer.h"
+#include "answer/answer.h"
 #include "base/log.h"
 #include "engine/engine.h"
 #include "format/json/json.h"
@@ -34,16 +34,26 @@ int release_init(struct release *r, struct loop *loop, struct data *data)
     return errand_init(&r->errand, &releasing, r, loop);
 }
 
+struct told_release {
+    bool released;
+    int64_t for_ms;
+    struct wall until;
+};
+
+SHARED_ANSWER_TABLE(released_answer, struct told_release, .name = "Released")
+{
+    FIELD(BOOL, "released", released, "False with 202: a call into the driver has not come back yet");
+    FIELD(AMOUNT, "for_seconds", for_ms, NULL, SCALE(1e-3));
+    FIELD(MOMENT, "until", until, NULL, OR_NULL);
+}
+
 static void reply(struct exchange *x, const struct release *r)
 {
     bool in_time = r->result == 0;
+    struct told_release told = {r->for_ms > 0 && in_time, r->for_ms, {r->for_ms ? clock_wall(&clock_system).ms + r->for_ms : 0}};
     AUTO_BUF struct buf out = BUF(1024);
     struct json_writer j = JSON_WRITER(&out);
-    jw_object(&j);
-    jw_key_bool(&j, "released", r->for_ms > 0 && in_time);
-    jw_key_number(&j, "for_seconds", (double)r->for_ms / 1000);
-    json_time(&j, "until", r->for_ms ? (struct wall){clock_wall(&clock_system).ms + r->for_ms} : (struct wall){0});
-    jw_end(&j);
+    answer_write(&j, &released_answer, &told, NULL);
     buf_char(&out, '\n');
     exchange_json(x, in_time ? 200 : 202, &out);
 }

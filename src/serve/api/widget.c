@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "answer/answer.h"
 #include "base/units.h"
 #include "format/json/json.h"
 #include "model/metric.h"
@@ -16,20 +17,29 @@
 enum mood { MOOD_NONE, MOOD_OK, MOOD_WARNING, MOOD_CRITICAL };
 
 struct extract {
-    struct reading util, used, total, temp, power, fan;
+    struct reading util, used, total, temp, power, fan, share;
     enum mood mood;
     size_t count;
+    char text[128]; /* "97%, 71 °C, 316 W", without what is unknown */
 };
+
+/* The reason why nothing is known is that of the first GPU. */
+static bool adds(struct reading *into, struct reading r)
+{
+    if (r.state != READING_OK && into->state == READING_UNREAD)
+        *into = r;
+    return r.state == READING_OK;
+}
 
 static void keep_max(struct reading *into, struct reading r)
 {
-    if (r.state == READING_OK && (into->state != READING_OK || r.value > into->value))
+    if (adds(into, r) && (into->state != READING_OK || r.value > into->value))
         *into = r;
 }
 
 static void sum(struct reading *into, struct reading r)
 {
-    if (r.state == READING_OK)
+    if (adds(into, r))
         *into = reading_ok(reading_or(*into, 0) + r.value);
 }
 
@@ -38,6 +48,12 @@ static enum mood mood_of(const struct gpu *g)
     if (g->state == GPU_LOST || g->state == GPU_ERROR)
         return MOOD_CRITICAL;
     return reading_or(g->throttle_bits, 0) & THROTTLE_HOT ? MOOD_WARNING : MOOD_OK;
+}
+
+static void figure(struct buf *out, struct reading r, double scale, const char *unit)
+{
+    if (r.state == READING_OK)
+        buf_printf(out, "%s%.0f%s", out->len ? ", " : "", (double)r.value * scale, unit);
 }
 
 static struct extract extract(const struct snapshot *s, int only)
@@ -58,6 +74,17 @@ static struct extract extract(const struct snapshot *s, int only)
         e.mood = mood_of(g) > e.mood ? mood_of(g) : e.mood;
         e.count++;
     }
+    if (e.used.state != READING_OK)
+        e.share = e.used;
+    else if (e.total.state == READING_OK && e.total.value > 0)
+        e.share = reading_ok((int64_t)lround(1000.0 * (double)e.used.value / (double)e.total.value));
+    else
+        e.share = reading_absent(READING_UNSUPPORTED);
+    AUTO_BUF struct buf text = BUF(sizeof e.text);
+    figure(&text, e.util, 0.1, "%");
+    figure(&text, e.temp, 1e-3, " °C");
+    figure(&text, e.power, 1e-3, " W");
+    str_copy(e.text, sizeof e.text, text.len ? buf_view(&text) : str_from(e.count ? "–" : "no GPU"));
     return e;
 }
 
@@ -67,43 +94,61 @@ static const char *mood_name(enum mood mood)
     return names[mood];
 }
 
-static void figure(struct buf *out, const char *before, struct reading r, double scale, int decimals, const char *unit)
+ANSWER_NAMES(moods, enum mood, mood_name, MOOD_NONE, MOOD_CRITICAL);
+
+ANSWER_TABLE(figures_answer, struct extract)
 {
-    if (r.state == READING_OK)
-        buf_printf(out, "%s%.*f%s", out->len ? before : "", decimals, (double)r.value * scale, unit);
+    FIELD(NAME, "state", mood, "critical: a GPU is lost or cannot be read; warning: one is thermal throttling", NAMES(moods));
+    FIELD(TEXT, "text", text, "Utilization, temperature and power, for people");
+    FIELD(READING, "utilization_percent", util, NULL, SCALE(0.1));
+    FIELD(READING, "memory_used_percent", share, NULL, SCALE(0.1));
+    FIELD(READING, "memory_used_gib", used, NULL, SCALE(PER_GIB));
+    FIELD(READING, "memory_total_gib", total, NULL, SCALE(PER_GIB));
+    FIELD(READING, "temperature_celsius", temp, NULL, SCALE(1e-3));
+    FIELD(READING, "power_watts", power, NULL, SCALE(1e-3));
+    FIELD(READING, "fan_percent", fan, NULL, SCALE(0.1));
 }
 
-/* "97%, 71 °C, 316 W", without what is unknown. */
-static void write_short(struct buf *out, const struct extract *e)
+struct told_one {
+    int64_t index;
+    const char *name;
+    struct extract e;
+};
+
+ANSWER_TABLE(one_answer, struct told_one, .name = "WidgetGpu")
 {
-    figure(out, ", ", e->util, 0.1, 0, "%");
-    figure(out, ", ", e->temp, 1e-3, 0, " °C");
-    figure(out, ", ", e->power, 1e-3, 0, " W");
-    if (!out->len)
-        buf_text(out, e->count ? "–" : "no GPU");
+    FIELD(INT, "gpu_index", index, NULL);
+    FIELD(WORD, "gpu_name", name, NULL, OR_NULL);
+    FIELD(KEYS, NULL, e, NULL, FIELDS(figures_answer));
 }
 
-static struct reading memory_permille(const struct extract *e)
+struct told_widget {
+    const char *host, *answer;
+    struct extract e;
+    const struct snapshot *s;
+    int only;
+    struct told_one one; /* the GPU being written */
+};
+
+static const void *next_one(const struct answer_at *at, struct answer_step *step)
 {
-    if (e->used.state != READING_OK || e->total.state != READING_OK || e->total.value <= 0)
-        return reading_absent(READING_UNSUPPORTED);
-    return reading_ok((int64_t)lround(1000.0 * (double)e->used.value / (double)e->total.value));
+    struct told_widget *told = at->context;
+    if (told->only != ALL_GPUS && step->at <= (size_t)told->only)
+        step->at = (size_t)told->only;
+    else if (told->only != ALL_GPUS || step->at == told->s->gpu_count)
+        return NULL;
+    const struct gpu *g = &told->s->gpus[step->at];
+    told->one = (struct told_one){g->index, g->id.name, extract(told->s, (int)step->at++)};
+    return &told->one;
 }
 
-static void figures(struct json_writer *j, const struct extract *e)
+SHARED_ANSWER_TABLE(widget_answer, struct told_widget, .name = "Widget")
 {
-    AUTO_BUF struct buf text = BUF(128);
-    write_short(&text, e);
-    jw_key_text(j, "state", mood_name(e->mood));
-    jw_key(j, "text");
-    jw_str(j, buf_view(&text));
-    json_scaled(j, "utilization_percent", e->util, 0.1);
-    json_scaled(j, "memory_used_percent", memory_permille(e), 0.1);
-    json_scaled(j, "memory_used_gib", e->used, PER_GIB);
-    json_scaled(j, "memory_total_gib", e->total, PER_GIB);
-    json_scaled(j, "temperature_celsius", e->temp, 1e-3);
-    json_scaled(j, "power_watts", e->power, 1e-3);
-    json_scaled(j, "fan_percent", e->fan, 0.1);
+    FIELD(WORD, "host", host, NULL, OR_NULL);
+    FIELD(WORD, "answer", answer, NULL, OR_NULL);
+    FIELD(INT, "gpu_count", e.count, NULL);
+    FIELD(KEYS, NULL, e, NULL, FIELDS(figures_answer));
+    EACH(OBJECT, "gpus", next_one, NULL, FIELDS(one_answer));
 }
 
 /* Finds the requested GPU. False: the request waits, or was answered. */
@@ -128,26 +173,9 @@ void get_widget(struct exchange *x)
     const struct why *why = data_why(&x->server->data);
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
     struct json_writer j = JSON_WRITER(&out);
-    struct extract e = extract(s, only);
-    jw_object(&j);
-    json_words(&j, "host", s->host.name);
-    const char *answer = !why ? "" : only == ALL_GPUS ? why->answer : (size_t)only < why->gpu_count ? why->gpus[only].answer : "";
-    json_words(&j, "answer", answer);
-    jw_key_int(&j, "gpu_count", (int64_t)e.count);
-    figures(&j, &e);
-    jw_key_array(&j, "gpus");
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        if (only != ALL_GPUS && (size_t)only != i)
-            continue;
-        struct extract one = extract(s, (int)i);
-        jw_object(&j);
-        jw_key_int(&j, "gpu_index", s->gpus[i].index);
-        json_words(&j, "gpu_name", s->gpus[i].id.name);
-        figures(&j, &one);
-        jw_end(&j);
-    }
-    jw_end(&j);
-    jw_end(&j);
+    struct told_widget told = {.host = s->host.name, .e = extract(s, only), .s = s, .only = only};
+    told.answer = !why ? NULL : only == ALL_GPUS ? why->answer : (size_t)only < why->gpu_count ? why->gpus[only].answer : NULL;
+    answer_write(&j, &widget_answer, &told, &told);
     buf_char(&out, '\n');
     AUTO_BLOB struct blob *body = blob_take(&out);
     ready_reply(x, body, "application/json");
@@ -160,19 +188,16 @@ void get_badge(struct exchange *x)
     if (!find_gpu(x, &only))
         return;
     struct extract e = extract(x->server->data.latest, only);
-    AUTO_BUF struct buf text = BUF(128);
-    write_short(&text, &e);
     const char *label = e.mood >= MOOD_WARNING ? mood_name(e.mood) : "GPU";
-    int left = 12 + 7 * (int)strlen(label), right = 12 + 7 * (int)text.len, all = left + right;
+    int left = 12 + 7 * (int)strlen(label), right = 12 + 7 * (int)strlen(e.text), all = left + right;
     AUTO_BUF struct buf out = BUF(4096);
     buf_printf(
         &out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"20\" role=\"img\" aria-label=\"%s: " STR_FMT "\">"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"20\" role=\"img\" aria-label=\"%s: %s\">"
         "<rect width=\"%d\" height=\"20\" rx=\"3\" fill=\"#333a42\"/><path d=\"M%d 0h%da3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-%dz\" "
         "fill=\"%s\"/><g fill=\"#fff\" font-family=\"Verdana,DejaVu Sans,sans-serif\" font-size=\"11\" text-anchor=\"middle\">"
-        "<text x=\"%d\" y=\"14\">%s</text><text x=\"%d\" y=\"14\">" STR_FMT "</text></g></svg>\n",
-        all, label, STR_ARG(buf_view(&text)), all, left, right - 3, right - 3, colors[e.mood], left / 2, label, left + right / 2,
-        STR_ARG(buf_view(&text)));
+        "<text x=\"%d\" y=\"14\">%s</text><text x=\"%d\" y=\"14\">%s</text></g></svg>\n",
+        all, label, e.text, all, left, right - 3, right - 3, colors[e.mood], left / 2, label, left + right / 2, e.text);
     AUTO_BLOB struct blob *body = blob_take(&out);
     ready_reply(x, body, "image/svg+xml");
 }
