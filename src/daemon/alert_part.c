@@ -3,19 +3,100 @@
  * across restarts, and passes every change to notifiers and clients.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "alert/alert.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/error.h"
+#include "base/keep.h"
 #include "base/log.h"
+#include "base/mailbox.h"
 #include "config/places.h"
-#include "daemon/alert_file.h"
 #include "daemon/part.h"
 #include "format/alert.h"
 #include "format/json/json.h"
 #include "insight/view/why.h"
 #include "serve/data/data.h"
+
+/* The file that carries alerts across restarts. A thread writes it, so that a hanging disk does not stop the daemon. */
+
+struct alert_file {
+    char *path;
+    struct mailbox *texts; /* of char *: holds one at most, and drops the older one */
+    pthread_t thread;
+    bool running;
+};
+
+static void *write_texts(void *arg)
+{
+    struct alert_file *f = arg;
+    bool told = false;
+    for (char *text; (text = mailbox_take(f->texts, -1));) {
+        struct error err = {0};
+        int result = keep_write(f->path, str_from(text), &err);
+        if (result && !told)
+            log_error("cannot save the state of alerts; it will not survive a restart", LOG_TEXT("error", err.text));
+        told = result != 0;
+        free(text);
+    }
+    return NULL;
+}
+
+/* Writes what is left, waits for that, and ends. NULL is fine. */
+static void alert_file_close(struct alert_file *f)
+{
+    if (!f)
+        return;
+    if (f->running) {
+        mailbox_close(f->texts); /* its content is still taken */
+        pthread_join(f->thread, NULL);
+    }
+    if (f->texts)
+        mailbox_free(f->texts);
+    free(f->path);
+    free(f);
+}
+
+/* NULL: out of memory or threads. */
+static struct alert_file *alert_file_open(const char *path)
+{
+    struct alert_file *f = calloc(1, sizeof *f);
+    if (!f)
+        return NULL;
+    f->path = strdup(path);
+    f->texts = mailbox_new(1, free);
+    f->running = f->path && f->texts && pthread_create(&f->thread, NULL, write_texts, f) == 0;
+    if (f->running)
+        return f;
+    alert_file_close(f);
+    return NULL;
+}
+
+/* Appends the saved state. -ENOENT: there is none. */
+static int alert_file_read(struct alert_file *f, struct buf *text, struct error *err)
+{
+    return keep_read(f->path, text, err);
+}
+
+/* Moves a file aside that can't be parsed. */
+static void alert_file_set_aside(struct alert_file *f)
+{
+    struct error err = {0};
+    if (keep_aside(f->path, &err))
+        log_warn("cannot move the damaged state of alerts away", LOG_TEXT("error", err.text));
+}
+
+/* Takes ownership of the text; the newest one wins. */
+static void alert_file_write(struct alert_file *f, struct buf *text)
+{
+    char *taken = buf_take(text);
+    if (taken)
+        mailbox_put(f->texts, taken);
+}
 
 enum { ALERT_TEXT_MAX = 16 << 10, KEEP_SOON_MS = 5 * 1000, KEEP_EVERY_MS = 30 * 1000 };
 

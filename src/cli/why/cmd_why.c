@@ -2,10 +2,11 @@
  * whirr why: explains the present, a moment or span of the past, a job or a process.
  */
 #include <errno.h>
+#include <stdio.h>
 
-#include "ask/cpu_time.h"
 #include "ask/explain.h"
 #include "ask/past_answer.h"
+#include "ask/session.h"
 #include "cli/cli_fleet.h"
 #include "cli/cli_show.h"
 #include "cli/remedy/remedy_cli.h"
@@ -14,8 +15,58 @@
 #include "format/json/json.h"
 #include "format/process_rows.h"
 #include "format/table/table.h"
+#include "host/evidence/address_samples.h"
 #include "host/frames/lines.h"
 #include "insight/view/why.h"
+
+/* Where a program spends its CPU time: sampled here, or by the daemon, which may sample other users' processes. */
+
+enum { CPU_TIME_PROCESSES = 3 };
+
+enum { USES_CPU_PERMILLE = 30 };
+
+static bool is_listed(const struct process *const *list, size_t count, const struct process *p)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->pid == p->pid)
+            return true;
+    return false;
+}
+
+/* Picks at most CPU_TIME_PROCESSES programs that use a CPU, the most important ones on their GPU. Returns how many. */
+static size_t cpu_time_processes(const struct snapshot *now, int only, const struct process *ret[CPU_TIME_PROCESSES])
+{
+    size_t count = 0;
+    for (size_t g = 0; g < now->gpu_count; g++) {
+        const struct gpu *gpu = &now->gpus[g];
+        if (gpu->simulated || (only != ALL_GPUS && only != (int)g))
+            continue;
+        for (size_t i = 0; i < gpu->process_count && count < CPU_TIME_PROCESSES; i++) {
+            const struct process *p = &gpu->processes[i];
+            if (p->visible && reading_or(p->cpu_permille, 0) >= USES_CPU_PERMILLE && !is_listed(ret, count, p))
+                ret[count++] = p;
+        }
+    }
+    return count;
+}
+
+/* Describes the result for one of them, or how to permit sampling. Samples for `ms`; a daemon takes a second. */
+static void cpu_time_words(struct cli *cli, struct session *session, const struct process *p, int64_t ms, char words[ADDRESS_WORDS])
+{
+    struct address_samples here = {.state = READING_DENIED};
+    AUTO_BUF struct buf answer = BUF(64 * 1024);
+    char target[64];
+    words[0] = '\0';
+    if (!cli->host) {
+        address_samples_take(&cli->env, p->pid, ms, true, &here);
+        address_samples_words(&here, words);
+    }
+    if (here.state == READING_OK || !session_asks_daemon(session))
+        return;
+    snprintf(target, sizeof target, "/api/why/cpu?pid=%d", (int)p->pid);
+    if (session_get(session, target, &answer) == 200)
+        json_cpu_samples_words(buf_view(&answer), words);
+}
 
 enum { SAMPLE_MS = 1000 };
 
