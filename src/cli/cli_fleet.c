@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ask/progress.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
 #include "config/config.h"
@@ -47,11 +48,8 @@ static bool write_json(struct cli *cli, const struct fleet *f, struct buf *out)
     return found;
 }
 
-static int render_bill(struct cli *cli, const struct fleet_place *place, struct buf *out, struct error *err)
+static int render_bill(struct cli *cli, struct buf *out, struct error *err)
 {
-    int rc = fleet_bill_fetch(place, &bill, err);
-    if (rc < 0)
-        return rc;
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         fleet_json_bill(&j, &bill);
@@ -76,13 +74,15 @@ static int fleet_render(struct cli *cli, struct session *session, struct buf *ou
 {
     (void)session;
     struct fleet f;
+    struct progress *shown = options_has(cli->options, "watch") ? NULL : progress_begin("asking the fleet's database");
     const struct fleet_place place = {.env = &cli->env,
                                       .url = fleet_url(cli),
                                       .timeout_ms = FLEET_TIMEOUT_MS,
                                       .settings = cli->settings ? &cli->settings->fleet : NULL};
-    if (asked == FLEET_REPORT)
-        return render_bill(cli, &place, out, err);
-    int rc = fleet_fetch(&place, wants(cli), &f, err);
+    int rc = asked == FLEET_REPORT ? fleet_bill_fetch(&place, &bill, err) : fleet_fetch(&place, wants(cli), &f, err);
+    progress_end(shown);
+    if (rc == 0 && asked == FLEET_REPORT)
+        return render_bill(cli, out, err);
     if (rc < 0)
         return rc;
     if (!(cli->json ? write_json(cli, &f, out) : write_table(cli, &f, out)))

@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import signal
+import shutil
 import sqlite3
 import subprocess
 
@@ -103,6 +104,53 @@ def test_killed_in_the_middle_nothing_is_lost_and_nothing_is_there_twice(kind, d
     db("copy", day, to, folder=tmp_path)
     assert "and were before" in db("copy", day, to, folder=tmp_path)
     assert content(to, tmp_path) == content(day, tmp_path)
+
+
+NEWER = {"processes": ["title"], "process_minutes": ["limit_code", "limit_samples", "generated_tokens", "prompt_tokens", "running_sum", "running_samples"],
+         "process_hours": ["limits", "generated_tokens", "prompt_tokens"], "retention": ["ahead_ms"]}
+
+
+def rows_of(file):
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        return {table: connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] for table in ("samples", "minutes", "processes", "process_minutes", "events", "finding_episodes")}
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace (tools/deps test)")
+@pytest.mark.parametrize("verb", ["migrate", "vacuum"])
+def test_killed_at_any_write_nothing_is_lost_and_the_next_one_does_it(verb, day, tmp_path):
+    """The kernel kills it at its n-th write, for each n of 1, 2, 4, ... until it comes to its end."""
+    ready, file, n, killed = tmp_path / "ready.db", tmp_path / "h.db", 1, True
+    shutil.copy(day, ready)
+    with sqlite3.connect(ready) as connection:
+        if verb == "migrate":  # to the oldest schema that is read
+            for (view,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():
+                connection.execute(f"DROP VIEW {view}")
+            for table, columns in NEWER.items():
+                for column in columns:
+                    connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+            connection.execute("UPDATE meta SET value = '12' WHERE key = 'schema_version'")
+        else:
+            connection.execute("CREATE TABLE ballast AS SELECT zeroblob(4000) AS z FROM samples LIMIT 500")
+            connection.execute("DROP TABLE ballast")
+    connection.close()
+    before = rows_of(ready)
+    while killed:
+        for left in tmp_path.glob("h.db*"):
+            left.unlink()
+        shutil.copy(ready, file)
+        done = subprocess.run(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64", "-e", f"inject=pwrite64:signal=KILL:when={n}", WHIRR, "db", verb, "--store", str(file)],
+                              env=environment(tmp_path), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+        killed = done.returncode in (-9, 137)
+        assert killed or done.returncode == 0, done
+        if killed:
+            assert rows_of(file) == before, n
+            db(verb, "--store", file, folder=tmp_path)
+        assert rows_of(file) == before and (verb == "vacuum" or "nothing to do" in db("migrate", "--store", file, folder=tmp_path)), n
+        n *= 2
+    assert n > 32, n
+    if verb == "vacuum":
+        assert content(file, tmp_path) == content(day, tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])

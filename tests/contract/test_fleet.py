@@ -14,6 +14,7 @@ import urllib.request
 import pytest
 import targets
 from isolation import WHIRR, environment
+from ptys import Pty
 from terminals import needs_tmux, terminal  # noqa: F401
 from tsdb import Prometheus, VictoriaMetrics
 from waiting import PATIENCE, eventually
@@ -450,3 +451,26 @@ def test_what_an_old_database_answers_is_not_taken_for_the_new_ones(start, tmp_p
     finally:
         released.set()
         old.close()
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_report_that_takes_long_says_so_and_can_be_stopped(tmp_path, stopped):
+    answers = threading.Event()
+
+    def slow(request):
+        answers.wait(PATIENCE)
+        return 200, {}, b'{"status": "success", "data": {"resultType": "vector", "result": [{"metric": {"host": "a"}, "value": [1, "3600000"]}]}}'
+    database = targets.Target(slow)
+    terminal = Pty([str(WHIRR), "report", "--fleet", database.url(""), "--since", "-1d"], environment(tmp_path), 100, 24)
+    try:
+        terminal.wait_for(b"asking the fleet's database, ")
+        if stopped:
+            terminal.write(b"\x03")
+            assert terminal.ended(PATIENCE) != 0
+        answers.set()
+        if not stopped:
+            assert terminal.ended(PATIENCE) == 0 and b"1.00 kWh" in terminal.output.rpartition(b"\r\x1b[K")[2], terminal.output
+    finally:
+        answers.set()
+        terminal.close()
+        database.close()
