@@ -14,21 +14,25 @@ static struct guard *guard_of(void *part)
     return ((struct guard_door *)part)->guard;
 }
 
-static int say_workers(struct guard *g, struct buf *out, int status)
+static int say_workers(struct guard *g, struct buf *out, int status, int gpu)
 {
     AUTO_FREE struct guard_status *list = calloc(GUARD_WORKERS_MAX, sizeof *list);
     if (!list)
         return 500;
     struct json_writer j = JSON_WRITER(out);
-    json_guard(&j, list, guard_list(g, list, GUARD_WORKERS_MAX));
+    size_t count = guard_list(g, list, GUARD_WORKERS_MAX), kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (gpu == ALL_GPUS || list[i].gpus[gpu / 64] >> (gpu % 64) & 1)
+            list[kept++] = list[i];
+    json_guard(&j, list, kept);
     buf_char(out, '\n');
     return status;
 }
 
 static int list(void *part, const struct part_request *r, struct buf *out)
 {
-    (void)r;
-    return say_workers(guard_of(part), out, 200);
+    int at, status = part_which_gpu(r, r->latest, &at, out);
+    return status == 200 ? say_workers(guard_of(part), out, status, at == ALL_GPUS ? at : r->latest->gpus[at].index) : status;
 }
 
 /* Parses the body into an object, empty without a body; NULL and an error response if it is anything else. */
@@ -72,7 +76,7 @@ static int announce(void *part, const struct part_request *r, struct buf *out)
         return part_error(out, 503, "too_many", "Too many programs are announced.");
     if (rc < 0)
         return part_error(out, 503, "cannot_look", "That process can't be looked at now.");
-    return say_workers(guard_of(part), out, 202);
+    return say_workers(guard_of(part), out, 202, ALL_GPUS);
 }
 
 static int unannounce(void *part, const struct part_request *r, struct buf *out)
@@ -82,7 +86,7 @@ static int unannounce(void *part, const struct part_request *r, struct buf *out)
     if (status)
         return status;
     guard_unannounce(guard_of(part), pid);
-    return say_workers(guard_of(part), out, 202);
+    return say_workers(guard_of(part), out, 202, ALL_GPUS);
 }
 
 static int take_command(void *part, const struct part_request *r, struct buf *out, enum guard_command what)
@@ -97,7 +101,7 @@ static int take_command(void *part, const struct part_request *r, struct buf *ou
     else if (guard_take_command(guard_of(part), json_string_value(worker), what) < 0)
         status = part_error(out, 404, "no_such_worker", "No guarded worker has that name.");
     else
-        status = say_workers(guard_of(part), out, 202);
+        status = say_workers(guard_of(part), out, 202, ALL_GPUS);
     json_decref(json);
     return status;
 }

@@ -256,8 +256,15 @@ static int get_inventory(void *part, const struct part_request *r, struct buf *o
 {
     struct health_part *p = part;
     struct json_writer j = JSON_WRITER(out);
-    json_inventory(&j, judge_health(engine_lock_judge(p->engine)), r->latest);
+    char which[GPU_UUID_SIZE];
+    /* It may be missing. */
+    bool one = part_query(r, "gpu", which, sizeof which) || part_query(r, "gpu_index", which, sizeof which);
+    size_t found = json_inventory(&j, judge_health(engine_lock_judge(p->engine)), r->latest, one ? which : NULL);
     engine_unlock_judge(p->engine);
+    if (one && !found) {
+        out->len = 0;
+        return part_error(out, 404, "no_such_gpu", "No such GPU was ever seen here.");
+    }
     buf_char(out, '\n');
     return 200;
 }
@@ -304,13 +311,14 @@ int health_part_expect(struct health_part *p, const char *which, const char *by)
     return forget_one(p, which, (struct wall){0}, by ? by : "", &card);
 }
 
-void health_part_undo(struct health_part *p, struct undo_list *list)
+void health_part_undo(struct health_part *p, const struct gpu *only, struct undo_list *list)
 {
     const struct health_history *known = p ? judge_health(engine_lock_judge(p->engine)) : NULL;
     for (size_t i = 0; known && i < known->card_count; i++) {
         const struct health_card *card = &known->cards[i];
         const char *name = card->id.uuid[0] ? card->id.uuid : card->id.pci_address;
-        struct undo_entry *e = card->forgotten.ms ? undo_add(list, UNDO_FORGOTTEN, name) : NULL;
+        struct undo_entry *e =
+            card->forgotten.ms && (!only || health_is_called(card, only->id.uuid)) ? undo_add(list, UNDO_FORGOTTEN, name) : NULL;
         if (!e)
             continue;
         snprintf(e->what, sizeof e->what, "inventory");

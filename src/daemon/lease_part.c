@@ -311,10 +311,13 @@ static int get_leases(void *part, const struct part_request *r, struct buf *out)
 {
     struct lease_part *p = part;
     struct json_writer j = JSON_WRITER(out);
+    int at, status = part_which_gpu(r, r->latest, &at, out);
+    if (status != 200)
+        return status;
     pthread_mutex_lock(&p->poller.lock);
     if (r->latest && is_outdated(p))
         read_now(p, r->latest);
-    json_leases(&j, &p->list, r->owner);
+    json_leases(&j, &p->list, r->owner, at == ALL_GPUS ? NULL : &r->latest->gpus[at]);
     pthread_mutex_unlock(&p->poller.lock);
     buf_char(out, '\n');
     return 200;
@@ -347,7 +350,7 @@ int lease_part_end(struct lease_part *p, const char *id, struct error *err)
     return 0;
 }
 
-void lease_part_undo(struct lease_part *p, const struct snapshot *latest, struct undo_list *list)
+void lease_part_undo(struct lease_part *p, const struct snapshot *latest, const struct gpu *only, struct undo_list *list)
 {
     if (!p)
         return;
@@ -355,7 +358,8 @@ void lease_part_undo(struct lease_part *p, const struct snapshot *latest, struct
     if (latest && is_outdated(p))
         read_now(p, latest);
     for (size_t i = 0; i < p->list.count; i++)
-        undo_add_lease(list, &p->list.at[i]);
+        if (!only || lease_is_about(&p->list.at[i], only))
+            undo_add_lease(list, &p->list.at[i]);
     pthread_mutex_unlock(&p->poller.lock);
 }
 

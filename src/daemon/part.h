@@ -61,7 +61,8 @@ struct health_part;
 const struct health *health_part_latest(const struct health_part *p);
 struct undo_list;
 /* Adds the GPUs that were forgotten. p may be NULL. */
-void health_part_undo(struct health_part *p, struct undo_list *list);
+/* `only`: of that GPU; NULL: of all. */
+void health_part_undo(struct health_part *p, const struct gpu *only, struct undo_list *list);
 /* A forgotten GPU has to be there again. 0 or -errno. */
 int health_part_expect(struct health_part *p, const char *which, const char *by);
 
@@ -95,7 +96,7 @@ void hook_part_tell(struct hook_part *p, const struct alert_notice *notice);
 
 struct lease_part;
 struct undo_list;
-void lease_part_undo(struct lease_part *p, const struct snapshot *latest, struct undo_list *list);
+void lease_part_undo(struct lease_part *p, const struct snapshot *latest, const struct gpu *only, struct undo_list *list);
 int lease_part_end(struct lease_part *p, const char *id, struct error *err);
 
 /* ---- Silences. ---- */

@@ -31,12 +31,15 @@ struct inventory_gpu {
 struct inventory {
     const struct health_history *known;
     const struct snapshot *now;
+    const char *only;         /* called so; NULL: all */
+    size_t found;             /* that were written */
     struct inventory_gpu gpu; /* the one being written */
 };
 extern const struct answer inventory_answer;
 void inventory_gpu(struct inventory_gpu *to, const struct health_card *card, const struct snapshot *now);
 void json_inventory_gpu(struct json_writer *j, const struct health_card *card, const struct snapshot *now);
-void json_inventory(struct json_writer *j, const struct health_history *known, const struct snapshot *now);
+/* `only`: by index, UUID or PCI address; NULL: all. Returns how many there are. */
+size_t json_inventory(struct json_writer *j, const struct health_history *known, const struct snapshot *now, const char *only);
 
 /* ---- health ---- */
 

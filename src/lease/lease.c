@@ -106,6 +106,17 @@ int lease_gpu_at(const struct lease *l, const char *uuid)
 
 /* ---- words ---- */
 
+bool lease_is_about(const struct lease *l, const struct gpu *gpu)
+{
+    const char *uuid = gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
+    bool found = l->state == LEASE_WAITING && l->kind != LEASE_SETTING && l->gpu_count == 0;
+    for (size_t i = 0; i < l->gpu_count && !found; i++)
+        found = strcmp(l->gpus[i].uuid, uuid) == 0 || (l->gpus[i].index == gpu->index && l->simulated == gpu->simulated);
+    for (size_t i = 0; i < l->setting_count && !found; i++)
+        found = strcmp(l->settings[i].gpu, uuid) == 0;
+    return found;
+}
+
 const char *lease_gpu_words(const struct lease *l, char out[LEASE_WORDS])
 {
     size_t at = (size_t)snprintf(out, LEASE_WORDS, "%s", l->gpu_count == 1 ? "GPU" : l->gpu_count ? "GPUs" : "any GPU");

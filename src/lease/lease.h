@@ -93,6 +93,8 @@ int lease_gpu_at(const struct lease *l, const char *uuid);
 
 /* "GPU 0", "GPUs 0, 1 and 3" */
 enum { LEASE_WORDS = 160 };
+/* Whether it holds something of that GPU, or may get it. */
+bool lease_is_about(const struct lease *l, const struct gpu *gpu);
 const char *lease_gpu_words(const struct lease *l, char out[LEASE_WORDS]);
 /* The holder, for sentences: "alice (train.py)", "bob (\"paper deadline\")", "carol". */
 const char *lease_holder_words(const struct lease *l, char out[LEASE_WORDS]);

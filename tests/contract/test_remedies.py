@@ -199,6 +199,21 @@ def test_silences_are_undone_by_the_same_door(hot):
     assert hot.json("/api/undo")["changes"] == []
 
 
+def test_what_holds_of_one_gpu(start):
+    """A setting of GPU 1, and silences of one GPU and of none."""
+    d = start("--interval", "0.5", "--store", "auto", source="sim:scenario=overheat,gpus=2,start=400,speed=30")
+    hot = eventually(lambda: [g["gpu_index"] for g in d.json("/api/why")["gpus"] for r in g["remedies"] if r["code"] == "quiet"])
+    assert post(d, "/api/remedies/quiet", {"gpu": hot[0], "measure_seconds": 1})[0] == 202
+    other = 1 - hot[0]
+    for matchers in ({"gpu": str(other)}, {"alert": "hot"}):
+        assert post(d, "/api/alerts/silence", {"matchers": matchers, "for_seconds": 600})[0] == 201
+    eventually(lambda: len(d.json("/api/undo")["changes"]) == 3)
+    assert [[c["door"] for c in d.json(f"/api/undo?gpu={g}")["changes"]] for g in (other, hot[0])] == [["silence"], ["setting"]]
+    assert [len(d.json(f"/api/leases?gpu={g}")["leases"]) for g in (other, hot[0])] == [0, 1]
+    assert [len(d.json(f"/api/remedies?gpu={g}")["doings"]) for g in (other, hot[0])] == [0, 1]
+    assert post(d, "/api/undo", {"id": "all"})[0] == 200
+
+
 def test_what_was_learned_is_known_after_a_restart_and_reported(hot):
     eventually(lambda: [r for r in advised(hot) if r["code"] == "quiet"])
     assert "No remedy was measured yet" in hot.whirr("report", "--remedies").stdout

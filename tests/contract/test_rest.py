@@ -149,7 +149,7 @@ def test_one_gpu(daemon):
 @pytest.mark.parametrize("path, rows, index", [
     ("/api/gpu/devices", "devices", "index"), ("/api/gpu/metrics", "gpus", "index"), ("/api/gpu/summary", "gpus", "index"), ("/api/gpu/health", "gpus", "gpu_index"),
     ("/api/system/gpu-stats", "gpus", "gpu_index"), ("/api/capacity", "gpus", "gpu_index"), ("/api/forecast", "gpus", "gpu_index"), ("/api/why", "gpus", "gpu_index"),
-    ("/api/processes", "processes", "gpu_index")])
+    ("/api/processes", "processes", "gpu_index"), ("/api/gpu/inventory", "gpus", "gpu_index")])
 def test_whatever_lists_gpus_can_be_asked_for_one(daemon, path, rows, index):
     uuid = daemon.json("/api/gpu/metrics")["gpus"][1]["uuid"]
     for query in ("gpu=1", f"gpu={uuid}", "gpu_index=1"):
@@ -157,6 +157,13 @@ def test_whatever_lists_gpus_can_be_asked_for_one(daemon, path, rows, index):
         assert {row[index] for row in body[rows]} == {1}, (query, body)
     assert daemon.get(f"{path}?gpu=9").status == 404
     assert {row[index] for row in daemon.json(path)[rows]} == {0, 1}
+
+
+@pytest.mark.parametrize("path", ["/api/leases", "/api/guard", "/api/remedies", "/api/undo"])
+def test_what_is_done_about_one_gpu_can_be_asked_for(daemon, path):
+    assert daemon.get(path).status == daemon.get(f"{path}?gpu=1").status == 200 and daemon.get(f"{path}?gpu=9").status == 404
+    refused = daemon.get(f"{path}?gpux=1")
+    assert refused.status == 400 and "did you mean 'gpu'" in refused.json()["error"]["message"], refused.body
 
 
 def test_a_summary_of_one_gpu_sums_up_that_one(daemon):

@@ -37,7 +37,7 @@ static int list_leases(struct cli *cli)
         return status;
     if (cli->json) {
         struct json_writer j = show_json(cli, &out);
-        json_leases(&j, &list, true);
+        json_leases(&j, &list, true, NULL);
         buf_char(&out, '\n');
     } else {
         char service[CONTROL_SOCKET_SIZE];

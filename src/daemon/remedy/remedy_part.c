@@ -356,7 +356,7 @@ static void remedy_part_sampled(void *part, const struct snapshot *s)
 
 /* ---- requests ---- */
 
-static int say_doings(struct remedy_part *p, const char *only, int status, struct buf *out)
+static int say_doings(struct remedy_part *p, const char *only, int gpu, int status, struct buf *out)
 {
     struct effect_hits hits[REMEDY_COUNT];
     size_t hit_count = effects_hits(&p->effects, hits, ARRAY_LEN(hits));
@@ -365,7 +365,7 @@ static int say_doings(struct remedy_part *p, const char *only, int status, struc
     jw_key_array(&j, "doings");
     pthread_mutex_lock(&p->poller.lock);
     for (size_t i = p->count; i-- > 0;)
-        if (!only || strcmp(only, p->at[i].id) == 0)
+        if ((!only || strcmp(only, p->at[i].id) == 0) && (gpu == ALL_GPUS || gpu == p->at[i].gpu_index))
             answer_write(&j, &doing_answer, &p->at[i], NULL);
     pthread_mutex_unlock(&p->poller.lock);
     jw_end(&j);
@@ -375,7 +375,8 @@ static int say_doings(struct remedy_part *p, const char *only, int status, struc
     jw_end(&j);
     jw_key_array(&j, "effects");
     for (size_t i = p->effects.count; i-- > 0;)
-        answer_write(&j, &effect_answer, &p->effects.list[i], NULL);
+        if (gpu == ALL_GPUS || gpu == p->effects.list[i].gpu_index)
+            answer_write(&j, &effect_answer, &p->effects.list[i], NULL);
     jw_end(&j);
     jw_end(&j);
     buf_char(out, '\n');
@@ -384,8 +385,9 @@ static int say_doings(struct remedy_part *p, const char *only, int status, struc
 
 static int get_remedies(void *part, const struct part_request *r, struct buf *out)
 {
+    int at, status = part_which_gpu(r, r->latest, &at, out);
     tell_all(part, r->latest->taken_at);
-    return say_doings(part, NULL, 200, out);
+    return status == 200 ? say_doings(part, NULL, at == ALL_GPUS ? at : r->latest->gpus[at].index, status, out) : status;
 }
 
 /* Looks again: the answer may be another by now. */
@@ -503,7 +505,7 @@ static int begin(struct remedy_part *p, const struct part_request *r, struct rem
     pthread_mutex_unlock(&p->poller.lock);
     if (!status)
         poller_wake(p);
-    return status ? status : say_doings(p, d->id, 202, out);
+    return status ? status : say_doings(p, d->id, ALL_GPUS, 202, out);
 }
 
 static int post_remedy(void *part, const struct part_request *r, struct buf *out)
@@ -531,11 +533,24 @@ static int post_remedy(void *part, const struct part_request *r, struct buf *out
 
 /* ---- undo ---- */
 
-static void add_silences(const struct remedy_part *p, struct undo_list *list)
+/* Whether it names that GPU. */
+static bool silences_gpu(const struct silence *s, const struct gpu *gpu)
+{
+    char index[16];
+    snprintf(index, sizeof index, "%d", gpu->index);
+    for (size_t i = 0; i < s->matcher_count; i++)
+        if (strcmp(s->matchers[i].key, "gpu") == 0 && strcmp(s->matchers[i].value, index) == 0)
+            return true;
+    return false;
+}
+
+static void add_silences(const struct remedy_part *p, const struct gpu *only, struct undo_list *list)
 {
     const struct silences *all = alert_part_silences(part_find(p->host, &alert_part_ops));
     for (size_t i = 0; all && i < all->count; i++) {
         const struct silence *s = &all->list[i];
+        if (only && !silences_gpu(s, only))
+            continue;
         struct undo_entry *e = undo_add(list, UNDO_SILENCE, s->id);
         if (!e)
             return;
@@ -550,14 +565,15 @@ static void add_silences(const struct remedy_part *p, struct undo_list *list)
     }
 }
 
-static void add_paused(const struct remedy_part *p, struct undo_list *list)
+static void add_paused(const struct remedy_part *p, const struct gpu *only, struct undo_list *list)
 {
     const struct guard_door *door = part_find(p->host, &guard_part_ops);
     AUTO_FREE struct guard_status *workers = door ? calloc(GUARD_WORKERS_MAX, sizeof *workers) : NULL;
     size_t count = workers ? guard_list(door->guard, workers, GUARD_WORKERS_MAX) : 0;
     for (size_t i = 0; i < count; i++) {
         const struct guard_status *w = &workers[i];
-        struct undo_entry *e = w->state == GUARD_PAUSED ? undo_add(list, UNDO_GUARD, w->name) : NULL;
+        bool here = !only || w->gpus[only->index / 64] >> (only->index % 64) & 1;
+        struct undo_entry *e = here && w->state == GUARD_PAUSED ? undo_add(list, UNDO_GUARD, w->name) : NULL;
         if (!e)
             continue;
         snprintf(e->what, sizeof e->what, "guard");
@@ -569,21 +585,23 @@ static void add_paused(const struct remedy_part *p, struct undo_list *list)
     }
 }
 
-static void collect_changes(const struct remedy_part *p, const struct snapshot *latest, struct undo_list *list)
+static void collect_changes(const struct remedy_part *p, const struct snapshot *latest, const struct gpu *only,
+                            struct undo_list *list)
 {
-    lease_part_undo(part_find(p->host, &lease_part_ops), latest, list);
-    add_silences(p, list);
-    add_paused(p, list);
-    health_part_undo(part_find(p->host, &health_part_ops), list);
+    lease_part_undo(part_find(p->host, &lease_part_ops), latest, only, list);
+    add_silences(p, only, list);
+    add_paused(p, only, list);
+    health_part_undo(part_find(p->host, &health_part_ops), only, list);
     undo_sort(list);
 }
 
 static int get_undo(void *part, const struct part_request *r, struct buf *out)
 {
     AUTO_FREE struct undo_list *list = calloc(1, sizeof *list);
-    if (!list)
-        return part_error(out, 503, "internal", "Out of memory.");
-    collect_changes(part, r->latest, list);
+    int at, status = part_which_gpu(r, r->latest, &at, out);
+    if (!list || status != 200)
+        return list ? status : part_error(out, 503, "internal", "Out of memory.");
+    collect_changes(part, r->latest, at == ALL_GPUS ? NULL : &r->latest->gpus[at], list);
     struct json_writer j = JSON_WRITER(out);
     answer_write(&j, &undo_list_answer, list, NULL);
     buf_char(out, '\n');
@@ -661,7 +679,7 @@ static int post_undo(void *part, const struct part_request *r, struct buf *out)
     json_decref(body);
     if (!list || !id[0])
         return part_error(out, 400, "bad_body", "The body must be {\"id\": \"ID\"}, with an ID of GET /api/undo, or \"all\".");
-    collect_changes(part, r->latest, list);
+    collect_changes(part, r->latest, NULL, list);
     size_t refused = take_back_all(part, r, id, dry_run, list);
     if (!list->count && strcmp(id, "all") != 0)
         return part_error(out, 404, "no_such_change", "There is no such change; GET /api/undo lists them.");

@@ -45,8 +45,11 @@ ANSWER_TABLE(gpu_answer, struct inventory_gpu, .name = "InventoryGpu")
 static const void *next_card(const struct answer_at *at, struct answer_step *step)
 {
     struct inventory *all = at->context;
+    while (all->only && step->at < all->known->card_count && !health_is_called(&all->known->cards[step->at], all->only))
+        step->at++;
     if (step->at == all->known->card_count)
         return NULL;
+    all->found++;
     inventory_gpu(&all->gpu, &all->known->cards[step->at++], all->now);
     return &all->gpu;
 }
@@ -75,8 +78,9 @@ void json_inventory_gpu(struct json_writer *j, const struct health_card *card, c
     answer_write(j, &gpu_answer, &gpu, NULL);
 }
 
-void json_inventory(struct json_writer *j, const struct health_history *known, const struct snapshot *now)
+size_t json_inventory(struct json_writer *j, const struct health_history *known, const struct snapshot *now, const char *only)
 {
-    struct inventory all = {.known = known, .now = now};
+    struct inventory all = {.known = known, .now = now, .only = only};
     answer_write(j, &inventory_answer, &all, &all);
+    return all.found;
 }

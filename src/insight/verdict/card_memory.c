@@ -77,7 +77,7 @@ const struct gpu *health_successor(const struct health_card *card, const struct 
     return found;
 }
 
-static bool is_called(const struct health_card *card, const char *which)
+bool health_is_called(const struct health_card *card, const char *which)
 {
     char index[16];
     snprintf(index, sizeof index, "%d", card->index);
@@ -93,7 +93,7 @@ int health_forget(struct health_history *h, const struct snapshot *now, const ch
     bool there = false;
     for (size_t i = 0; i < h->card_count; i++) {
         struct health_card *card = &h->cards[i];
-        if (!is_called(card, which) || !card->forgotten.ms == !at.ms)
+        if (!health_is_called(card, which) || !card->forgotten.ms == !at.ms)
             continue;
         if (at.ms && health_is_there(card, now)) {
             there = true;

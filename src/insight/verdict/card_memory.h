@@ -81,6 +81,8 @@ struct health_card *health_card_of(struct health_history *h, const struct gpu *g
 
 /* A person took it out: it need not be there any more (`at` 0: it has to again). -ENOENT: no card has this UUID, PCI address or
  * index; -EBUSY: it is there; -EMLINK: several. */
+/* By its index, UUID or PCI address. */
+bool health_is_called(const struct health_card *card, const char *which);
 int health_forget(struct health_history *h, const struct snapshot *now, const char *which, struct wall at, const char *by,
                   struct health_card **ret);
 /* The GPU that is now where this card was; NULL: none. */

@@ -98,7 +98,7 @@ static void write_leases(struct json_writer *j, bool full)
     struct lease_list list = {.at = two, .count = full ? 2 : 0, .problem_count = full ? 1 : 0};
     two[1].state = LEASE_ENDED;
     snprintf(list.problems[0], sizeof list.problems[0], "x.json: it is broken");
-    json_leases(j, &list, false);
+    json_leases(j, &list, false, NULL);
 }
 
 static void write_guard(struct json_writer *j, bool full)
