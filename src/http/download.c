@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sends slices over a connection that HTTP has handed over.
  */
-#include "http/download.h"
+#include "http/exchange.h"
 
 #include <stdio.h>
 #include <stdlib.h>

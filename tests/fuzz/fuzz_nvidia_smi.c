@@ -6,7 +6,6 @@
 
 #include "source/nvidia_smi/internal.h"
 #include "source/nvidia_smi/nvidia_smi_report.h"
-#include "source/nvidia_smi/xml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "daemon/poller.h"
 #include "daemon/serving/fetch_page.h"
-#include "daemon/serving/server_answer.h"
 #include "host/identity.h"
 #include "host/listens.h"
 #include "host/procfs.h"

@@ -18,6 +18,11 @@ struct limit_look {
     double confidence;
 };
 
+enum { LINK_FULL = 600 }; /* permille of what a PCIe link carries */
+/* Bytes a second that the GPU's PCIe link carries in one direction; 0 unknown. */
+int64_t limit_link_capacity(const struct gpu *gpu);
+int64_t limit_link_generation(const struct gpu *gpu); /* the one that counts: a link at rest is slow */
+
 /* `host` may be NULL. */
 struct limit_look limit_detect(const struct gpu *gpu, const struct process *p, const struct host *host);
 /* Whether what the process does on its host would tell more: its GPU does not limit it. */

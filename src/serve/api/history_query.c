@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "http/download.h"
+#include "http/exchange.h"
 #include "http/http.h"
 #include "past/history_answer.h"
 #include "store/service/service.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The XML reader. Handles elements, attributes, text, CDATA and comments; skips a document type.
  */
-#include "source/nvidia_smi/xml.h"
+#include "source/nvidia_smi/nvidia_smi_report.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "source/nvidia_smi/xml.h"
 
 #define ROOT "nvidia_smi_log/"
 #define GPU ROOT "gpu"

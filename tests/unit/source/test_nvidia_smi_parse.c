@@ -5,7 +5,6 @@
 #include "base/units.h"
 #include "source/nvidia_smi/internal.h"
 #include "source/nvidia_smi/nvidia_smi_report.h"
-#include "source/nvidia_smi/xml.h"
 #include "test.h"
 
 static void cells_are_numbers_with_or_without_units(void **state)
