@@ -1043,8 +1043,10 @@ class Process(TypedDict):
     encoder_percent: Optional[float]
     #: Share of the video decoder
     decoder_percent: Optional[float]
-    #: Its part of the GPU's power above idle, by its share of the engines
+    #: Its part of the GPU's power above idle, by its share of the engines and of what open contexts cost
     power_watts: Optional[float]
+    #: The part of power_watts that it costs to keep its context open while the GPU rests, as measured when a context came or went; only with a daemon
+    parked_watts: Optional[float]
     #: CPU time of the process; 100% is one core
     cpu_percent: Optional[float]
     #: Host memory of the process (resident)
@@ -1130,8 +1132,10 @@ class ProcessOnGpu(TypedDict):
     encoder_percent: Optional[float]
     #: Share of the video decoder
     decoder_percent: Optional[float]
-    #: Its part of the GPU's power above idle, by its share of the engines
+    #: Its part of the GPU's power above idle, by its share of the engines and of what open contexts cost
     power_watts: Optional[float]
+    #: The part of power_watts that it costs to keep its context open while the GPU rests, as measured when a context came or went; only with a daemon
+    parked_watts: Optional[float]
     #: CPU time of the process; 100% is one core
     cpu_percent: Optional[float]
     #: Host memory of the process (resident)
@@ -1358,8 +1362,10 @@ class WhyProcess(TypedDict):
     encoder_percent: Optional[float]
     #: Share of the video decoder
     decoder_percent: Optional[float]
-    #: Its part of the GPU's power above idle, by its share of the engines
+    #: Its part of the GPU's power above idle, by its share of the engines and of what open contexts cost
     power_watts: Optional[float]
+    #: The part of power_watts that it costs to keep its context open while the GPU rests, as measured when a context came or went; only with a daemon
+    parked_watts: Optional[float]
     #: CPU time of the process; 100% is one core
     cpu_percent: Optional[float]
     #: Host memory of the process (resident)
@@ -2161,6 +2167,8 @@ class ProcessLife(TypedDict):
     memory_mean_mb: Optional[float]
     utilization_mean_percent: Optional[float]
     energy_joules: float
+    #: The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet
+    parked_joules: Optional[float]
     #: As in Process
     short_name: Optional[str]
     #: It held memory for half an hour or more and did nothing
@@ -2383,6 +2391,8 @@ class ReportEnergy(TypedDict):
     busy_hours: float
     energy_joules: int
     energy_kwh: float
+    #: The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet
+    parked_kwh: Optional[float]
     cost: Optional[float]
     #: By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time
     co2_grams: Optional[float]
@@ -2412,6 +2422,8 @@ class ReportGpu(TypedDict):
     busy_hours: float
     energy_joules: int
     energy_kwh: float
+    #: The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet
+    parked_kwh: Optional[float]
     cost: Optional[float]
     #: By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time
     co2_grams: Optional[float]
@@ -2444,6 +2456,8 @@ class ReportRow(TypedDict):
     processes: Optional[int]
     energy_joules: int
     energy_kwh: float
+    #: The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet
+    parked_kwh: Optional[float]
     cost: Optional[float]
     #: By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time
     co2_grams: Optional[float]
@@ -2466,6 +2480,8 @@ class ReportModel(TypedDict):
     processes: Optional[int]
     energy_joules: int
     energy_kwh: float
+    #: The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet
+    parked_kwh: Optional[float]
     cost: Optional[float]
     #: By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time
     co2_grams: Optional[float]
@@ -2500,6 +2516,8 @@ class ReportLimit(TypedDict):
     processes: Optional[int]
     energy_joules: int
     energy_kwh: float
+    #: The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet
+    parked_kwh: Optional[float]
     cost: Optional[float]
     #: By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time
     co2_grams: Optional[float]

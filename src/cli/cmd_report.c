@@ -10,8 +10,10 @@
 #include "cli/fields.h"
 #include "cli/remedy/remedy_cli.h"
 
-#define GPU_FIELDS "gpu_index,gpu_name,hours,busy_hours,utilization_percent,temperature_max_celsius,energy_kwh,cost,co2_grams"
-#define OWNER_FIELDS "kind,name,hours,busy_hours,memory_gib_hours,idle_gib_hours,processes,energy_kwh,cost,co2_grams,share_percent"
+#define GPU_FIELDS \
+    "gpu_index,gpu_name,hours,busy_hours,utilization_percent,temperature_max_celsius,energy_kwh,cost,co2_grams,parked_kwh"
+#define OWNER_FIELDS \
+    "kind,name,hours,busy_hours,memory_gib_hours,idle_gib_hours,processes,energy_kwh,cost,co2_grams,share_percent,parked_kwh"
 #define MODEL_FIELDS                                                                                                             \
     OWNER_FIELDS ",generated_tokens,prompt_tokens,tokens_per_joule,prompt_tokens_per_joule,joules_per_thousand_tokens,cost_per_" \
                  "million_tokens"

@@ -15,6 +15,7 @@
 #include "cli/cli_show.h"
 #include "engine/attribution.h"
 #include "insight/verdict/judge.h"
+#include "remedy/parked.h"
 #include "source/sim/sim.h"
 #include "store/store.h"
 
@@ -28,6 +29,8 @@ struct sim_day {
     const struct snapshot *batch[BATCH];
     size_t count, written;
     struct reading idle_mw[GPU_MAX]; /* the lowest power of each */
+    struct learner contexts;
+    struct parked_steps parked;
     struct progress *shown;
     struct error err;
 };
@@ -50,8 +53,13 @@ static void day_see(void *user, const struct snapshot *s)
         return;
     if (!copy->host.name[0])
         gethostname(copy->host.name, sizeof copy->host.name - 1);
-    for (size_t i = 0; i < copy->gpu_count && i < GPU_MAX; i++)
+    for (size_t i = 0; i < copy->gpu_count && i < GPU_MAX; i++) {
+        struct effect step;
         attribute_power(&copy->gpus[i], &d->idle_mw[i]);
+        if (learn_sample(&d->contexts, &copy->gpus[i], copy->taken_at, &step))
+            parked_note(&d->parked, &step);
+        parked_charge(&d->parked, &copy->gpus[i]);
+    }
     judge_take(d->judge, copy);
     d->batch[d->count++] = copy;
     if (d->count == BATCH)

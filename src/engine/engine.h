@@ -83,7 +83,7 @@ void engine_set_findings(struct engine *e, const struct config *config);
 
 /* Registers a callback that adds knowledge from elsewhere to each snapshot before publication. The coordinator calls them in order
  * of registration; they must not block. At most ENGINE_ANNOTATES_MAX. */
-enum { ENGINE_ANNOTATES_MAX = 4 };
+enum { ENGINE_ANNOTATES_MAX = 8 };
 typedef void engine_annotate_fn(void *user, struct snapshot *s);
 void engine_add_annotate(struct engine *e, engine_annotate_fn *annotate, void *user);
 /* After it returns, this user's callback isn't running, and never will again. */

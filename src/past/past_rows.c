@@ -204,6 +204,7 @@ ANSWER_TABLE(run_answer, struct store_process_run)
     FIELD(OPTION, "memory_mean_mb", memory_mean_bytes, NULL, SCALE(1.0 / (1 << 20)));
     FIELD(OPTION, "utilization_mean_percent", sm_mean_permille, NULL, SCALE(0.1));
     FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3));
+    FIELD(OPTION, "parked_joules", parked_mj, PARKED_ABOUT, SCALE(1e-3));
     MADE(TEXT, "short_name", make_run_name, "As in Process", OR_NULL);
     MADE(BOOL, "held_idle", make_held_idle, "It held memory for half an hour or more and did nothing");
     FIELD(BOOL, "simulated", simulated, NULL);

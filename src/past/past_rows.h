@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#define PARKED_ABOUT "The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet"
+
 #include "answer/answer.h"
 #include "model/finding.h"
 #include "past/history_answer.h"

@@ -67,6 +67,7 @@ struct report_group {
     double hours;                /* time on a GPU; simultaneous processes on one GPU count once */
     double busy_hours;           /* ... while computing */
     int64_t energy_mj;
+    struct reading parked_mj;         /* of it, what open contexts cost while the GPU rested; of limits not */
     struct emitted emitted;           /* by hour; of limits not */
     double gib_hours, idle_gib_hours; /* memory held, and held idle */
     int64_t memory_peak_bytes;
@@ -86,6 +87,7 @@ struct report_gpu {
     int64_t idle_mj;          /* ... and the energy meanwhile */
     struct reading util_permille, temp_max_mdegc;
     int64_t energy_mj, counter_mj, integrated_mj, attributed_mj;
+    struct reading parked_mj;
     struct emitted emitted;
 };
 

@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "format/json/told.h"
 #include "past/past_json.h"
+#include "past/past_rows.h"
 #include "past/report.h"
 
 #define MJ_PER_KWH 3.6e9
@@ -24,6 +25,7 @@
 struct told_energy {
     double hours, busy_hours, cost, co2; /* -1: no price or emissions are known */
     int64_t energy_mj, counter_mj, integrated_mj, attributed_mj;
+    struct reading parked_mj;
 };
 
 static double cost_of(const struct past_question *q, int64_t energy_mj)
@@ -65,6 +67,7 @@ ANSWER_TABLE(energy_answer, struct told_energy, .name = "ReportEnergy", .about =
     FIELD(NUMBER, "busy_hours", busy_hours, "With more than idle load", HOURS, COUNTS);
     FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3), WHOLE);
     MADE(NUMBER, "energy_kwh", make_kwh, NULL, COUNTS);
+    FIELD(OPTION, "parked_kwh", parked_mj, PARKED_ABOUT, SCALE(1 / MJ_PER_KWH), COUNTS);
     FIELD(NUMBER, "cost", cost, NULL, MONEY, COUNTS);
     FIELD(NUMBER, "co2_grams", co2, CO2_ABOUT, GRAMS, COUNTS);
     FIELD(AMOUNT, "counter_joules", counter_mj, "From the GPU's own counter", SCALE(1e-3), WHOLE);
@@ -103,6 +106,7 @@ struct told_group {
     bool used; /* by someone who is known; otherwise only the energy is */
     double hours, busy_hours, gib_hours, idle_gib_hours;
     int64_t memory_peak_bytes, processes, energy_mj;
+    struct reading parked_mj;
     double cost, co2, share;
     enum limit limit;
     struct reading generated, prompts;
@@ -123,6 +127,7 @@ ANSWER_TABLE(row_answer, struct told_group, .name = "ReportRow", .about = "What 
     FIELD(INT, "processes", processes, NULL, PRESENT(used), COUNTS);
     FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3), WHOLE);
     MADE(NUMBER, "energy_kwh", make_group_kwh, NULL, COUNTS);
+    FIELD(OPTION, "parked_kwh", parked_mj, PARKED_ABOUT, SCALE(1 / MJ_PER_KWH), COUNTS);
     FIELD(NUMBER, "cost", cost, NULL, MONEY, COUNTS);
     FIELD(NUMBER, "co2_grams", co2, CO2_ABOUT, GRAMS, COUNTS);
     FIELD(NUMBER, "share_percent", share, "Of the GPUs' energy", SCALE(100), TENTHS, COUNTS);
@@ -276,6 +281,7 @@ static const void *next_gpu(const struct answer_at *at, struct answer_step *step
     t->card.energy.counter_mj = g->counter_mj;
     t->card.energy.integrated_mj = g->integrated_mj;
     t->card.energy.attributed_mj = g->attributed_mj;
+    t->card.energy.parked_mj = g->parked_mj;
     return &t->card;
 }
 
@@ -324,6 +330,7 @@ static const void *next_group(const struct answer_at *at, struct answer_step *st
         t->group.memory_peak_bytes = g->memory_peak_bytes;
         t->group.processes = (int64_t)g->processes;
         t->group.energy_mj = g->energy_mj;
+        t->group.parked_mj = by == REPORT_BY_LIMIT ? reading_absent(READING_UNREAD) : g->parked_mj;
         t->group.limit = g->limit;
         add_tokens(&t->group, t->q, g);
     }
@@ -390,6 +397,8 @@ static struct told_report told_report(const struct past_question *q, const struc
         t.totals.counter_mj += g->counter_mj;
         t.totals.integrated_mj += g->integrated_mj;
         t.totals.attributed_mj += g->attributed_mj;
+        if (g->parked_mj.state == READING_OK)
+            t.totals.parked_mj = reading_ok(reading_or(t.totals.parked_mj, 0) + g->parked_mj.value);
         t.emitted.g += g->emitted.g;
         t.emitted.mj += g->emitted.mj;
         t.simulated |= g->simulated;

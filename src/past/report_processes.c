@@ -139,9 +139,16 @@ static void add_tokens(struct report_sum *sum, int64_t at, int64_t energy_mj, st
         g->prompt_tokens = reading_ok(reading_or(g->prompt_tokens, 0) + prompt.value);
 }
 
-static void add_energy(struct report_sum *sum, int64_t hour, int64_t energy_mj)
+static void add_parked(struct reading *sum, struct reading parked_mj)
+{
+    if (parked_mj.state == READING_OK)
+        *sum = reading_ok(reading_or(*sum, 0) + parked_mj.value);
+}
+
+static void add_energy(struct report_sum *sum, int64_t hour, int64_t energy_mj, struct reading parked_mj)
 {
     sum->group.energy_mj += energy_mj;
+    add_parked(&sum->group.parked_mj, parked_mj);
     if (sum->carbon)
         carbon_add(sum->carbon, hour, energy_mj, &sum->group.emitted);
 }
@@ -149,7 +156,7 @@ static void add_energy(struct report_sum *sum, int64_t hour, int64_t energy_mj)
 int report_sum_minute(struct report_sum *sum, const struct report_minute *m)
 {
     struct report_group *g = &sum->group;
-    add_energy(sum, m->minute / MINUTES_AN_HOUR, m->energy_mj);
+    add_energy(sum, m->minute / MINUTES_AN_HOUR, m->energy_mj, m->parked_mj);
     add_tokens(sum, m->minute, m->energy_mj, m->generated_tokens, m->prompt_tokens);
     g->memory_peak_bytes = MAX_OF(g->memory_peak_bytes, m->peak);
     if (m->memory > 0) {
@@ -160,9 +167,17 @@ int report_sum_minute(struct report_sum *sum, const struct report_minute *m)
     return presence_add_minute(&sum->presence, m->minute, m->gpu_id, m->present, m->busy);
 }
 
+static void add_parked_of(struct report *r, int64_t gpu_id, struct reading parked_mj)
+{
+    for (size_t i = 0; i < r->gpu_count; i++)
+        if (r->gpus[i].id == gpu_id)
+            add_parked(&r->gpus[i].parked_mj, parked_mj);
+}
+
 static int add_minute(struct report_work *w, struct member *member, const struct report_minute *m)
 {
     int rc = 0;
+    add_parked_of(w->report, m->gpu_id, m->parked_mj);
     for (int by = 0; rc == 0 && by < REPORT_BY_LIMIT; by++)
         rc = report_sum_minute(&w->by[by].list[member->group[by]], m);
     if (rc == 0)
@@ -189,7 +204,8 @@ static struct report_minute minute_of(const struct store_process_minute *row)
                               .limit = row->limit,
                               .unattributed_mj = row->unattributed_mj,
                               .generated_tokens = row->generated_tokens,
-                              .prompt_tokens = row->prompt_tokens};
+                              .prompt_tokens = row->prompt_tokens,
+                              .parked_mj = row->parked_mj};
     int64_t of = row->gpu_samples < 0 ? row->samples : row->gpu_samples;
     m.there = m.present = of > 0 ? MIN_OF((double)row->samples / (double)of, 1.0) : 0; /* none: just some energy */
     m.memory = row->memory_count ? row->memory_sum_bytes / row->memory_count : -1;
@@ -236,7 +252,7 @@ int report_sum_hour(struct report_sum *sum, const struct store_process_hour *row
     sum->group.gib_hours += (double)row->byte_minutes / gib_hours;
     sum->group.idle_gib_hours += (double)row->idle_byte_minutes / gib_hours;
     sum->group.memory_peak_bytes = MAX_OF(sum->group.memory_peak_bytes, row->memory_max_bytes);
-    add_energy(sum, row->hour, row->energy_mj);
+    add_energy(sum, row->hour, row->energy_mj, row->parked_mj);
     add_tokens(sum, row->hour * MINUTES_AN_HOUR, row->energy_mj, row->generated_tokens, row->prompt_tokens);
     return presence_add_hour(&sum->presence, row, from_ms);
 }
@@ -247,6 +263,7 @@ static int add_hour(struct report_work *w, struct member *member, const struct s
     uint64_t held = row->held_minutes;
     double idle = (double)row->idle_byte_minutes / (1 << 30) / MINUTES_AN_HOUR;
     int rc = 0;
+    add_parked_of(w->report, row->gpu_id, row->parked_mj);
     for (int by = 0; rc == 0 && by < REPORT_BY_LIMIT; by++)
         rc = report_sum_hour(&w->by[by].list[member->group[by]], row, member->from_ms);
     if (rc == 0)

@@ -101,5 +101,5 @@ struct learner {
 
 /* True: *ret is a new step of this GPU. */
 bool learn_sample(struct learner *l, const struct gpu *gpu, struct wall now, struct effect *ret);
-/* What its idle contexts cost: the newest such step, where one holds it now; absent: unknown, or none does. */
-struct reading parked_power(const struct effects *all, const struct gpu *gpu);
+/* Its load is that of no work; false also where it is unknown. */
+bool learn_rests(const struct gpu *gpu);

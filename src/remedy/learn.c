@@ -85,11 +85,17 @@ static bool is_settled(const struct learn_span *s, struct wall now)
     return s->rest_samples >= SAMPLES_LEAST && now.ms - s->since.ms >= SETTLE_MS + REST_MS;
 }
 
+bool learn_rests(const struct gpu *gpu)
+{
+    int64_t util;
+    return reading_get(gpu->util_permille, &util) && util <= REST_PERMILLE;
+}
+
 /* Only samples at rest, once the readings have settled. */
 static void add_sample(struct learn_span *s, const struct gpu *gpu, struct wall now)
 {
-    int64_t util, power;
-    if (!reading_get(gpu->util_permille, &util) || util > REST_PERMILLE || !reading_get(gpu->power_mw, &power)) {
+    int64_t power;
+    if (!learn_rests(gpu) || !reading_get(gpu->power_mw, &power)) {
         struct learn_state state = s->state;
         *s = (struct learn_span){.state = state, .since = now}; /* it works: what it draws at rest begins anew */
         return;
@@ -175,19 +181,4 @@ bool learn_sample(struct learner *l, const struct gpu *gpu, struct wall now, str
         return false;
     g->told = true;
     return step_between(g, gpu, now, ret);
-}
-
-struct reading parked_power(const struct effects *all, const struct gpu *gpu)
-{
-    const char *key = gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
-    struct learn_state state;
-    if (!all || !state_of(gpu, &state) || !state.context_count)
-        return reading_absent(READING_UNREAD);
-    for (size_t i = all->count; i-- > 0;) {
-        const struct effect *e = &all->list[i];
-        struct reading step = effect_change(e->after.power_mw, e->before.power_mw);
-        if (e->cause == EFFECT_CONTEXT && strcmp(e->gpu, key) == 0 && step.state == READING_OK)
-            return step;
-    }
-    return reading_absent(READING_UNREAD);
 }

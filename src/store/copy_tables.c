@@ -18,18 +18,18 @@ static const struct {
     {"processes",
      "first_seen_ms gpu_id:g pid start_key | id:i started_at_ms name:t user_name:t command:t container:t model:t type:t "
      "last_seen_ms ended samples:w memory_peak_bytes memory_sum_bytes memory_count sm_sum_permille sm_count energy_mj "
-     "container_name:t job:t title:t",
+     "container_name:t job:t title:t parked_mj",
      "first_seen_ms", -1, 1},
     {"facts", "gpu_id:g key:t since_ms | value:t", "since_ms", -1, 1},
     {"process_minutes",
      "minute process_id:p | samples:w memory_max_bytes memory_sum_bytes memory_count sm_sum_permille sm_count energy_mj "
      "limit_code:t "
-     "limit_samples generated_tokens prompt_tokens running_sum running_samples",
+     "limit_samples generated_tokens prompt_tokens running_sum running_samples parked_mj",
      "minute", PARTED_PROCESS_MINUTES, MINUTE_MS},
     {"process_hours",
      "hour process_id:p | samples:w memory_max_bytes memory_sum_bytes memory_count sm_sum_permille sm_count energy_mj "
      "present_minutes busy_minutes held_minutes byte_minutes idle_byte_minutes partial_minutes:t limits:t generated_tokens "
-     "prompt_tokens",
+     "prompt_tokens parked_mj",
      "hour", PARTED_PROCESS_HOURS, HOUR_MS},
     {"energy", "minute gpu_id:g | energy_mj:w attributed_mj counted", "minute", PARTED_ENERGY, MINUTE_MS},
     {"energy_hours",

@@ -120,6 +120,7 @@ struct known_gpu {
 struct run_share {
     int64_t minute, last_ms, samples;
     int64_t memory_max, memory_sum, memory_count, sm_sum, sm_count, energy_mj;
+    struct reading parked;            /* of that energy, what its open context cost */
     struct reading generated, prompt; /* tokens; only for minutes, as are: */
     struct reading running, working;  /* requests in progress, summed over the samples; samples with at least one */
 };

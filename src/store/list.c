@@ -59,6 +59,7 @@ static void read_run(struct db_statement *q, struct store_process_run *run)
     copy_column(q, 25, p->job, sizeof p->job);
     copy_column(q, 26, p->title, sizeof p->title);
     run->simulated = db_i64(q, 27) != 0;
+    run->parked_mj = read_column(q, 28);
     if (!p->title[0]) /* an older history doesn't store the title, or the name implies it */
         process_find_title(p);
     p->mem_bytes = run->memory_mean_bytes;
@@ -132,7 +133,8 @@ int store_process_runs(struct store *s, const struct store_span *span, store_pro
     if (span->within)
         buf_text(&sql,
                  ", SUM(m.samples), MAX(m.memory_max_bytes), SUM(m.memory_sum_bytes), SUM(m.memory_count), SUM(m.sm_sum_permille),"
-                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid, p.container_name, p.job, p.title, g.simulated");
+                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid, p.container_name, p.job, p.title, g.simulated,"
+                 " SUM(m.parked_mj)");
     if (span->within && span->limits)
         buf_printf(&sql, ", %s(m.limits, ' ')", s->db->ops->kind == DB_SQLITE ? "GROUP_CONCAT" : "STRING_AGG");
     if (span->within)
@@ -143,10 +145,11 @@ int store_process_runs(struct store *s, const struct store_span *span, store_pro
         buf_text(&sql, " AS m JOIN processes p ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = "
                        "g.host_id WHERE m.minute >= $1 AND m.minute < $2");
     else
-        buf_text(&sql,
-                 ", p.samples, p.memory_peak_bytes, p.memory_sum_bytes, p.memory_count, p.sm_sum_permille, p.sm_count,"
-                 " p.energy_mj AS energy, h.name, g.uuid, p.container_name, p.job, p.title, g.simulated FROM processes p JOIN gpus "
-                 "g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
+        buf_text(
+            &sql,
+            ", p.samples, p.memory_peak_bytes, p.memory_sum_bytes, p.memory_count, p.sm_sum_permille, p.sm_count,"
+            " p.energy_mj AS energy, h.name, g.uuid, p.container_name, p.job, p.title, g.simulated, p.parked_mj FROM processes p "
+            "JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
     store_which_runs(s->db->ops->kind, span, 3, &sql);
     if (span->within && span->gpu_id && s->db->ops->kind == DB_POSTGRES)
         write_around(span, &sql);
@@ -163,7 +166,7 @@ int store_process_runs(struct store *s, const struct store_span *span, store_pro
         struct store_process_run run;
         read_run(q, &run);
         if (span->within && span->limits)
-            read_limits(db_text(q, 28), &run);
+            read_limits(db_text(q, 29), &run);
         rc = each(user, &run);
         if (rc != 0)
             break;

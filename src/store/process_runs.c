@@ -168,6 +168,14 @@ static int begin_run(struct store *s, const struct process *p, const struct know
     return 0;
 }
 
+static void bind_known(struct db_statement *q, int at, struct reading r)
+{
+    if (r.state == READING_OK)
+        db_bind_i64(q, at, r.value);
+    else
+        db_bind_null(q, at);
+}
+
 /* Binds the columns in the order of both statements, from `at` on. */
 static void bind_share(struct db_statement *q, int at, const struct run_share *share)
 {
@@ -180,7 +188,8 @@ static void bind_share(struct db_statement *q, int at, const struct run_share *s
     db_bind_i64(q, at++, share->memory_count);
     db_bind_i64(q, at++, share->sm_sum);
     db_bind_i64(q, at++, share->sm_count);
-    db_bind_i64(q, at, share->energy_mj);
+    db_bind_i64(q, at++, share->energy_mj);
+    bind_known(q, at, share->parked);
 }
 
 /* Names may be learned later than their process: the kubelet and model servers are polled, and a job needs a second process. */
@@ -210,7 +219,7 @@ static int put_run(struct store *s, const struct process_run *run, struct error 
         return -EIO;
     db_bind_i64(q, 1, share->last_ms);
     bind_share(q, 2, share);
-    db_bind_i64(q, 9, run->id);
+    db_bind_i64(q, 10, run->id);
     return db_put(q, err);
 }
 
@@ -238,14 +247,6 @@ static void bind_limit(struct db_statement *q, int at, const struct run_limits *
     db_bind_i64(q, at + 1, limits->samples[main_limit]);
 }
 
-static void bind_known(struct db_statement *q, int at, struct reading r)
-{
-    if (r.state == READING_OK)
-        db_bind_i64(q, at, r.value);
-    else
-        db_bind_null(q, at);
-}
-
 static int put_minute(struct store *s, const struct process_run *run, struct error *err)
 {
     const struct run_share *share = &run->share;
@@ -256,11 +257,11 @@ static int put_minute(struct store *s, const struct process_run *run, struct err
     db_bind_i64(q, 1, share->minute);
     db_bind_i64(q, 2, run->id);
     bind_share(q, 3, share);
-    bind_limit(q, 10, &run->limits, share->minute);
-    bind_known(q, 12, share->generated);
-    bind_known(q, 13, share->prompt);
-    bind_known(q, 14, share->running);
-    bind_known(q, 15, share->working);
+    bind_limit(q, 11, &run->limits, share->minute);
+    bind_known(q, 13, share->generated);
+    bind_known(q, 14, share->prompt);
+    bind_known(q, 15, share->running);
+    bind_known(q, 16, share->working);
     rc = db_put(q, err);
     return rc < 0 ? rc : hours_mark(s, share->minute, err);
 }
@@ -275,6 +276,8 @@ static void process_runs_add_up(struct run_share *whole, const struct run_share 
     whole->sm_sum += share->sm_sum;
     whole->sm_count += share->sm_count;
     whole->energy_mj += share->energy_mj;
+    if (share->parked.state == READING_OK)
+        whole->parked = reading_ok(reading_or(whole->parked, 0) + share->parked.value);
 }
 
 static int flush_minute(struct store *s, struct process_run *run, struct error *err)
@@ -453,12 +456,15 @@ static int book(struct store *s, const struct gpu *gpu, struct known_gpu *known,
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
         struct process_run *run = s->here[i];
-        int64_t part_mj = run ? MIN_OF(energy_of(gpu, &gpu->processes[i], piece, working_mj), left_mj) : 0;
+        const struct process *p = &gpu->processes[i];
+        int64_t part_mj = run ? MIN_OF(energy_of(gpu, p, piece, working_mj), left_mj) : 0;
         if (part_mj == 0)
             continue;
         left_mj -= part_mj;
         rc = open_minute(s, run, piece->from_ms / MINUTE_MS, err);
         run->share.energy_mj += part_mj;
+        if (p->parked_mw.state == READING_OK) /* energy_of() is above 0 only where power_mw is */
+            run->share.parked = reading_ok(reading_or(run->share.parked, 0) + part_mj * p->parked_mw.value / p->power_mw.value);
     }
     return rc < 0 ? rc : add_energy(s, known, piece, working_mj - left_mj, err);
 }

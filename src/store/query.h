@@ -128,7 +128,8 @@ struct store_process_run {
     int64_t samples;
     struct reading memory_peak_bytes, memory_mean_bytes, sm_mean_permille;
     int64_t energy_mj;
-    bool limits_known; /* they were requested */
+    struct reading parked_mj; /* of it, what an open context cost while the GPU rested */
+    bool limits_known;        /* they were requested */
     uint32_t limit_minutes[LIMIT_COUNT];
 };
 
@@ -265,7 +266,7 @@ struct store_process_minute {
     int64_t gpu_util_sum_permille, gpu_util_count; /* -1: unknown */
     enum limit limit;                              /* in most of its samples */
     int64_t unattributed_mj;                       /* the GPU's energy in the minute that no process was given */
-    struct reading generated_tokens, prompt_tokens;
+    struct reading generated_tokens, prompt_tokens, parked_mj;
 };
 struct store_process_hour {
     int64_t hour, process, gpu_id;
@@ -274,7 +275,7 @@ struct store_process_hour {
     struct str limits;          /* "disk:7:1250": limited by disk in the minutes of these bits, in which it used 1250 mJ; ... */
     int64_t byte_minutes, idle_byte_minutes, memory_max_bytes, energy_mj;
     int64_t unattributed_mj, watched_ms; /* of the GPU in the hour: energy given to no process; time watched */
-    struct reading generated_tokens, prompt_tokens;
+    struct reading generated_tokens, prompt_tokens, parked_mj; /* parked: the part of its energy that its context cost */
 };
 /* Parses the next entry of `limits`, or of a list for a single minute, "disk cpu_quota", which has 0 mJ. */
 struct store_limit {

@@ -62,16 +62,18 @@ static const char *const texts[ST_COUNT] = {
         "UPDATE processes SET last_seen_ms = $1, ended = 0, samples = samples + $2, "
         "memory_peak_bytes = CASE WHEN memory_peak_bytes IS NULL OR $3 > memory_peak_bytes THEN $3 ELSE memory_peak_bytes END, "
         "memory_sum_bytes = memory_sum_bytes + $4, memory_count = memory_count + $5, "
-        "sm_sum_permille = sm_sum_permille + $6, sm_count = sm_count + $7, energy_mj = energy_mj + $8 WHERE id = $9",
+        "sm_sum_permille = sm_sum_permille + $6, sm_count = sm_count + $7, energy_mj = energy_mj + $8, "
+        "parked_mj = COALESCE(parked_mj + $9, $9, parked_mj) WHERE id = $10",
     [ST_RUN_NAME] = "UPDATE processes SET container_name = COALESCE(container_name, $1), job = COALESCE(job, $2), model = "
                     "COALESCE(model, $3) WHERE id = $4",
     [ST_RUN_END] = "UPDATE processes SET ended = 1 WHERE id = $1",
     [ST_PROCESS_MINUTE] =
         "INSERT INTO process_minutes (minute, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, "
         "sm_sum_permille, "
-        "sm_count, energy_mj, limit_code, limit_samples, generated_tokens, prompt_tokens, running_sum, running_samples) VALUES "
+        "sm_count, energy_mj, parked_mj, limit_code, limit_samples, generated_tokens, prompt_tokens, running_sum, running_samples) "
+        "VALUES "
         "($1, "
-        "$2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) "
+        "$2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) "
         "ON CONFLICT (minute, process_id) DO UPDATE SET "
         "samples = process_minutes.samples + excluded.samples, memory_max_bytes = CASE WHEN process_minutes.memory_max_bytes IS "
         "NULL OR "
@@ -80,6 +82,7 @@ static const char *const texts[ST_COUNT] = {
         "memory_count = process_minutes.memory_count + excluded.memory_count, "
         "sm_sum_permille = process_minutes.sm_sum_permille + excluded.sm_sum_permille, "
         "sm_count = process_minutes.sm_count + excluded.sm_count, energy_mj = process_minutes.energy_mj + excluded.energy_mj, "
+        "parked_mj = COALESCE(process_minutes.parked_mj + excluded.parked_mj, excluded.parked_mj, process_minutes.parked_mj), "
         "generated_tokens = COALESCE(process_minutes.generated_tokens + excluded.generated_tokens, excluded.generated_tokens, "
         "process_minutes.generated_tokens), prompt_tokens = COALESCE(process_minutes.prompt_tokens + excluded.prompt_tokens, "
         "excluded.prompt_tokens, process_minutes.prompt_tokens), running_sum = COALESCE(process_minutes.running_sum + "

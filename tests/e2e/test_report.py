@@ -268,6 +268,7 @@ def test_a_history_from_before_limits_were_kept_still_answers(whirr, tmp_path):
         for (view,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():
             db.execute(f"DROP VIEW {view}")
         for table, column in (("process_minutes", "limit_code"), ("process_minutes", "limit_samples"), ("process_hours", "limits"), ("process_minutes", "running_sum"), ("process_minutes", "running_samples"), ("retention", "ahead_ms"),
+                              *((table, "parked_mj") for table in ("processes", "process_minutes", "process_hours")),
                               *((table, f"{kind}_tokens") for table in ("process_minutes", "process_hours") for kind in ("generated", "prompt"))):
             db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         db.execute("UPDATE meta SET value = '13' WHERE key = 'schema_version'")
@@ -471,3 +472,24 @@ def test_the_list_of_processes_and_what_is_not_attributed_are_the_gpus_energy(wh
     # A report of one process does not show the rest.
     name = body["processes"][0]["name"]
     assert whirr("history", "--processes", "--process", name, "--store", url, "--since", "-30d", "--json").json()["not_attributed"] == []
+
+
+def test_what_open_contexts_cost_has_a_column_that_adds_up(whirr, tmp_path):
+    """A night on a server: notebooks of dave stay open on GPUs that rest."""
+    day = f"sqlite:{tmp_path / 'day.db'}"
+    assert whirr("sim", "day", str(tmp_path / "day.db"), "--source", "sim:scenario=night,gpus=2").code == 0
+    body = whirr("report", "--store", day, "--since", "-26h", "--json").json()
+    users = {u["name"]: u for u in body["users"] if u["kind"] == "used"}
+    dave = users["dave"]
+    assert dave["parked_kwh"] == pytest.approx(dave["energy_kwh"], rel=0.05) and dave["parked_kwh"] > 0.05, "all that he did was to hold it"
+    assert users["alice"]["parked_kwh"] < 0.01 * users["alice"]["energy_kwh"], "a program at work parks nothing"
+    for rows in ("users", "containers", "commands", "gpus"):
+        total = sum(r["parked_kwh"] or 0 for r in body[rows])
+        assert total == pytest.approx(body["totals"]["parked_kwh"], abs=1e-4), rows
+    assert "PARKED KWH" in whirr("report", "--store", day, "--since", "-26h").out
+    lives = whirr("history", "--processes", "--store", day, "--since", "-26h", "--json").json()["processes"]
+    told = sum(p["parked_joules"] or 0 for p in lives if p["user"] == "dave")
+    assert told / 3.6e6 == pytest.approx(dave["parked_kwh"], rel=0.01)
+    with sqlite3.connect(tmp_path / "day.db") as db:
+        (stored,) = db.execute("SELECT SUM(parked_joules) FROM process_stats_minute WHERE user_name = 'dave'").fetchone()
+    assert stored / 3.6e6 == pytest.approx(dave["parked_kwh"], rel=0.01)

@@ -1029,8 +1029,10 @@ export interface Process {
   encoder_percent: number | null;
   /** Share of the video decoder */
   decoder_percent: number | null;
-  /** Its part of the GPU's power above idle, by its share of the engines */
+  /** Its part of the GPU's power above idle, by its share of the engines and of what open contexts cost */
   power_watts: number | null;
+  /** The part of power_watts that it costs to keep its context open while the GPU rests, as measured when a context came or went; only with a daemon */
+  parked_watts: number | null;
   /** CPU time of the process; 100% is one core */
   cpu_percent: number | null;
   /** Host memory of the process (resident) */
@@ -1115,8 +1117,10 @@ export interface ProcessOnGpu {
   encoder_percent: number | null;
   /** Share of the video decoder */
   decoder_percent: number | null;
-  /** Its part of the GPU's power above idle, by its share of the engines */
+  /** Its part of the GPU's power above idle, by its share of the engines and of what open contexts cost */
   power_watts: number | null;
+  /** The part of power_watts that it costs to keep its context open while the GPU rests, as measured when a context came or went; only with a daemon */
+  parked_watts: number | null;
   /** CPU time of the process; 100% is one core */
   cpu_percent: number | null;
   /** Host memory of the process (resident) */
@@ -1353,8 +1357,10 @@ export interface WhyProcess {
   encoder_percent: number | null;
   /** Share of the video decoder */
   decoder_percent: number | null;
-  /** Its part of the GPU's power above idle, by its share of the engines */
+  /** Its part of the GPU's power above idle, by its share of the engines and of what open contexts cost */
   power_watts: number | null;
+  /** The part of power_watts that it costs to keep its context open while the GPU rests, as measured when a context came or went; only with a daemon */
+  parked_watts: number | null;
   /** CPU time of the process; 100% is one core */
   cpu_percent: number | null;
   /** Host memory of the process (resident) */
@@ -2184,6 +2190,8 @@ export interface ProcessLife {
   memory_mean_mb: number | null;
   utilization_mean_percent: number | null;
   energy_joules: number;
+  /** The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet */
+  parked_joules: number | null;
   /** As in Process */
   short_name: string | null;
   /** It held memory for half an hour or more and did nothing */
@@ -2424,6 +2432,8 @@ export interface ReportEnergy {
   busy_hours: number;
   energy_joules: number;
   energy_kwh: number;
+  /** The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet */
+  parked_kwh: number | null;
   cost: number | null;
   /** By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time */
   co2_grams: number | null;
@@ -2453,6 +2463,8 @@ export interface ReportGpu {
   busy_hours: number;
   energy_joules: number;
   energy_kwh: number;
+  /** The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet */
+  parked_kwh: number | null;
   cost: number | null;
   /** By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time */
   co2_grams: number | null;
@@ -2485,6 +2497,8 @@ export interface ReportRow {
   processes: number | null;
   energy_joules: number;
   energy_kwh: number;
+  /** The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet */
+  parked_kwh: number | null;
   cost: number | null;
   /** By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time */
   co2_grams: number | null;
@@ -2507,6 +2521,8 @@ export interface ReportModel {
   processes: number | null;
   energy_joules: number;
   energy_kwh: number;
+  /** The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet */
+  parked_kwh: number | null;
   cost: number | null;
   /** By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time */
   co2_grams: number | null;
@@ -2541,6 +2557,8 @@ export interface ReportLimit {
   processes: number | null;
   energy_joules: number;
   energy_kwh: number;
+  /** The part of that energy that open contexts cost while their GPU rested; null: no context came or went yet */
+  parked_kwh: number | null;
   cost: number | null;
   /** By energy.co2_g_per_kwh and energy.co2_file; null: not set, or not known for all of the time */
   co2_grams: number | null;

@@ -57,6 +57,7 @@ export function EnergyPanel({ s }: { s: State }) {
   if (!s.history) return null;
   const priced = report?.price_per_kwh != null,
     list = report?.[by] ?? [],
+    parked = list.some((u) => u.parked_kwh),
     most = list.reduce((n, u) => Math.max(n, u.energy_joules), 0);
   return (
     <Section
@@ -79,6 +80,7 @@ export function EnergyPanel({ s }: { s: State }) {
                 <th scope="col">{BY[by]}</th>
                 <th scope="col">Of the most</th>
                 <th scope="col">Energy</th>
+                {parked && <th scope="col">Parked</th>}
                 {priced && <th scope="col">Cost</th>}
                 <th scope="col">Share</th>
               </tr>
@@ -108,13 +110,18 @@ export function EnergyPanel({ s }: { s: State }) {
                     <Bar value={u.energy_joules} limit={most} label={`Energy of ${userName(u)}`} />
                   </td>
                   <td class="n">{energy(u.energy_joules)}</td>
+                  {parked && (
+                    <td class="n dim" title="What open contexts cost while their GPU rested">
+                      {u.parked_kwh ? `${energy(u.parked_kwh * 3.6e6)} parked` : ""}
+                    </td>
+                  )}
                   {priced && (
                     <td class="n dim">{u.cost == null ? "–" : `${u.cost.toFixed(2)} ${report.currency ?? ""}`}</td>
                   )}
                   <td class="n dim">{percent(u.share_percent)}</td>
                 </tr>,
                 by === "users" && u.name && open === u.name && (
-                  <Spent key={`of ${u.name}`} user={u.name} query={time.query} columns={priced ? 5 : 4} />
+                  <Spent key={`of ${u.name}`} user={u.name} query={time.query} columns={4 + Number(priced) + Number(parked)} />
                 ),
               ])}
             </tbody>

@@ -18,6 +18,7 @@
 #include "remedy/act.h"
 #include "remedy/effect.h"
 #include "remedy/measure.h"
+#include "remedy/parked.h"
 #include "remedy/undo.h"
 #include "serve/data/data.h"
 
@@ -35,7 +36,7 @@ enum {
 };
 
 struct remedy_part {
-    struct poller poller; /* its lock protects the doings */
+    struct poller poller; /* its lock protects the doings and the steps of contexts */
     const struct part_host *host;
     const char *simulated; /* the source of the simulated GPUs; NULL: none */
     char lease_dir[PATH_SIZE];
@@ -45,7 +46,8 @@ struct remedy_part {
     struct remedy_doing at[DOINGS_MAX]; /* oldest first */
     size_t ending_count;
     struct undo_entry ending[DOINGS_MAX]; /* settings to put back */
-    struct effects effects;               /* used by the loop only, as what follows */
+    struct parked_steps parked;
+    struct effects effects; /* used by the loop only, as what follows */
     struct learner *learner;
     struct recall *recall; /* running; NULL: none */
     bool recalled;
@@ -190,13 +192,21 @@ static int64_t remedy_part_look(void *part)
     return running ? SAMPLE_EVERY_MS : LOOK_EVERY_MS;
 }
 
-static void annotate_nothing(void *part, struct snapshot *s)
+static void charge_contexts(void *part, struct snapshot *s)
 {
-    (void)part;
-    (void)s;
+    const struct remedy_part *p = part;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        parked_charge(&p->parked, &s->gpus[i]);
 }
 
 /* ---- the history ---- */
+
+static void note_step(struct remedy_part *p, const struct effect *e)
+{
+    pthread_mutex_lock(&p->poller.lock);
+    parked_note(&p->parked, e);
+    pthread_mutex_unlock(&p->poller.lock);
+}
 
 static void tell_effect(struct remedy_part *p, const struct effect *e)
 {
@@ -214,6 +224,7 @@ static void tell_effect(struct remedy_part *p, const struct effect *e)
                                                                   .text = text,
                                                                   .data = data.failed ? NULL : data.at});
     (void)effects_put(&p->effects, e);
+    note_step(p, e);
     if (p->host->server)
         data_forget_why(server_data(p->host->server));
 }
@@ -297,6 +308,8 @@ static void recall_effects(struct remedy_part *p, const struct snapshot *s)
         for (size_t i = 0; i < fresh.count; i++)
             (void)effects_put(&p->effects, &fresh.list[i]);
         effects_done(&fresh);
+        for (size_t i = 0; i < p->effects.count; i++)
+            note_step(p, &p->effects.list[i]);
         recall_unref(TAKE(p->recall));
         data_forget_why(server_data(p->host->server));
     }
@@ -697,7 +710,7 @@ static bool remedies_wanted(const struct config *config)
     return true;
 }
 
-static const struct poller_ops acting = {"remedies can't be done", remedies_wanted, remedy_part_look, annotate_nothing};
+static const struct poller_ops acting = {"remedies can't be done", remedies_wanted, remedy_part_look, charge_contexts};
 
 static void remedy_part_reload(void *part, const struct config *config)
 {

@@ -16,7 +16,7 @@
 /* In the order of sum.value. */
 static const struct {
     enum process_metric metric;
-    enum metric whole; /* the GPU's metric that they add up to */
+    enum metric whole; /* the GPU's metric that they add up to; METRIC_COUNT: none */
     const char *name;
     double scale;
     const char *help;
@@ -27,6 +27,8 @@ static const struct {
      "Share of the GPU's compute units; together the utilization of the GPU"},
     {PROCESS_METRIC_power_mw, METRIC_power_mw, "gpu_process_power_watts", 1e-3,
      "Part of the GPU's power attributed to these processes; together the power draw"},
+    {PROCESS_METRIC_parked_mw, METRIC_COUNT, "gpu_process_parked_watts", 1e-3,
+     "The part of it that open contexts cost while the GPU rests"},
 };
 enum { EXPORTED = ARRAY_LEN(exported) };
 
@@ -159,7 +161,7 @@ static bool rest_of(const struct gpu *gpu, const struct process_sum *sums, size_
     *ret = (struct process_sum){.who = {.process = STR(UNATTRIBUTED)}};
     for (size_t k = 0; k < EXPORTED; k++) {
         int64_t whole, sum = 0;
-        if (!reading_get(gpu->metric[exported[k].whole], &whole))
+        if (exported[k].whole == METRIC_COUNT || !reading_get(gpu->metric[exported[k].whole], &whole))
             continue;
         for (size_t i = 0; i < count; i++)
             sum += reading_or(sums[i].value[k], 0);

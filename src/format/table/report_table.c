@@ -97,7 +97,7 @@ static const char *side_of(const struct page *page, const json_t *row)
 static void groups(struct buf *out, const struct page *page, const json_t *body, const char *key, const char *what, size_t most)
 {
     enum { OF_ALL = 9 };
-    struct grid_column columns[OF_ALL + 5] = {
+    struct grid_column columns[OF_ALL + 6] = {
         {what, LEFT, 0},    {"HOURS", RIGHT, 0}, {"BUSY", RIGHT, 3},       {"KWH", RIGHT, 0},       {"SHARE", RIGHT, 2},
         {"COST", RIGHT, 1}, {"GIB·H", RIGHT, 4}, {"IDLE GIB·H", RIGHT, 5}, {"PROCESSES", RIGHT, 6}, {"SIDE", LEFT, 0}};
     static const struct grid_column of_tokens[] = {
@@ -110,6 +110,9 @@ static void groups(struct buf *out, const struct page *page, const json_t *body,
         memcpy(&columns[OF_ALL], of_tokens, sizeof of_tokens);
     const bool co2 = any_number(rows, "co2_grams");
     size_t width = OF_ALL + (limits ? 1 : tokens ? ARRAY_LEN(of_tokens) : 0);
+    const bool parked = any_number(rows, "parked_kwh");
+    if (parked)
+        columns[width++] = (struct grid_column){"PARKED KWH", RIGHT, 1};
     if (co2)
         columns[width++] = (struct grid_column){"CO2", RIGHT, 1};
     AUTO_GRID struct grid g;
@@ -138,6 +141,8 @@ static void groups(struct buf *out, const struct page *page, const json_t *body,
             cell(&g, page, row, "joules_per_thousand_tokens", "ratio");
             cell(&g, page, row, "cost_per_million_tokens", "ratio");
         }
+        if (parked)
+            cell(&g, page, row, "parked_kwh", "kwh");
         if (co2)
             cell(&g, page, row, "co2_grams", "co2");
     }
@@ -290,13 +295,17 @@ static void energy_origin(struct buf *out, const struct page *page, const json_t
     const json_t *t = json_object_get(body, "totals");
     double all = report_number_of(t, "energy_joules"), counted = report_number_of(t, "counter_joules"),
            given = report_number_of(t, "attributed_joules");
-    char line[320];
+    char line[400], parked[96] = "";
     if (all <= 0)
         return;
-    snprintf(line, sizeof line,
-             "Energy: %.0f%% from the GPUs' own counters, %.0f%% integrated from power readings; %.0f%% is explained by processes; "
-             "the rest is not attributed (idle power, hidden processes, unknown shares, whirr not running).",
-             100 * counted / all, 100 - 100 * counted / all, 100 * given / all);
+    if (has_number(t, "parked_kwh"))
+        snprintf(parked, sizeof parked, ", %.0f%% of all by contexts that were open on a resting GPU",
+                 100 * report_number_of(t, "parked_kwh") * 3.6e6 / all);
+    snprintf(
+        line, sizeof line,
+        "Energy: %.0f%% from the GPUs' own counters, %.0f%% integrated from power readings; %.0f%% is explained by processes%s; "
+        "the rest is not attributed (idle power, hidden processes, unknown shares, whirr not running).",
+        100 * counted / all, 100 - 100 * counted / all, 100 * given / all, parked);
     buf_char(out, '\n');
     page_wrap(out, page, INK_FAINT, line, 0, 0);
 }

@@ -24,6 +24,9 @@ static const struct migration migrations[] = {
     {16, "ALTER TABLE process_minutes ADD COLUMN running_sum @INT;" /* requests in progress, and samples with any */
          "ALTER TABLE process_minutes ADD COLUMN running_samples @INT;"},
     {17, "ALTER TABLE retention ADD COLUMN ahead_ms @INT;"}, /* its clock minus the server's, when it last wrote */
+    {18, "ALTER TABLE processes ADD COLUMN parked_mj @INT;"  /* the part of its energy that its context cost while the GPU rested */
+         "ALTER TABLE process_minutes ADD COLUMN parked_mj @INT;"
+         "ALTER TABLE process_hours ADD COLUMN parked_mj @INT;"},
     {0, NULL},
 };
 

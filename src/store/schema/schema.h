@@ -8,7 +8,7 @@
 #include "store/series.h"
 
 /* Continues the version numbers of development, which are refused. */
-enum { SCHEMA_FIRST = 12, SCHEMA_VERSION = 17 };
+enum { SCHEMA_FIRST = 12, SCHEMA_VERSION = 18 };
 
 /* Which columns of a series the database has: a column is added when its first value appears, so that a GPU with few metrics
  * doesn't pay for those of others. */

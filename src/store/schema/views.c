@@ -334,6 +334,7 @@ static void add_use(struct view *v, const char *peak_name, const char *peak)
     add_mean(v, "memory_mean_mb", "memory_sum_bytes", "memory_count", "1048576.0");
     add_mean(v, "utilization_percent", "sm_sum_permille", "sm_count", "10.0");
     add_unit(v, "energy_joules", "energy_mj", "1000.0");
+    add_unit(v, "parked_joules", "parked_mj", "1000.0");
 }
 
 static int view_of_processes(const struct schema *schema, struct error *err)
