@@ -40,7 +40,7 @@ static void say_history(const struct config *config, struct buf *out)
             "where it is, and is used again with the old setting.\n",
             memory.now, text);
     if (strcmp(memory.now, whole ? whole : text) != 0 && strcmp(text, "none") != 0)
-        buf_printf(out, "To take it along, now or later: whirr db copy '%s' '%s'\n", memory.now, text);
+        buf_printf(out, "To move the history there, now or later: whirr db copy '%s' '%s'\n", memory.now, text);
 }
 
 static int run_check(struct cli *cli)

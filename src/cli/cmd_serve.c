@@ -48,7 +48,7 @@ static int serve_gather(struct serve *s)
         if (strcmp(o->given[i].spec->name, "listen") != 0)
             continue;
         if (s->listen_count++ == LISTEN_OPTIONS_MAX)
-            return cli_usage(s->cli, "more than %d times '--listen'", LISTEN_OPTIONS_MAX);
+            return cli_usage(s->cli, "--listen is given more than %d times", LISTEN_OPTIONS_MAX);
         add_flag(s, "server.listen", o->given[i].value, "--listen"); /* repeated options make a list */
     }
     for (size_t i = 0; i < ARRAY_LEN(same); i++)

@@ -344,7 +344,7 @@ static void tell_suspects(const struct bundle *b, struct buf *out)
     if (found > LISTED)
         buf_printf(out, "  and %zu more\n", found - LISTED);
     if (!found)
-        buf_text(out, "Looked through for homes, e-mail and network addresses and URLs: none.\n");
+        buf_text(out, "Searched for home directories, e-mail and network addresses, and URLs: none.\n");
 }
 
 static void tell_people(const struct bundle *b, const struct caught *caught, const char *path)

@@ -88,7 +88,7 @@ static const char *nvidia_container_fix(const struct doctor_facts *f)
 
 /* What systemd knows of, it does not forget. */
 #define STAYS_ALLOWED                                                                                \
-    "Start it anew. So that it stays: let systemd know of the devices (podman, or docker with CDI: " \
+    "Start it again. To keep its GPUs: let systemd know the devices (podman, or docker with CDI: "   \
     "`--device nvidia.com/gpu=all`; else a `--device` for each /dev/nvidia* that it needs), or set " \
     "`\"exec-opts\": [\"native.cgroupdriver=cgroupfs\"]` in Docker's daemon.json."
 
@@ -265,7 +265,7 @@ static void gpus(struct patient *p)
         else if (gpu->state == GPU_ASLEEP)
             found(p, NOTE, "", "GPU %d (%s) is asleep; whirr doesn't wake it.", gpu->index, gpu->id.name);
         if (reading_get(gpu->recovery_action, &value) && value != 0)
-            found(p, URGENT, "Do so when its work is done.", "GPU %d needs this, its driver reports: %s.", gpu->index,
+            found(p, URGENT, "Do so when its work is done.", "The driver of GPU %d asks for this: %s.", gpu->index,
                   recovery_action_name(value));
         if (reading_or(gpu->remapped_rows_failed, 0))
             found(p, URGENT, "Have the GPU replaced.", "GPU %d could not remap bad memory.", gpu->index);
@@ -326,7 +326,7 @@ static void explain_no_gpu(struct patient *p)
     for (size_t i = 0; i < all->count; i++)
         all->list[i].urgency = USEFUL;
     if (!all->count)
-        found(p, USEFUL, "The reasons are under Sources; `--source` names those to use.",
+        found(p, USEFUL, "The reasons are under Sources; `--source NAME` selects which one is asked.",
               "There are GPUs on the PCI bus, and no source that was asked shows one.");
 }
 

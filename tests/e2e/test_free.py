@@ -43,7 +43,7 @@ def test_models_are_off_the_gpu_until_it_is_over(chat):
             assert line, process.stderr.read()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0 and "It is back." in out, err
+    assert process.returncode == 0 and "Everything is back." in out, err
     assert sorted(chat.server.get()["loaded"]) == ["m:1", "org/two"]
 
 
@@ -56,7 +56,7 @@ def test_they_come_back_when_the_game_has_ended(chat, tmp_path):
         assert "until game.exe has ended" in process.stderr.readline()
         playing.stdin.close()
         out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0 and "It is back." in out and not chat.server.unloaded(), err
+    assert process.returncode == 0 and "Everything is back." in out and not chat.server.unloaded(), err
 
 
 def test_without_anything_that_can_make_room_it_fails_and_says_what_to_do(machine):

@@ -97,7 +97,7 @@ def test_what_is_hidden_already_is_not_taken(host):
     uuids = host("run", "--gpus", "4", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES").stdout.strip().split(",")
     assert seen("2").stdout.strip() == uuids[2]
     assert seen(uuids[3][:12]).stdout.strip() == uuids[3]
-    assert seen("-1,2").returncode == 1 and "lets it use no GPU" in seen("").stderr
+    assert seen("-1,2").returncode == 1 and "hides every GPU" in seen("").stderr
     more = host("run", "--gpus", "2", "--", "true", CUDA_VISIBLE_DEVICES="1")
     assert (more.returncode, more.stderr) == (1, "whirr: 2 GPUs are wanted, and there is only 1 that it may use\n")
 

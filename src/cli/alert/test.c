@@ -225,7 +225,7 @@ static int try_course(struct cli *cli, const struct config *config, const struct
         status = cli_error(cli, &err);
     } else {
         if (result < 0)
-            fprintf(stderr, "whirr: it could not be read to its end: %s\n", err.text);
+            fprintf(stderr, "whirr: only part of the history could be read: %s\n", err.text);
         struct json_writer j = JSON_WRITER_PRETTY(&out);
         if (cli->json)
             trial_json(&j, &t);

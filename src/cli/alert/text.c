@@ -75,7 +75,7 @@ void alert_text(struct buf *out, const struct page *page, const json_t *body, bo
     if (!firing && !pending)
         buf_text(out, "No alerts.\n");
     if (!all && resolved)
-        buf_printf(out, "%lld %s over within the last hour (--all).\n", (long long)resolved, resolved == 1 ? "is" : "are");
+        buf_printf(out, "%lld %s ended within the last hour (--all).\n", (long long)resolved, resolved == 1 ? "is" : "are");
     if (json_array_size(json_object_get(body, "silences"))) {
         buf_text(out, shown ? "\n" : "");
         silences_text(out, page, json_object_get(body, "silences"));

@@ -184,7 +184,7 @@ void trial_text(struct buf *out, const struct page *page, const struct trial *t,
         buf_printf(out, ", %zu time%s the condition did not hold for long enough", t->pending, t->pending == 1 ? "" : "s");
     buf_text(out, ".\n");
     if (t->set.rules->count == 1 && t->truths[TRUTH_UNKNOWN])
-        buf_printf(out, "The condition was unknown %zu of %zu times: something it uses is not read there.\n",
+        buf_printf(out, "The condition could not be evaluated %zu of %zu times: a reading that it uses is missing there.\n",
                    t->truths[TRUTH_UNKNOWN], t->truths[0] + t->truths[1] + t->truths[2]);
 }
 

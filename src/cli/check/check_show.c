@@ -274,7 +274,7 @@ static int read_passport(struct str text, const json_t *json, struct check_run *
     const char *said = json_string_value(json_object_get(json, "sha256")),
                *list = memmem(text.at, text.len, JSON_RUNS, strlen(JSON_RUNS));
     if (!json_is_array(runs) || !said || !list || !check_run_read(json_array_get(runs, 0), ret))
-        return error_set(err, -EINVAL, "it is not a passport of a GPU, or one of another version");
+        return error_set(err, -EINVAL, "this is not a GPU passport, or it is from another version of whirr");
     list += strlen(JSON_RUNS);
     checksum((struct str){list, (size_t)(text.at + text.len - 1 - list)}, hex);
     if (strcmp(said, hex) != 0)

@@ -387,7 +387,7 @@ static int run_checks(struct checking *k)
     if (options_has(k->cli->options, "history"))
         return show_history(k);
     if (!is_confirmed(k))
-        return cli_fail("a check of a minute and more needs --yes, or a person who confirms it"), NOT_JUDGED;
+        return cli_fail("a check of a minute or more needs --yes where nobody can be asked"), NOT_JUDGED;
     const struct sigaction act = {.sa_handler = on_signal};
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
@@ -400,7 +400,7 @@ static int run_checks(struct checking *k)
     for (size_t i = 0; i < k->count; i++)
         if (k->targets[i].run.test[CHECK_LINK].begun || k->targets[i].run.end == CHECK_SILENT)
             if (check_keep(&k->targets[i].run, &k->targets[i].id, &err) < 0)
-                fprintf(stderr, "whirr: the result isn't kept: %s\n", err.text);
+                fprintf(stderr, "whirr: the result was not saved: %s\n", err.text);
     int rc = report ? write_report(k, report, &err) : 0;
     int shown = print(k, earlier);
     if (rc < 0)

@@ -324,7 +324,7 @@ static int act(struct freeing *f, int64_t free_before)
         free_plan_json(&out, &f->plan, MAX_OF(0, free_now - free_before), back >= off);
         show_text(&out);
     } else if (off && back >= off)
-        puts("It is back.");
+        puts("Everything is back.");
     return off && back >= off ? EXIT_FINE : EXIT_FAILED;
 }
 
@@ -340,7 +340,7 @@ static int show_plan(struct freeing *f)
     else if (f->plan.count)
         free_plan_text(&out, &f->cli->page, &f->plan);
     else
-        buf_text(&out, "Nothing that can be seen from here holds memory of the GPU.\n");
+        buf_text(&out, "No visible program holds GPU memory.\n");
     if (options_has(f->cli->options, "dry-run") && !f->cli->json)
         buf_printf(&out, "Nothing was changed (dry run).%s\n",
                    f->plan.unload_bytes > 0 ? " To do it: whirr free"

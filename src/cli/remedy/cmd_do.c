@@ -98,7 +98,7 @@ static int find_remedy(struct do_command *d, const struct shown_answer *shown, l
     if (!known)
         found = (size_t)number - 1;
     if (found == part->suggestion_count)
-        return cli_fail("that is no longer so; nothing was changed\n%s", part->answer);
+        return cli_fail("this advice no longer applies; nothing was changed\n%s", part->answer);
     d->gpu = &d->now->gpus[at];
     d->remedy = &part->remedies[found];
     d->sentence = part->suggestions[found];
@@ -123,7 +123,7 @@ static void say_plan(struct do_command *d, const struct change_list *l)
     puts(doing->trying ? "" : " Undo: whirr undo 1");
     const struct remedy_values from = effect_base(d->gpu->util_permille, d->gpu->clock_graphics_khz);
     bool known = d->remedy->source && effect_words(&d->remedy->expected, &from, words)[0];
-    printf("  expected  %s%s\n", known ? "about " : "not known yet: no such step was measured here", known ? words : "");
+    printf("  expected  %s%s\n", known ? "about " : "not known yet: this was never measured here", known ? words : "");
 }
 
 static bool agreed(const struct do_command *d, const char *question)
@@ -141,7 +141,7 @@ static void keep_effect(const struct do_command *d)
     struct effect e;
     struct error err = {0};
     if (doing_effect(&d->doing, clock_wall(d->cli->env.clock), &e) && effects_add(&e, &err) < 0)
-        fprintf(stderr, "whirr: the step could not be remembered: %s\n", err.text);
+        fprintf(stderr, "whirr: the measurement could not be saved: %s\n", err.text);
 }
 
 static void show_measured(const char *when, const struct measured *m)

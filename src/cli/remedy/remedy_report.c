@@ -60,7 +60,7 @@ int report_remedies(struct cli *cli)
     if (!count)
         buf_text(&out, "No remedy was measured yet. To measure one: whirr do 1, or whirr try 1, after whirr why.\n");
     else if (expected)
-        buf_printf(&out, "Remedies came as expected, within a fifth, in %zu of %zu cases.\n", hit, expected);
+        buf_printf(&out, "Remedies had the expected effect, within a fifth, in %zu of %zu cases.\n", hit, expected);
     else
         buf_text(&out, "Nothing was expected of a remedy yet: each was measured for the first time.\n");
     for (size_t i = 0; i < count; i++)

@@ -46,6 +46,9 @@ enum python_member {
 /* What has been read of a code object. */
 struct python_code {
     uint64_t at, file_at, name_at, lines_at;
+    uint64_t name_hash; /* as the interpreter has it: an address is soon that of another name */
+    uint64_t units;     /* of its bytecode */
+    bool is_new;        /* in this walk */
     uint32_t file, function;
     int32_t first;
     uint8_t *lines;

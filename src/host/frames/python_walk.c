@@ -136,6 +136,7 @@ static bool read_code(struct python *p, const struct python_code *seen, struct p
     slot->at = seen->at;
     forget_code(p, slot);
     slot->lines_at = seen->lines_at;
+    slot->is_new = true;
     if (!read_string(p, seen->file_at, file) || !read_string(p, seen->name_at, function) ||
         !target_u32(&p->memory->code, seen->at + p->member[CODE_FIRST_LINE], &first) || !read_lines(p, slot)) {
         forget_code(p, slot);
@@ -143,6 +144,8 @@ static bool read_code(struct python *p, const struct python_code *seen, struct p
     }
     slot->file_at = seen->file_at;
     slot->name_at = seen->name_at;
+    slot->name_hash = seen->name_hash;
+    slot->units = seen->units;
     slot->first = (int32_t)first;
     slot->file = names_add(p->names, file);
     slot->function = names_add(p->names, function);
@@ -157,13 +160,15 @@ static struct python_code *code_at(struct python *p, uint64_t at)
     struct target_pages *pages = &p->memory->code;
     enum python_member name = python_has(p, CODE_QUALNAME) ? CODE_QUALNAME : CODE_NAME;
     if (!is_code(p, at) || !member(pages, p, at, CODE_FILE, &now.file_at) || !member(pages, p, at, name, &now.name_at) ||
-        !member(pages, p, at, CODE_LINES, &now.lines_at))
+        !member(pages, p, at, CODE_LINES, &now.lines_at) || !member(pages, p, at, BYTES_SIZE, &now.units) ||
+        now.units > UINT32_MAX || !target_u64(pages, now.name_at + p->member[STRING_LENGTH] + sizeof(uint64_t), &now.name_hash))
         return NULL;
     size_t slot = (at >> 4) * 11400714819323198485u >> 52;
     while (p->codes[slot].at && p->codes[slot].at != at)
         slot = (slot + 1) % PYTHON_CODES;
     struct python_code *c = &p->codes[slot];
-    if (c->at && c->file_at == now.file_at && c->name_at == now.name_at && c->lines_at == now.lines_at)
+    if (c->at && c->file_at == now.file_at && c->name_at == now.name_at && c->lines_at == now.lines_at &&
+        c->name_hash == now.name_hash && c->units == now.units)
         return c;
     if (!c->at && p->code_count >= PYTHON_CODES * 3 / 4)
         return NULL;
@@ -196,12 +201,27 @@ static bool instruction_of(struct python *p, uint64_t frame, uint64_t code, int6
     return *ret >= -16 && *ret < 1 << 28;
 }
 
+/* Whether a frame whose code was read just now is still where it was: else this may be other code at the same address. */
+static bool is_still_there(struct python *p, uint64_t frame)
+{
+    uint64_t was[2], is[2];
+    struct target_pages *pages = &p->memory->frames;
+    return member(pages, p, frame, FRAME_CODE, &was[0]) && member(pages, p, frame, FRAME_AT, &was[1]) &&
+           p->target.read(p->target.user, frame + p->member[FRAME_CODE], &is[0], sizeof is[0]) &&
+           p->target.read(p->target.user, frame + p->member[FRAME_AT], &is[1], sizeof is[1]) && was[0] == is[0] && was[1] == is[1];
+}
+
 static bool add_frame(struct python *p, uint64_t frame, uint64_t code, struct python_stack *ret)
 {
     int64_t at;
     struct python_code *c = code_at(p, code);
-    if (!c || !instruction_of(p, frame, code, &at))
+    if (!c || !instruction_of(p, frame, code, &at) || (p->minor >= 11 && at >= 2 * (int64_t)c->units))
         return false;
+    if (c->is_new && !is_still_there(p, frame)) {
+        forget_code(p, c);
+        return false;
+    }
+    c->is_new = false;
     if (c->file == c->function) /* the interpreter's own frame before __init__ has its name as its file */
         return true;
     if (c->last_at != at) {
@@ -227,9 +247,14 @@ int python_stack(struct python *p, const struct python_thread *thread, struct py
     uint64_t frame, code, back;
     p->memory->frames.target = p->memory->code.target = &p->target;
     target_pages_forget(pages);
+    target_pages_forget(&p->memory->code);
     ret->count = 0;
     if (!first_frame(p, thread->at, &frame))
         return -EAGAIN;
+    /* All pages of the frames first: what is read of code between them would give the program time to go on. */
+    back = frame;
+    for (size_t steps = 0; back && steps < 2 * PYTHON_FRAMES_MAX && member(pages, p, back, FRAME_BACK, &back); steps++)
+        continue;
     for (size_t steps = 0; frame && ret->count < PYTHON_FRAMES_MAX && steps < 2 * PYTHON_FRAMES_MAX; steps++, frame = back) {
         uint8_t owner = 0;
         if (!member(pages, p, frame, FRAME_CODE, &code) || !member(pages, p, frame, FRAME_BACK, &back) ||

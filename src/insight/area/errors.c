@@ -119,7 +119,7 @@ void say_logged_fault(const struct logged_fault *l, struct finding *ret)
     const char *what = l->info ? l->info->what
                        : ret->fault > XID_CATALOG_LAST
                            ? "an error that is newer than this catalog (" XID_CATALOG "); the driver's maker may describe it"
-                           : "an error that whirr does not know; the catalog of XIDs of the driver's maker may describe it";
+                           : "an error that whirr does not know; the vendor's catalog of XIDs may describe it";
     ret->advice = l->returned ? ADVICE_AGAIN : fault_action(l->info ? l->info->class : FAULT_UNKNOWN);
     if (xid)
         snprintf(ret->headline, sizeof ret->headline, "GPU %d: XID %d %s%s%s: %s", ret->gpu_index, (int)ret->fault, when, often,

@@ -514,14 +514,14 @@ static void advise(struct why_part *part, const struct job_wait *w)
     switch (w->why) {
     case LATE_STOPPED: snprintf(text, sizeof text, "Let it go on: kill -CONT %d", pid); break;
     case LATE_ENDED:
-        snprintf(text, sizeof text, "Look into the log of that rank: the job can't go on without it and has to be started again.");
+        snprintf(text, sizeof text, "Read that rank's log, then start the job again: it can't go on without it.");
         break;
     case LATE_SILENT:
-        snprintf(text, sizeof text, "Look at that rank, its host and the network to it: the others get no answer (NCCL RAS).");
+        snprintf(text, sizeof text, "Check that rank, its host and the network to it: the others get no answer (NCCL RAS).");
         break;
     case LATE_BEHIND:
         snprintf(text, sizeof text,
-                 w->late ? "What that rank is doing: whirr why --gpu %d -v" : "Look at that rank: where its code is, and its host.",
+                 w->late ? "See what that rank is doing: whirr why --gpu %d -v" : "Check where that rank's code is, and its host.",
                  gpu);
         break;
     case LATE_GPU: snprintf(text, sizeof text, "What is wrong with GPU %d: whirr health", gpu); break;
@@ -534,8 +534,7 @@ static void advise(struct why_part *part, const struct job_wait *w)
         if (w->late)
             snprintf(text, sizeof text, "See what that rank is doing: whirr why --gpu %d -v", gpu);
         else
-            snprintf(text, sizeof text,
-                     "Look at the other hosts of the job, and at the network between them: whirr why --fleet URL --job ID");
+            snprintf(text, sizeof text, "Check the job's other hosts and the network between them: whirr why --fleet URL --job ID");
         break;
     }
     part->remedy_root = FINDING_STRAGGLER;

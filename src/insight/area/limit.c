@@ -609,7 +609,7 @@ const char *limit_missing(const struct gpu *gpu, const struct process *p)
     if (!p->host)
         return "what the process does on its host, which was not read";
     if (p->host->state != READING_OK)
-        return "what the process does on its host, which may not be read: run it with more rights, or ask the daemon";
+        return "what the process does on its host, which whirr may not read here: run whirr with more rights, or ask the daemon";
     if (f.util.state != READING_OK)
         return "the process's share of the GPU, which the driver does not give";
     return f.counted ? NULL : "counters of the GPU's units, which this GPU or driver does not have";

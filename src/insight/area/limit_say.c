@@ -485,9 +485,9 @@ static void advise_peer(struct advice *a)
 {
     int64_t pid = of_host(a->process, EVIDENCE_peer_pid);
     if (pid)
-        line(&a->lines, "Look at what it waits for: ps -o pid,stat,%%cpu,args -p %lld", (long long)pid);
+        line(&a->lines, "See what it waits for: ps -o pid,stat,%%cpu,args -p %lld", (long long)pid);
     else if (a->process->host && a->process->host->peer[0])
-        line(&a->lines, "Ask for the next answer before it is needed, or look at what is slow at the other end.");
+        line(&a->lines, "Request the next answer before it is needed, or find out what is slow at the other end.");
     else
         line(&a->lines, "See what it waits for: sudo ls -l /proc/%d/fd", (int)a->process->pid);
 }

@@ -178,7 +178,7 @@ void remedy_machine(struct why_part *part, finding_code code)
         break;
     case FINDING_SOURCE_RELEASED:
         remedy_add(part, REMEDY_WAIT,
-                   "Nothing: whirr reads it again when the time is over. To end it now: whirr driver release --end");
+                   "Nothing to do: whirr reads it again when the time is over. To end that now: whirr driver release --end");
         break;
     default: break;
     }
