@@ -81,7 +81,7 @@ static int find_allowed(struct lease_taker *t, struct session *session, const st
         str_copy(to->uuid, sizeof to->uuid, str_from(room_key(gpu)));
     }
     if (known && !wish->gpu_count)
-        return error_set(err, -ENOSPC, "the environment hides every GPU from this program (CUDA_VISIBLE_DEVICES and the like)");
+        return error_set(err, -ENOSPC, "the environment hides every GPU from this program (VISIBLE_DEVICES)");
     if (wish->gpu_count == known)
         wish->gpu_count = 0;
     return 0;
