@@ -14,7 +14,7 @@ PROMETHEUS = f"{OPEN};version=1.0.0,{OPEN};version=0.0.1;q=0.75,text/plain;versi
 
 
 FIXED = {"gpu_other_processes_count"}  # this name is fixed by the contract; everything else follows the conventions
-OLD = {"gpu_count", "gpu_process_count", "host_cpu_count"}  # of 0.1, until 0.3; metrics.old_names
+OLD = {"gpu_count", "gpu_process_count", "host_cpu_count"}  # of 0.1, until 0.4; metrics.old_names
 
 
 def lint(text):

@@ -106,7 +106,10 @@ def test_recipes_are_of_this_version(whirr):
 def test_packages_have_everything_that_is_installed(installed):
     """dh_missing and rpmbuild would say so, minutes later: each file is in the list of one Debian and one RPM package."""
     debian = [line for name in ("whirr", "libwhirr1", "libwhirr-dev") for line in (ROOT / f"packaging/debian/{name}.install").read_text().split()]
-    rpm = re.findall(r"^(?:%dir )?(/\S+|%\{_libdir\}\S+)$", (ROOT / "packaging/rpm/whirr.spec").read_text(), re.M)
+    spec = (ROOT / "packaging/rpm/whirr.spec").read_text()
+    for name, value in re.findall(r"%global (_\w+) (\S+)\}", spec):
+        spec = spec.replace(f"%{{{name}}}", value)
+    rpm = re.findall(r"^(?:%dir )?(/\S+|%\{_libdir\}\S+)$", spec, re.M)
     for name in files(installed):
         path = re.sub(r"^usr/local/", "usr/", name)
         path = re.sub(r"^usr/lib/(?=libwhirr|pkgconfig)", "usr/lib/ARCHITECTURE/", path)  # Meson finds that folder only where dpkg-dev is installed

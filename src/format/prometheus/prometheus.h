@@ -21,7 +21,7 @@ enum prometheus_set {
     PROMETHEUS_DCGM = 1 << 0,
     PROMETHEUS_NVIDIA_SMI = 1 << 1,
     PROMETHEUS_DCGM_OLD = 1 << 3,
-    PROMETHEUS_OLD_NAMES = 1 << 2, /* our own of 0.1; until 0.3 */
+    PROMETHEUS_OLD_NAMES = 1 << 2, /* our own of 0.1; until 0.4 */
 };
 
 /* The settings of [metrics]. All zero is fine: our own series, by name. */
