@@ -636,7 +636,7 @@ class GuardedWorker(TypedDict):
     problem: Optional[str]
     #: Through which it is off the GPU
     method: Optional[str]
-    #: The old name of `method`, until 0.3
+    #: The old name of `method`, until 0.4
     way: Optional[str]
     pid: Optional[int]
     process_count: int

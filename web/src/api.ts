@@ -578,7 +578,7 @@ export interface GuardedWorker {
   problem: string | null;
   /** Through which it is off the GPU */
   method: string | null;
-  /** The old name of `method`, until 0.3 */
+  /** The old name of `method`, until 0.4 */
   way: string | null;
   pid: number | null;
   process_count: number;

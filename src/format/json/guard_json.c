@@ -57,7 +57,7 @@ ANSWER_TABLE(worker_answer, struct guard_status, .name = "GuardedWorker")
     FIELD(TEXT, "reason", reason, "Of the claim, of there being none, or of the pause where no program is why", OR_NULL);
     FIELD(TEXT, "problem", problem, NULL, OR_NULL);
     FIELD(TEXT, "method", method, "Through which it is off the GPU", OR_NULL);
-    FIELD(TEXT, "way", method, "The old name of `method`, until 0.3", OR_NULL, .schema = "{\"deprecated\": true}");
+    FIELD(TEXT, "way", method, "The old name of `method`, until 0.4", OR_NULL, .schema = "{\"deprecated\": true}");
     FIELD(INT, "pid", pid, NULL, OR_NULL);
     FIELD(INT, "process_count", pid_count, NULL);
     EACH(INT, "gpus", next_gpu, NULL);

@@ -288,7 +288,7 @@ void prometheus_processes(struct buf *out, const struct snapshot *s, const struc
     }
     counts(out, &sums, "gpu_processes", "Processes of this name on the GPU");
     if (o->sets & PROMETHEUS_OLD_NAMES)
-        counts(out, &sums, "gpu_process_count", "Old name of gpu_processes, until 0.3");
+        counts(out, &sums, "gpu_process_count", "Old name of gpu_processes, until 0.4");
     for (size_t k = 0; k < EXPORTED; k++)
         values(out, &sums, k);
     limits(out, &sums);

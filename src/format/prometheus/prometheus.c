@@ -365,9 +365,9 @@ static void machine(struct buf *out, const struct host *host)
 
 static void old_names(struct buf *out, const struct snapshot *s)
 {
-    plain(out, "gpu_count", "gauge", "Old name of gpu_devices, until 0.3", (double)s->gpu_count);
+    plain(out, "gpu_count", "gauge", "Old name of gpu_devices, until 0.4", (double)s->gpu_count);
     if (s->host.cpu_count.state == READING_OK)
-        plain(out, "host_cpu_count", "gauge", "Old name of host_cpus, until 0.3", (double)s->host.cpu_count.value);
+        plain(out, "host_cpu_count", "gauge", "Old name of host_cpus, until 0.4", (double)s->host.cpu_count.value);
 }
 
 static void sources_and_self(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
