@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* "0.2.0" */
+/* "0.3.0" */
 const char *whirr_version(void);
 
 /* ---- a handle ---- */

@@ -3,7 +3,7 @@
 class Whirr < Formula
   desc "GPU monitor and guard for NVIDIA, AMD and Intel"
   homepage "https://whirr.invalid"
-  url "https://whirr.invalid/whirr-0.2.0.tar.xz"
+  url "https://whirr.invalid/whirr-0.3.0.tar.xz"
   sha256 "0000000000000000000000000000000000000000000000000000000000000000"
   license all_of: ["Apache-2.0", "MIT"]
 

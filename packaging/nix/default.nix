@@ -3,7 +3,7 @@
 { pkgs ? import <nixpkgs> { } }:
 pkgs.stdenv.mkDerivation {
   pname = "whirr";
-  version = "0.2.0";
+  version = "0.3.0";
   src = ../..;
   nativeBuildInputs = with pkgs; [ meson ninja pkg-config python3 scdoc ];
   buildInputs = with pkgs; [ curl jansson libevent ncurses openssl sqlite zlib ];
