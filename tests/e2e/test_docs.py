@@ -31,6 +31,7 @@ ENDS = [
     (r"whirr wait\b", 1, r"^whirr: no GPU (was found on this host|matches '0')"),
     (r"whirr .*replay:", 1, r"^whirr: cannot open the recording '\S+': No such file"),
     (r"whirr .*--watch\b", RUNS, ""),
+    (r"whirr undo 1\b", 1, r"^whirr: there is no change '1'; `whirr undo` lists them$"),
     (r"whirr token remove\b", 1, r"^whirr: there is no token 'laptop'\nTo list them: whirr token list$"),
     (r"whirr( --source sim)? top\b(?!.*--once)", 1, r"^whirr: cannot draw on this terminal; `whirr top.*--once` prints one frame$"),
     (r"whirr fit 24GiB --split even --source sim", 0, ""),
