@@ -187,6 +187,19 @@ def nvmlDeviceGetHandleByPciBusId(address: Any) -> _Device:
     return _find("pci_address", address)
 
 
+def nvmlDeviceGetHandleBySerial(serial: Any) -> _Device:
+    return _find("serial", serial)
+
+
+def nvmlSystemGetProcessName(pid: int) -> str:
+    """Of a process on a GPU: of others whirr knows nothing."""
+    for gpu in _status()["gpus"]:
+        for process in gpu["processes"] or ():
+            if process["pid"] == pid:
+                return process["name"] or str(pid)
+    raise NVMLError_NotFound()
+
+
 def nvmlDeviceGetIndex(device: _Device) -> int:
     return _listed(device)["index"]
 
@@ -454,8 +467,16 @@ def _c_temperature(device: _Device, sensor: Any, value: Any) -> None:
     value._obj.value = nvmlDeviceGetTemperature(device, sensor.value)
 
 
-def _c_not_supported(*_: Any) -> None:
+def _not_supported(*_: Any) -> Any:
+    """Of each NVLink, of pairs of GPUs and of affinity whirr has no readings; counters are not reset."""
     raise NVMLError_NotSupported()
+
+
+nvmlDeviceGetAttributes = nvmlDeviceGetMemoryAffinity = nvmlDeviceGetCpuAffinityWithinScope = nvmlDeviceGetP2PStatus = _not_supported
+nvmlDeviceGetNvLinkVersion = nvmlDeviceGetNvLinkState = nvmlDeviceGetNvLinkRemotePciInfo = nvmlDeviceGetNvLinkCapability = _not_supported
+nvmlDeviceGetNvLinkErrorCounter = nvmlDeviceResetNvLinkErrorCounters = nvmlDeviceFreezeNvLinkUtilizationCounter = _not_supported
+nvmlDeviceGetNvLinkUtilizationControl = nvmlDeviceSetNvLinkUtilizationControl = _not_supported
+nvmlDeviceGetNvLinkUtilizationCounter = nvmlDeviceResetNvLinkUtilizationCounter = _not_supported
 
 
 _C_FUNCTIONS = {
@@ -464,7 +485,7 @@ _C_FUNCTIONS = {
         ("MPSCompute", nvmlDeviceGetMPSComputeRunningProcesses))},
     **{f"nvmlDeviceGetMemoryInfo{version}": _c_call(lambda device, memory: _fill(memory._obj, nvmlDeviceGetMemoryInfo(device))) for version in ("", "_v2")},
     "nvmlDeviceGetTemperature": _c_call(_c_temperature),
-    "nvmlDeviceGetDriverModel": _c_call(_c_not_supported),
+    "nvmlDeviceGetDriverModel": _c_call(_not_supported),
 }
 
 

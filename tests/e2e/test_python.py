@@ -414,6 +414,37 @@ def test_nvitop_finds_what_it_asks_for(tmp_path):
     assert ask("sim:gpus=2,fault=lost@1")[4][1]["error"] == ["NVMLError_GpuIsLost"] * 2
 
 
+# What the tests of pynvml and nvidia-ml-py call, and what whirr knows nothing of.
+OF_PYNVML = "SystemGetNVMLVersion SystemGetCudaDriverVersion SystemGetDriverVersion DeviceGetCount"
+OF_PYNVML_ABOUT_A_GPU = "UUID PciInfo PowerUsage TotalEnergyConsumption MemoryInfo UtilizationRates MaxMigDeviceCount"
+UNKNOWN_TO_US = """DeviceGetAttributes DeviceGetMemoryAffinity DeviceGetCpuAffinityWithinScope DeviceGetP2PStatus DeviceGetNvLinkVersion DeviceGetNvLinkState
+DeviceGetNvLinkRemotePciInfo DeviceGetNvLinkCapability DeviceGetNvLinkErrorCounter DeviceResetNvLinkErrorCounters DeviceFreezeNvLinkUtilizationCounter
+DeviceGetNvLinkUtilizationControl DeviceSetNvLinkUtilizationControl DeviceGetNvLinkUtilizationCounter DeviceResetNvLinkUtilizationCounter"""
+
+
+def test_what_the_tests_of_pynvml_call_is_there(tmp_path):
+    asked = json.loads(run(f"""
+        import json, whirr.nvml as N
+        N.nvmlInit()
+        h = N.nvmlDeviceGetHandleByIndex(0)
+        def ask(name, *args):
+            try:
+                return str(getattr(N, "nvml" + name)(*args))
+            except N.NVMLError as error:
+                return type(error).__name__
+        pid = N.nvmlDeviceGetComputeRunningProcesses(h)[0].pid
+        print(json.dumps([
+            [ask(name) for name in {OF_PYNVML!r}.split()],
+            [ask("DeviceGet" + name, h) for name in {OF_PYNVML_ABOUT_A_GPU!r}.split()],
+            [ask(name, h, 0, 0) for name in {UNKNOWN_TO_US!r}.split()],
+            [ask("SystemGetProcessName", pid), ask("SystemGetProcessName", 1), ask("DeviceGetHandleBySerial", "none")],
+            [ask("DeviceGetPcieThroughput", h, kind) for kind in (N.NVML_PCIE_UTIL_TX_BYTES, N.NVML_PCIE_UTIL_RX_BYTES)],
+            N.nvmlDeviceGetIndex(N.nvmlDeviceGetHandleByPciBusId(N.nvmlDeviceGetPciInfo(h).busId))]))""", WHIRR_SOURCE="sim:gpus=2,model=h100,scenario=training"))
+    system, about, unknown, found, throughput, index = asked
+    assert not [a for a in system + about + throughput if a.startswith("NVMLError")], asked
+    assert set(unknown) == {"NVMLError_NotSupported"} and "NVMLError" not in found[0] and found[1:] == ["NVMLError_NotFound"] * 2 and index == 0
+
+
 def test_what_fails_is_an_error_of_nvml(tmp_path):
     """Programs catch NVMLError and look at its value; nothing else of whirr reaches them."""
     out = json.loads(run("""
