@@ -2840,6 +2840,57 @@ class Widget(TypedDict):
     absent: dict[str, str]
 
 
+class ErrorError(TypedDict):
+    #: A word for programs
+    code: str
+    #: A sentence for people
+    message: str
+
+
+class Error(TypedDict):
+    """Every answer from 400 on."""
+    error: ErrorError
+
+
+class HighUsage(TypedDict):
+    gpu_index: int
+    gpu_name: str
+    utilization_percent: Optional[float]
+    limit_percent: float
+    #: Up to 5, the busiest first
+    processes: list[Process]
+    timestamp: str
+    #: Why a value is None
+    absent: dict[str, str]
+
+
+class LiveStatus(TypedDict):
+    connected: bool
+    #: Those in use
+    sources: list[str]
+    interval_seconds: float
+    devices: list[Device]
+    summary: Summary
+
+
+class ScrapeTargetLabels(TypedDict):
+    host: str
+    __scheme__: str
+
+
+class ScrapeTarget(TypedDict):
+    targets: list[str]
+    labels: ScrapeTargetLabels
+
+
+class Remedies(TypedDict):
+    #: The newest first
+    doings: list[RemedyDoing]
+    hits: list[RemedyHits]
+    #: The newest first
+    effects: list[Effect]
+
+
 class Session(TypedDict):
     """What a client may do."""
     #: Whether requests that change something are accepted

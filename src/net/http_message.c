@@ -4,9 +4,9 @@
  */
 #include "net/http_message.h"
 
+#include "answer/answer.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/json_writer.h"
 #include "net/http_grammar.h"
 
 /* Percent-decodes into `out`, NUL-terminated. 0; -1: invalid or forbidden encoding; -2: truncated. */
@@ -416,14 +416,20 @@ const char *http_status_text(int status)
                           : "Server Error";
 }
 
+SHARED_ANSWER_TABLE(problem_answer, struct http_problem)
+{
+    FIELD(WORD, "code", code, "A word for programs");
+    FIELD(WORD, "message", message, "A sentence for people");
+}
+
+SHARED_ANSWER_TABLE(error_answer, struct http_problem, .name = "Error", .about = "Every answer from 400 on")
+{
+    PART("error", problem_answer, NULL);
+}
+
 void http_error_body(struct buf *out, const char *code, const char *message)
 {
     struct json_writer j = JSON_WRITER(out);
-    jw_object(&j);
-    jw_key_object(&j, "error");
-    jw_key_text(&j, "code", code);
-    jw_key_text(&j, "message", message);
-    jw_end(&j);
-    jw_end(&j);
+    answer_write(&j, &error_answer, &(struct http_problem){code, message}, NULL);
     buf_char(out, '\n');
 }

@@ -100,6 +100,12 @@ bool http_query_next(struct str *rest, struct str *key);
 /* A cookie's value; at == NULL if absent. */
 struct str http_cookie(const struct http_message *request, const char *name);
 
+struct answer;
+struct http_problem {
+    const char *code, *message;
+};
+/* {"error": ...}, and what is in it. */
+extern const struct answer error_answer, problem_answer;
 const char *http_status_text(int status);
 /* {"error": {"code", "message"}}: the body of every error. */
 void http_error_body(struct buf *out, const char *code, const char *message);

@@ -2877,6 +2877,52 @@ export interface Widget {
   absent: Record<string, string>;
 }
 
+/** Every answer from 400 on */
+export interface Error {
+  error: {
+    /** A word for programs */
+    code: string;
+    /** A sentence for people */
+    message: string;
+  };
+}
+
+export interface HighUsage {
+  gpu_index: number;
+  gpu_name: string;
+  utilization_percent: number | null;
+  limit_percent: number;
+  /** Up to 5, the busiest first */
+  processes: Process[];
+  timestamp: string;
+  absent: Record<string, string>;
+}
+
+export interface LiveStatus {
+  connected: boolean;
+  /** Those in use */
+  sources: string[];
+  interval_seconds: number;
+  devices: Device[];
+  summary: Summary;
+}
+
+export interface ScrapeTarget {
+  targets: string[];
+  labels: {
+    host: string;
+    __scheme__: string;
+  };
+}
+
+export interface Remedies {
+  /** The newest first */
+  doings: RemedyDoing[];
+  hits: RemedyHits[];
+  /** The newest first */
+  effects: Effect[];
+}
+
 /** What a client may do */
 export interface Session {
   /** Whether requests that change something are accepted */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Derives the page of all hosts from the answer of /api/fleet. Does not touch the document.
 import type { Level } from "./level";
-import type { FleetGpu, FleetHost } from "./api";
+import type { FleetGpu, FleetHost, ScrapeTarget as Target } from "./api";
 
-export type { FleetBill as Bill, Fleet as FleetAnswer, FleetNow as Fleet, FleetGpu, FleetHost } from "./api";
+export type { FleetBill as Bill, Fleet as FleetAnswer, FleetNow as Fleet, FleetGpu, FleetHost, ScrapeTarget as Target } from "./api";
 
 export type TroubleFilter = "" | "trouble" | "room";
 export type HostOrder = "" | "host" | "utilization_percent" | "memory_used_mb" | "temperature_celsius" | "power_watts";
@@ -36,12 +36,6 @@ export function hostsShown(hosts: FleetHost[], only: TroubleFilter, query: strin
   );
   if (order === "host") return list.sort((a, b) => a.host.localeCompare(b.host, "en", { numeric: true }));
   return order ? list.sort((a, b) => (b[order] ?? -1) - (a[order] ?? -1)) : list;
-}
-
-/** Configured hosts, as listed by /api/targets. */
-export interface Target {
-  targets: string[];
-  labels: { host: string; __scheme__: string };
 }
 
 /** The hosts' own pages, as far as configured: a guess would lead nowhere. */

@@ -369,29 +369,53 @@ static void remedy_part_sampled(void *part, const struct snapshot *s)
 
 /* ---- requests ---- */
 
+/* The remedies of all GPUs or of one, or one remedy. */
+struct told_remedies {
+    struct remedy_part *part;
+    const char *only; /* an ID; NULL: all */
+    int gpu;          /* ALL_GPUS */
+    struct effect_hits hits[REMEDY_COUNT];
+    size_t hit_count;
+};
+
+static const void *next_doing(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_remedies *told = at->record;
+    while (step->at < told->part->count) {
+        const struct remedy_doing *d = &told->part->at[told->part->count - ++step->at];
+        if ((!told->only || strcmp(told->only, d->id) == 0) && (told->gpu == ALL_GPUS || told->gpu == d->gpu_index))
+            return d;
+    }
+    return NULL;
+}
+
+static const void *next_effect(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_remedies *told = at->record;
+    const struct effects *all = &told->part->effects;
+    while (step->at < all->count) {
+        const struct effect *e = &all->list[all->count - ++step->at];
+        if (told->gpu == ALL_GPUS || told->gpu == e->gpu_index)
+            return e;
+    }
+    return NULL;
+}
+
+SHARED_ANSWER_TABLE(remedies_answer, struct told_remedies, .name = "Remedies")
+{
+    EACH(OBJECT, "doings", next_doing, "The newest first", FIELDS(doing_answer));
+    OBJECTS("hits", hits, hit_count, effect_hits_answer, NULL);
+    EACH(OBJECT, "effects", next_effect, "The newest first", FIELDS(effect_answer));
+}
+
 static int say_doings(struct remedy_part *p, const char *only, int gpu, int status, struct buf *out)
 {
-    struct effect_hits hits[REMEDY_COUNT];
-    size_t hit_count = effects_hits(&p->effects, hits, ARRAY_LEN(hits));
+    struct told_remedies told = {.part = p, .only = only, .gpu = gpu};
+    told.hit_count = effects_hits(&p->effects, told.hits, ARRAY_LEN(told.hits));
     struct json_writer j = JSON_WRITER(out);
-    jw_object(&j);
-    jw_key_array(&j, "doings");
     pthread_mutex_lock(&p->poller.lock);
-    for (size_t i = p->count; i-- > 0;)
-        if ((!only || strcmp(only, p->at[i].id) == 0) && (gpu == ALL_GPUS || gpu == p->at[i].gpu_index))
-            answer_write(&j, &doing_answer, &p->at[i], NULL);
+    answer_write(&j, &remedies_answer, &told, NULL);
     pthread_mutex_unlock(&p->poller.lock);
-    jw_end(&j);
-    jw_key_array(&j, "hits");
-    for (size_t i = 0; i < hit_count; i++)
-        answer_write(&j, &effect_hits_answer, &hits[i], NULL);
-    jw_end(&j);
-    jw_key_array(&j, "effects");
-    for (size_t i = p->effects.count; i-- > 0;)
-        if (gpu == ALL_GPUS || gpu == p->effects.list[i].gpu_index)
-            answer_write(&j, &effect_answer, &p->effects.list[i], NULL);
-    jw_end(&j);
-    jw_end(&j);
     buf_char(out, '\n');
     return status;
 }

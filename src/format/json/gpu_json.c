@@ -249,7 +249,7 @@ ANSWER_TABLE(gpu_answer, struct gpu, .name = "Gpu", .about = "Everything known a
 ANSWER_NAMES(event_kinds, enum event_kind, event_kind_name, EVENT_DRIVER_FAULT, EVENT_OTHER);
 ANSWER_NAMES(source_states, enum source_state, source_state_name, SOURCE_OFF, SOURCE_ASLEEP);
 
-ANSWER_TABLE(event_answer, struct event, .name = "GpuEvent")
+SHARED_ANSWER_TABLE(event_answer, struct event, .name = "GpuEvent")
 {
     FIELD(NAME, "kind", kind, NULL, NAMES(event_kinds));
     FIELD(INT, "gpu_index", gpu_index, NULL, NONE(-1));

@@ -18,6 +18,24 @@ static bool has_port(struct str host)
     return bracket ? bracket + 1 < host.at + host.len : colons == 1;
 }
 
+struct told_target {
+    size_t count;
+    char target[1][320];
+    const char *host, *scheme;
+};
+
+ANSWER_TABLE(labels_answer, struct told_target)
+{
+    FIELD(WORD, "host", host, NULL);
+    FIELD(WORD, "__scheme__", scheme, NULL);
+}
+
+SHARED_ANSWER_TABLE(target_answer, struct told_target, .name = "ScrapeTarget")
+{
+    TEXTS(TEXT, "targets", target, count, NULL);
+    PART("labels", labels_answer, NULL);
+}
+
 static void write_target(struct json_writer *j, const char *name, struct str address)
 {
     bool plain = str_starts(address, "http://"), loopback;
@@ -28,17 +46,9 @@ static void write_target(struct json_writer *j, const char *name, struct str add
         path = str_from(name);
     loopback = str_starts(path, "127.") || str_starts(path, "localhost") || str_starts(path, "[::1]");
     plain |= loopback && !str_starts(address, "https://");
-    char target[320];
-    snprintf(target, sizeof target, STR_FMT "%s", STR_ARG(path), has_port(path) ? "" : ":" DEFAULT_PORT);
-    jw_object(j);
-    jw_key_array(j, "targets");
-    jw_text(j, target);
-    jw_end(j);
-    jw_key_object(j, "labels");
-    jw_key_text(j, "host", name);
-    jw_key_text(j, "__scheme__", plain ? "http" : "https");
-    jw_end(j);
-    jw_end(j);
+    struct told_target told = {.count = 1, .host = name, .scheme = plain ? "http" : "https"};
+    snprintf(told.target[0], sizeof told.target[0], STR_FMT "%s", STR_ARG(path), has_port(path) ? "" : ":" DEFAULT_PORT);
+    answer_write(j, &target_answer, &told, NULL);
 }
 
 void json_scrape_targets(struct json_writer *j, const struct config *config)

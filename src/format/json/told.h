@@ -9,7 +9,7 @@
 #include "model/snapshot.h"
 
 extern const struct answer_names finding_codes, severities, throttles, gpu_states, limit_codes;
-extern const struct answer activity_answer, limit_answer, usual_answer;
+extern const struct answer event_answer, activity_answer, limit_answer, usual_answer;
 
 /* Of a metric, whose reading is at that offset. */
 struct answer_field metric_field(const struct metric_info *m, size_t offset);

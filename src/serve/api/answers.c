@@ -10,6 +10,7 @@
 #include "format/json/told.h"
 #include "format/lease.h"
 #include "format/notifiers.h"
+#include "net/http_message.h"
 #include "past/history_answer.h"
 #include "past/past_json.h"
 #include "remedy/measure.h"
@@ -17,9 +18,10 @@
 #include "serve/api/assets.h"
 
 /* Of parts, which are layers above. */
-extern const struct answer fleet_answer_form;
+extern const struct answer fleet_answer_form, remedies_answer;
 /* Of files beside this one. */
-extern const struct answer settings_answer, widget_answer, session_answer, released_answer, service_answer;
+extern const struct answer settings_answer, widget_answer, session_answer, released_answer, service_answer, usage_answer,
+    live_status_answer, target_answer;
 
 const struct answer *const all_answers[] = {
     &alert_rules_answer,   &alerts_answer,          &capacity_answer,      &cpu_samples_answer, &devices_answer,
@@ -29,7 +31,8 @@ const struct answer *const all_answers[] = {
     &limits_answer,        &live_stats_answer,      &metrics_answer,       &notifiers_answer,   &past_events_answer,
     &past_limits_answer,   &process_history_answer, &placement_answer,     &processes_answer,   &moment_answer,
     &remedy_answer,        &report_answer,          &resources_answer,     &span_answer,        &stats_answer,
-    &stats_history_answer, &summary_answer,         &widget_answer,        &session_answer,     &released_answer,
+    &stats_history_answer, &summary_answer,         &widget_answer,        &error_answer,       &usage_answer,
+    &live_status_answer,   &target_answer,          &remedies_answer,      &session_answer,     &released_answer,
     &service_answer,       &settings_answer,        &undo_list_answer,     &usual_answer,       &why_answer,
 };
 const size_t all_answer_count = ARRAY_LEN(all_answers);

@@ -57,7 +57,7 @@ ANSWER_TABLE(usage_gpu_answer, struct gpu)
     FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1));
 }
 
-ANSWER_TABLE(usage_answer, struct told_usage)
+SHARED_ANSWER_TABLE(usage_answer, struct told_usage, .name = "HighUsage")
 {
     VIA(KEYS, NULL, gpu, usage_gpu_answer, NULL);
     FIELD(NUMBER, "limit_percent", limit_percent, NULL);
@@ -99,17 +99,7 @@ static void add_events(struct batch *b, const struct snapshot *s)
     for (size_t i = 0; i < s->event_count; i++) {
         const struct event *e = &s->events[i];
         struct json_writer j = batch_begin(b, TOPIC_GPU_EVENT);
-        jw_object(&j);
-        jw_key_text(&j, "kind", event_kind_name(e->kind));
-        jw_key(&j, "gpu_index");
-        if (e->gpu_index >= 0)
-            jw_int(&j, e->gpu_index);
-        else
-            jw_null(&j);
-        jw_key_int(&j, "code", e->code);
-        jw_key_text(&j, "text", e->text);
-        json_time(&j, "timestamp", e->at);
-        jw_end(&j);
+        answer_write(&j, &event_answer, e, NULL);
         batch_end(b);
     }
 }
@@ -140,7 +130,7 @@ struct told_status {
     struct str summary;
 };
 
-ANSWER_TABLE(status_answer, struct told_status)
+SHARED_ANSWER_TABLE(live_status_answer, struct told_status, .name = "LiveStatus")
 {
     FIELD(BOOL, "connected", connected, NULL);
     VIA(KEYS, NULL, s, source_names_answer, NULL);
@@ -155,6 +145,6 @@ void compose_status(struct json_writer *j, const struct snapshot *s, const struc
     struct json_writer inner = JSON_WRITER(&summary);
     json_summary(&inner, s, why);
     j->out->failed |= summary.failed;
-    answer_write(j, &status_answer,
+    answer_write(j, &live_status_answer,
                  &(struct told_status){true, (double)interval_ms / 1000, s, s->gpus, s->gpu_count, buf_view(&summary)}, NULL);
 }

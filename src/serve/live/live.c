@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/answer.h"
 #include "http/exchange.h"
 #include "serve/data/data.h"
 #include "serve/live/compose.h"
@@ -80,10 +81,7 @@ static void send_error(struct subscriber *s, const char *code, const char *messa
 {
     AUTO_BUF struct buf data = BUF(1024);
     struct json_writer j = JSON_WRITER(&data);
-    jw_object(&j);
-    jw_key_text(&j, "code", code);
-    jw_key_text(&j, "message", message);
-    jw_end(&j);
+    answer_write(&j, &problem_answer, &(struct http_problem){code, message}, NULL);
     hub_send(s, TOPIC_ERROR, buf_view(&data));
 }
 
