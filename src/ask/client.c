@@ -74,7 +74,7 @@ static int no_daemon_to_act(const char *configured, const char *path, struct err
         return error_set(err, -EPERM,
                          "no daemon is running at %s; the system's daemon was left alone\nTo act on that one, add --socket %s",
                          where, system);
-    return error_set(err, -ENOENT, "no daemon is running at %s", where);
+    return error_set(err, -ENOENT, "no daemon is running at %s\nTo start one: whirr serve, or as a service: whirr setup", where);
 }
 
 int client_open_to_act(const char *configured, struct client **ret, struct error *err)

@@ -56,7 +56,7 @@ void undo_add_lease(struct undo_list *list, const struct lease *l)
 {
     char gpus[LEASE_WORDS];
     bool setting = l->kind == LEASE_SETTING;
-    if (l->state == LEASE_ENDED || (!setting && l->kind != LEASE_RESERVE) || (l->simulated && !setting))
+    if (l->state == LEASE_ENDED || (!setting && l->kind != LEASE_RESERVE))
         return;
     struct undo_entry *e = undo_add(list, setting ? UNDO_SETTING : UNDO_RESERVATION, l->id);
     if (!e)

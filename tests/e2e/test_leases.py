@@ -90,6 +90,12 @@ def test_gpus_of_other_vendors_are_hidden_where_that_can_be_said(host):
     assert (at["rx7900"], at["a770"]) == (" 0 unset\n", "  0\n")
 
 
+def test_what_was_reserved_is_in_the_list_of_undo(host):
+    assert host("reserve", "--gpu", "0", "--for", "1h").returncode == 0
+    assert "GPU 0  reserved" in host("undo", source=[]).stdout and len(host.list()) == 1
+    assert "has ended" in host("undo", "1", source=[]).stdout and host.list() == []
+
+
 def test_what_is_hidden_already_is_not_taken(host):
     def seen(value):
         return host("run", "--gpus", "1", "--timeout", "0", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES", CUDA_VISIBLE_DEVICES=value)
