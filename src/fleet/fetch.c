@@ -45,11 +45,16 @@ enum fleet_question {
 #define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid,profile) (" series ")"
 /* Hosts of the last day, for databases that don't list series. */
 #define SEEN "count by (host,instance,machine) (present_over_time(whirr_build_info[1d]))"
+/* How often a host usually comes: by its own clock, at each sample; one of an older version, by the number of them in five minutes.
+ */
+#define OFTEN                                                                                                 \
+    "max by (host,instance) ((max_over_time(whirr_time_seconds[5m]) - min_over_time(whirr_time_seconds[5m]))" \
+    " / (count_over_time(whirr_time_seconds[5m]) - 1)) or 300 / max by (host,instance) (count_over_time(whirr_build_info[5m]))"
 /* Hosts that a database still shows, for five minutes, although they have been silent for twice their usual interval. One whose
  * clock is behind seems late, so it gets those five minutes. */
-#define STALE                                                                                                           \
-    "time() - max by (host,instance,machine) (timestamp(whirr_build_info)) > 15 + 600 / max by (host,instance,machine)" \
-    " (count_over_time(whirr_build_info[5m])) unless on (host,instance) whirr_push_clock_ahead_seconds <= -10"
+#define STALE                                                                                                                    \
+    "time() - max by (host,instance,machine) (timestamp(whirr_build_info)) > on (host,instance) group_left () (15 + 2 * (" OFTEN \
+    ")) unless on (host,instance) whirr_push_clock_ahead_seconds <= -10"
 /* A scrape has the database's timestamp and so reveals the host's clock; for hosts that push, the receiver's does. */
 #define CLOCK "(whirr_time_seconds - timestamp(whirr_time_seconds) or whirr_push_clock_ahead_seconds)"
 #define FINDINGS(series) "max by (host,instance,gpu,uuid,code,severity,process,likelihood,held,tense) (" series ")"

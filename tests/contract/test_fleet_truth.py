@@ -90,14 +90,16 @@ def imported(folder, samples, **more):
 
 @pytest.mark.parametrize("fill", [filled, imported])
 def test_a_host_that_was_killed_is_silent_before_its_last_numbers_are_forgotten(ask, tmp_path, fill):
-    """By how often it came before: one that is scraped every five seconds and was last seen 50 s ago is gone, one every minute is not. Its GPUs are gone,
-    too: what they did last is told as that. Once it is forgotten, it is not missed until it is heard again."""
+    """By how often it came before: one that is scraped every five seconds and was last seen 50 s ago is gone, also where it came for half a minute; one every
+    minute is not. Its GPUs are gone, too: what they did last is told as that. Once it is forgotten, it is not missed until it is heard again."""
     if fill is imported and not VictoriaMetrics.installed():
         pytest.skip("no VictoriaMetrics (tools/deps test)")
     samples = Samples()
-    for host, every, last in (("killed", 5, 50), ("rare", 60, 100), ("fine", 60, 0)):
-        for ago in range(295, last - 1, -every):
+    for host, every, first, last in (("killed", 5, 295, 50), ("young", 5, 80, 50), ("rare", 60, 295, 100), ("fine", 60, 295, 0)):
+        for ago in range(first, last - 1, -every):
             where = {"host": host, "instance": host, "job": "whirr"}
+            if host == "young":
+                samples.add("whirr_time_seconds", samples.now - ago, ago, **where)
             samples.add("whirr_build_info", 1, ago, version="1", **where)
             samples.add("gpu_up", 1, ago, gpu=0, uuid=f"GPU-{host}", name="H100", **where)
             samples.add("gpu_memory_free_bytes", 2**36, ago, gpu=0, uuid=f"GPU-{host}", name="H100", **where)
@@ -107,8 +109,8 @@ def test_a_host_that_was_killed_is_silent_before_its_last_numbers_are_forgotten(
             samples.add("whirr_host_gpu_power_watts", 700 + ago, ago, **where)
     database = fill(tmp_path, samples)
     try:
-        found, hosts = eventually(lambda: len((s := status(ask, database.url))[1]) == 3 and s, explain=database.log)
-        assert {n for n, h in hosts.items() if h["trouble"] == "silent"} == {"killed"} and hosts["killed"]["note"].startswith("not answering for "), hosts
+        found, hosts = eventually(lambda: len((s := status(ask, database.url))[1]) == 4 and s, explain=database.log)
+        assert {n for n, h in hosts.items() if h["trouble"] == "silent"} == {"killed", "young"} and hosts["killed"]["note"].startswith("not answering for "), hosts
         assert hosts["killed"]["power_watts"] is None and hosts["killed"]["last_seen_at"] and hosts["rare"]["power_watts"] == hosts["fine"]["power_watts"] == 100
         room = ask("fit", "1GiB", "--fleet", database.url, "--json").stdout
         assert "rare" in room and "killed" not in room, room
@@ -122,9 +124,9 @@ def test_a_host_that_was_killed_is_silent_before_its_last_numbers_are_forgotten(
             done = forget(*args)
             assert done.returncode == code and said in done.stdout + done.stderr, done
         found, hosts = status(ask, database.url)
-        assert set(hosts) == {"rare", "fine"} and found["hosts_not_answering"] == 0, found["answer"]
+        assert set(hosts) == {"rare", "fine", "young"} and found["hosts_not_answering"] == 1, found["answer"]
         kept = json.loads(forget("--json").stdout)["hosts"]
-        assert [(h["host"], h["state"], h["forgotten"]["by"]) for h in kept] == [("killed", "forgotten", "alice")], kept
+        assert [(h["host"], h["state"], (h["forgotten"] or {}).get("by")) for h in kept] == [("killed", "forgotten", "alice"), ("young", "silent", None)], kept
         assert forget("--undo", "killed").returncode == 0 and status(ask, database.url)[1]["killed"]["trouble"] == "silent"
     finally:
         database.stop()
@@ -220,18 +222,20 @@ def push_settings(folder, name, url):
 
 @pytest.mark.parametrize("kind", [Prometheus, VictoriaMetrics])
 def test_hosts_that_are_gone_are_named_with_since_when(start, ask, tmp_path, kind):
-    """Two push and one is scraped; of each kind one ends. A stop ends its series at once, five minutes before a kill would."""
+    """Two push and one is scraped; of each kind one ends. A stop ends its series at once, five minutes before a kill would. Where one is scraped, one that
+    pushes is paused: it is named by how often it came, however short it was there, and back when it goes on."""
     if not kind.installed():
         pytest.skip(f"no {kind.__name__} (tools/deps test)")
     scraped = start("--interval", "0.5", "--config", push_settings(tmp_path, "scraped", "http://127.0.0.1:1/"), source="sim:gpus=1") if kind is Prometheus else None
     database = (Prometheus(tmp_path / "db", [f"127.0.0.1:{scraped.port}"]) if scraped else VictoriaMetrics(tmp_path / "db")).start()
     try:
-        hosts = {n: start("--interval", "0.5", "--config", push_settings(tmp_path, n, database.url + database.write), source="sim:gpus=2") for n in ("stays", "goes")}
-        there = {"stays", "goes"} | ({"scraped"} if scraped else set())
+        hosts = {n: start("--interval", "0.5", "--config", push_settings(tmp_path, n, database.url + database.write), source="sim:gpus=2") for n in ("stays", "goes", *["pauses"] * bool(scraped))}
+        there = set(hosts) | ({"scraped"} if scraped else set())
         eventually(lambda: database.query("up") is not None and there <= set(status(ask, database.url)[1]), explain=database.log)
         hosts["goes"].stop()
         if scraped:
             scraped.process.send_signal(signal.SIGKILL)
+            hosts["pauses"].process.send_signal(signal.SIGSTOP)
         away = there - {"stays"}
         found, by_name = eventually(lambda: (s := (database.query("up"), status(ask, database.url))[1]) and {n for n, h in s[1].items() if h["trouble"] == "silent"} == away
                                     and all(s[1][n]["last_seen_at"] for n in away) and s, explain=lambda: [(h["host"], h["note"], h["last_seen_at"]) for h in status(ask, database.url)[0]["hosts"]])
@@ -244,6 +248,9 @@ def test_hosts_that_are_gone_are_named_with_since_when(start, ask, tmp_path, kin
         daemon.wait_sampled()
         answer = eventually(lambda: daemon.json("/api/fleet")["fleet"])
         assert {h["host"] for h in answer["status"]["hosts"] if h["trouble"] == "silent" and h["last_seen_at"]} == away
+        if scraped:
+            hosts["pauses"].process.send_signal(signal.SIGCONT)
+            eventually(lambda: status(ask, database.url)[1]["pauses"]["trouble"] != "silent", explain=hosts["pauses"].log)
     finally:
         database.stop()
 
