@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "answer/answer.h"
 #include "ask/tunnel.h"
-#include "base/json_writer.h"
 #include "base/os/console.h"
 #include "cli/fields.h"
 
@@ -45,6 +45,15 @@ struct json_writer show_json(const struct cli *cli, struct buf *out)
     struct json_writer j = JSON_WRITER_PRETTY(out);
     j.pretty = !options_has(cli->options, "watch");
     return j;
+}
+
+int show_answer(const struct cli *cli, const struct answer *a, const void *record)
+{
+    AUTO_BUF struct buf out = BUF(16 << 20);
+    struct json_writer j = show_json(cli, &out);
+    answer_write(&j, a, record, (void *)record);
+    buf_char(&out, '\n');
+    return show_text(&out);
 }
 
 int show_would(const struct cli *cli, const char *format, ...)

@@ -24,5 +24,9 @@ int show_without_session(struct cli *cli, render_fn *render);
 bool show_is_line(const struct cli *cli);
 struct json_writer show_json(const struct cli *cli, struct buf *out);
 
+struct answer;
+/* Prints an answer as JSON; the record is also its context. */
+int show_answer(const struct cli *cli, const struct answer *a, const void *record);
+
 /* For --dry-run: prints what would be done ("end lease k3f9qa2x"). */
 int show_would(const struct cli *cli, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));

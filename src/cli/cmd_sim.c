@@ -6,15 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/answer.h"
 #include "ask/cli.h"
 #include "ask/progress.h"
 #include "base/cleanup.h"
-#include "base/json_writer.h"
 #include "base/units.h"
 #include "cli/alert/alert.h"
 #include "cli/cli_show.h"
 #include "engine/attribution.h"
 #include "insight/verdict/judge.h"
+#include "model/finding_code.h"
 #include "remedy/parked.h"
 #include "source/sim/sim.h"
 #include "store/store.h"
@@ -123,44 +124,63 @@ static const char *fault_finding(const struct sim_fault *f)
     return f->finding == SIM_ANY_FINDING ? NULL : finding_code_name(f->finding);
 }
 
-static void list_json(struct buf *out, const struct sim_scenario *scenarios, size_t count)
+static const char *found_name(finding_code code)
 {
-    struct json_writer j = JSON_WRITER_PRETTY(out);
-    jw_object(&j);
-    jw_key_array(&j, "scenarios");
-    for (size_t i = 0; i < count; i++) {
-        jw_object(&j);
-        jw_key_text(&j, "name", scenarios[i].name);
-        jw_key_text(&j, "what", scenarios[i].what);
-        jw_key_text(&j, "timeline", scenarios[i].timeline);
-        jw_key_int(&j, "gpus", scenarios[i].gpus);
-        jw_key_text(&j, "cards", scenarios[i].cards);
-        jw_key_text(&j, "finding", finding_code_name(scenarios[i].finding));
-        jw_key_text(&j, "limit", limit_name(scenarios[i].limit));
-        jw_end(&j);
-    }
-    jw_end(&j);
-    jw_key_array(&j, "faults");
-    const struct sim_fault *f;
-    for (size_t i = 0; (f = sim_fault(i)) != NULL; i++) {
-        jw_object(&j);
-        jw_key_text(&j, "name", f->name);
-        jw_key_text(&j, "what", f->what);
-        jw_key_text(&j, "finding", fault_finding(f));
-        jw_end(&j);
-    }
-    jw_end(&j);
-    jw_key_array(&j, "models");
-    const char *name, *full_name;
-    for (size_t i = 0; (name = sim_card(i, &full_name)) != NULL; i++) {
-        jw_object(&j);
-        jw_key_text(&j, "name", name);
-        jw_key_text(&j, "gpu_name", full_name);
-        jw_end(&j);
-    }
-    jw_end(&j);
-    jw_end(&j);
-    buf_char(out, '\n');
+    return finding_code_name(code);
+}
+ANSWER_NAMES(findings, finding_code, found_name, 0, FINDING_CODE_COUNT - 1);
+ANSWER_NAMES(limits, enum limit, limit_name, 0, LIMIT_COUNT - 1);
+
+ANSWER_TABLE(scenario_answer, struct sim_scenario)
+{
+    FIELD(WORD, "name", name, NULL);
+    FIELD(WORD, "what", what, NULL);
+    FIELD(WORD, "timeline", timeline, NULL);
+    FIELD(INT, "gpus", gpus, NULL);
+    FIELD(WORD, "cards", cards, NULL);
+    FIELD(NAME, "finding", finding, NULL, NAMES(findings));
+    FIELD(NAME, "limit", limit, NULL, NAMES(limits));
+}
+
+ANSWER_MAKER(make_finding, struct sim_fault, word, fault_finding(of));
+
+ANSWER_TABLE(fault_answer, struct sim_fault)
+{
+    FIELD(WORD, "name", name, NULL);
+    FIELD(WORD, "what", what, NULL);
+    MADE(WORD, "finding", make_finding, "null: it depends on the scenario", OR_NULL);
+}
+
+struct told_sim {
+    const struct sim_scenario *scenarios;
+    size_t count;
+    const char *name, *full_name; /* of the model being written */
+};
+
+ANSWER_TABLE(model_answer, struct told_sim)
+{
+    FIELD(WORD, "name", name, NULL);
+    FIELD(WORD, "gpu_name", full_name, NULL);
+}
+
+static const void *next_fault(const struct answer_at *at, struct answer_step *step)
+{
+    (void)at;
+    return sim_fault(step->at++);
+}
+
+static const void *next_model(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_sim *told = at->context;
+    told->name = sim_card(step->at++, &told->full_name);
+    return told->name ? told : NULL;
+}
+
+ANSWER_TABLE(sim_answer, struct told_sim)
+{
+    OBJECTS("scenarios", scenarios, count, scenario_answer, NULL);
+    EACH(OBJECT, "faults", next_fault, NULL, FIELDS(fault_answer));
+    EACH(OBJECT, "models", next_model, NULL, FIELDS(model_answer));
 }
 
 /* Describes what a scenario shows, and when. */
@@ -220,9 +240,8 @@ static int sim_run(struct cli *cli)
     if (file)
         return cli_usage(cli, "'sim list' does not take '%s'", file);
     if (cli->json)
-        list_json(&out, scenarios, count);
-    else
-        list_text(&out, &cli->page, scenarios, count);
+        return show_answer(cli, &sim_answer, &(struct told_sim){.scenarios = scenarios, .count = count});
+    list_text(&out, &cli->page, scenarios, count);
     return show_text(&out);
 }
 

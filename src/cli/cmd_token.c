@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/answer.h"
 #include "base/cleanup.h"
-#include "base/json_writer.h"
 #include "base/lock.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
@@ -45,6 +45,20 @@ static int read_grant(struct cli *cli, struct token_grant *ret)
     return EXIT_FINE;
 }
 
+struct told_new {
+    const char *name, *token, *file, *roles;
+    struct wall until;
+};
+
+ANSWER_TABLE(new_answer, struct told_new)
+{
+    FIELD(WORD, "name", name, NULL);
+    FIELD(WORD, "token", token, NULL);
+    FIELD(WORD, "roles", roles, NULL);
+    FIELD(MOMENT, "until", until, "null: it never expires", OR_NULL);
+    FIELD(WORD, "file", file, NULL);
+}
+
 static int new_token(struct cli *cli, struct token_file *f, const char *path, const char *name)
 {
     struct error err = {0};
@@ -58,17 +72,7 @@ static int new_token(struct cli *cli, struct token_file *f, const char *path, co
     if (token_file_add(f, name, &grant, text, &err))
         return cli_error(cli, &err);
     if (cli->json) {
-        AUTO_BUF struct buf out = BUF(4096);
-        struct json_writer j = JSON_WRITER_PRETTY(&out);
-        jw_object(&j);
-        jw_key_text(&j, "name", name);
-        jw_key_text(&j, "token", text);
-        jw_key_text(&j, "roles", rights_roles(grant.rights, roles));
-        json_time(&j, "until", grant.until);
-        jw_key_text(&j, "file", path);
-        jw_end(&j);
-        buf_char(&out, '\n');
-        return show_text(&out);
+        return show_answer(cli, &new_answer, &(struct told_new){name, text, path, rights_roles(grant.rights, roles), grant.until});
     }
     printf("%s\n", text);
     fputs("Keep it: only its hash is stored. Send it as \"Authorization: Bearer TOKEN\".\n", stderr);
@@ -78,39 +82,42 @@ static int new_token(struct cli *cli, struct token_file *f, const char *path, co
     return EXIT_FINE;
 }
 
+static bool make_roles(const struct answer_at *at, union answer_value *ret)
+{
+    _Static_assert(sizeof ret->text >= ROLES_SIZE, "room");
+    rights_roles(((const struct access_token *)at->record)->rights, ret->text);
+    return true;
+}
+
+ANSWER_TABLE(token_answer, struct access_token)
+{
+    FIELD(TEXT, "name", name, NULL);
+    FIELD(MOMENT, "made_at", made_at, NULL);
+    MADE(TEXT, "roles", make_roles, NULL);
+    FIELD(MOMENT, "until", until, "null: it never expires", OR_NULL);
+}
+
+ANSWER_TABLE(tokens_answer, struct token_file)
+{
+    OBJECTS("tokens", tokens, count, token_answer, NULL);
+}
+
 static int list_tokens(struct cli *cli, const struct token_file *f)
 {
     AUTO_BUF struct buf out = BUF(65536);
-    struct json_writer j = JSON_WRITER_PRETTY(&out);
-    if (cli->json) {
-        jw_object(&j);
-        jw_key_array(&j, "tokens");
-    }
+    if (cli->json)
+        return show_answer(cli, &tokens_answer, f);
     for (size_t i = 0; i < f->count; i++) {
         const struct access_token *t = &f->tokens[i];
         char day[WALL_TEXT_SIZE], until[WALL_TEXT_SIZE], roles[ROLES_SIZE];
         wall_format(t->made_at, day);
         wall_format(t->until, until);
-        rights_roles(t->rights, roles);
-        if (cli->json) {
-            jw_object(&j);
-            jw_key_text(&j, "name", t->name);
-            jw_key_text(&j, "made_at", day);
-            jw_key_text(&j, "roles", roles);
-            json_time(&j, "until", t->until);
-            jw_end(&j);
-        } else {
-            buf_printf(&out, "%-24s %s  %s", t->name, day, roles);
-            if (t->until.ms)
-                buf_printf(&out, token_is_over(t, clock_wall(&clock_system)) ? ", expired %s" : ", until %s", until);
-            buf_char(&out, '\n');
-        }
-    }
-    if (cli->json) {
-        jw_end(&j);
-        jw_end(&j);
+        buf_printf(&out, "%-24s %s  %s", t->name, day, rights_roles(t->rights, roles));
+        if (t->until.ms)
+            buf_printf(&out, token_is_over(t, clock_wall(&clock_system)) ? ", expired %s" : ", until %s", until);
         buf_char(&out, '\n');
-    } else if (f->count == 0) {
+    }
+    if (f->count == 0) {
         buf_text(&out, "No tokens. To create one: whirr token new NAME\n");
     }
     return show_text(&out);

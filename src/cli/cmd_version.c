@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr version: the version, and what this build can do on this host.
  */
+#include "answer/answer.h"
 #include "base/cleanup.h"
-#include "base/json_writer.h"
 #include "base/os/library.h"
 #include "base/version.h"
 #include "cli/cli_show.h"
@@ -34,25 +34,38 @@ static bool version_is_there(const struct env *env, const struct feature *f)
     return f->asset ? asset_find(f->asset) != NULL : can_load(env, f->libraries[0]) || can_load(env, f->libraries[1]);
 }
 
-static void as_json(const struct env *env, struct buf *out)
+struct told_version {
+    const char *name, *version, *commit;
+    bool features[ARRAY_LEN(features)];
+};
+
+ANSWER_TABLE(features_answer, struct told_version)
 {
-    struct json_writer j = JSON_WRITER_PRETTY(out);
-    jw_object(&j);
-    jw_key_text(&j, "name", "whirr");
-    jw_key_text(&j, "version", WHIRR_VERSION);
-    jw_key_text(&j, "commit", version_commit);
-    jw_key(&j, "features");
-    jw_object(&j);
     for (size_t i = 0; i < ARRAY_LEN(features); i++)
-        jw_key_bool(&j, features[i].name, version_is_there(env, &features[i]));
-    jw_end(&j);
-    jw_key(&j, "sources");
-    jw_array(&j);
-    for (size_t i = 0; i < source_registry_count; i++)
-        jw_text(&j, source_registry[i]->name);
-    jw_end(&j);
-    jw_end(&j);
-    buf_char(out, '\n');
+        FIELD(BOOL, features[i].name, features[i], NULL);
+}
+
+static const void *next_source(const struct answer_at *at, struct answer_step *step)
+{
+    (void)at;
+    return step->at < source_registry_count ? &source_registry[step->at++]->name : NULL;
+}
+
+ANSWER_TABLE(version_answer, struct told_version)
+{
+    FIELD(WORD, "name", name, NULL);
+    FIELD(WORD, "version", version, NULL);
+    FIELD(WORD, "commit", commit, NULL);
+    PART("features", features_answer, NULL);
+    EACH(WORD, "sources", next_source, NULL);
+}
+
+static int as_json(const struct cli *cli)
+{
+    struct told_version told = {.name = "whirr", .version = WHIRR_VERSION, .commit = version_commit};
+    for (size_t i = 0; i < ARRAY_LEN(features); i++)
+        told.features[i] = version_is_there(&cli->env, &features[i]);
+    return show_answer(cli, &version_answer, &told);
 }
 
 static void as_text(const struct env *env, struct buf *out)
@@ -78,9 +91,8 @@ static int version_run(struct cli *cli)
 {
     AUTO_BUF struct buf out = BUF(4096);
     if (cli->json)
-        as_json(&cli->env, &out);
-    else
-        as_text(&cli->env, &out);
+        return as_json(cli);
+    as_text(&cli->env, &out);
     return show_text(&out);
 }
 

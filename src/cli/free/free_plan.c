@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_writer.h"
+#include "answer/answer.h"
 #include "base/words.h"
 #include "format/process_rows.h"
 
@@ -94,33 +94,49 @@ void free_plan_text(struct buf *out, const struct page *page, const struct free_
     }
 }
 
+static const char *way_name(enum holder_way way)
+{
+    return (const char *const[]){"unload", "lease", "desktop", "own", "other_user"}[way];
+}
+ANSWER_NAMES(ways, enum holder_way, way_name, HOLDER_UNLOADS, HOLDER_OTHERS);
+
+static bool make_mb(const struct answer_at *at, union answer_value *ret)
+{
+    const struct gpu_holder *h = at->record;
+    ret->number = h->bytes.value >> 20;
+    return h->bytes.state == READING_OK;
+}
+
+ANSWER_TABLE(holder_answer, struct gpu_holder)
+{
+    FIELD(INT, "gpu_index", gpu_index, NULL);
+    FIELD(INT, "pid", pid, NULL);
+    FIELD(TEXT, "name", name, NULL);
+    FIELD(TEXT, "user", user, NULL, OR_NULL);
+    MADE(INT, "memory_mb", make_mb, NULL, OR_NULL);
+    FIELD(NAME, "way", way, NULL, NAMES(ways));
+    FIELD(TEXT, "worker", worker, NULL, OR_NULL);
+    FIELD(TEXT, "lease", lease, NULL, OR_NULL);
+}
+
+struct told_plan {
+    const struct gpu_holder *holders;
+    size_t count;
+    int64_t freed_mb;
+    bool back, simulated;
+};
+
+ANSWER_TABLE(plan_answer, struct told_plan)
+{
+    OBJECTS("holders", holders, count, holder_answer, NULL);
+    FIELD(INT, "freed_mb", freed_mb, NULL);
+    FIELD(BOOL, "back", back, NULL);
+    FIELD(BOOL, "simulated", simulated, NULL);
+}
+
 void free_plan_json(struct buf *out, const struct free_plan *plan, int64_t freed_bytes, bool back)
 {
-    static const char *const ways[] = {"unload", "lease", "desktop", "own", "other_user"};
     struct json_writer j = JSON_WRITER_PRETTY(out);
-    jw_object(&j);
-    jw_key_array(&j, "holders");
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct gpu_holder *h = &plan->holders[i];
-        jw_object(&j);
-        jw_key_int(&j, "gpu_index", h->gpu_index);
-        jw_key_int(&j, "pid", h->pid);
-        jw_key_text(&j, "name", h->name);
-        jw_key_text(&j, "user", h->user[0] ? h->user : NULL);
-        jw_key(&j, "memory_mb");
-        if (h->bytes.state == READING_OK)
-            jw_int(&j, h->bytes.value >> 20);
-        else
-            jw_null(&j);
-        jw_key_text(&j, "way", ways[h->way]);
-        jw_key_text(&j, "worker", h->worker[0] ? h->worker : NULL);
-        jw_key_text(&j, "lease", h->lease[0] ? h->lease : NULL);
-        jw_end(&j);
-    }
-    jw_end(&j);
-    jw_key_int(&j, "freed_mb", freed_bytes >> 20);
-    jw_key_bool(&j, "back", back);
-    jw_key_bool(&j, "simulated", plan->simulated);
-    jw_end(&j);
+    answer_write(&j, &plan_answer, &(struct told_plan){plan->holders, plan->count, freed_bytes >> 20, back, plan->simulated}, NULL);
     buf_char(out, '\n');
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One round trip of a worker, with timings.
  */
+#include "answer/answer.h"
+#include "cli/cli_show.h"
 #include "cli/guard/guard.h"
 
 #include <pthread.h>
@@ -8,7 +10,6 @@
 #include <stdio.h>
 
 #include "ask/answers.h"
-#include "base/json_writer.h"
 #include "base/words.h"
 #include "config/places.h"
 #include "engine/engine.h"
@@ -19,34 +20,24 @@ static int64_t speed(int64_t bytes, int64_t ms)
     return ms > 0 ? (int64_t)((double)bytes * 1000 / (double)ms) : 0;
 }
 
-static int print_json(const struct probe_result *r)
+ANSWER_TABLE(probe_answer, struct probe_result)
 {
-    AUTO_BUF struct buf out = BUF(4096);
-    struct json_writer j = JSON_WRITER_PRETTY(&out);
-    jw_object(&j);
-    jw_key_text(&j, "method", r->method);
-    jw_key_text(&j, "way", r->method); /* key of versions up to 0.3 */
-    jw_key_int(&j, "pid", r->pid);
-    jw_key_int(&j, "bytes", r->bytes);
-    jw_key(&j, "bytes_left");
-    if (r->left_bytes >= 0)
-        jw_int(&j, r->left_bytes);
-    else
-        jw_null(&j);
-    jw_key_bool(&j, "freed", r->freed);
-    jw_key_bool(&j, "resumed", r->resumed);
-    jw_key_number(&j, "evict_seconds", (double)r->evict_ms / 1000);
-    jw_key_number(&j, "verify_seconds", (double)r->verify_ms / 1000);
-    jw_key_number(&j, "resume_seconds", (double)r->resume_ms / 1000);
-    jw_end(&j);
-    buf_char(&out, '\n');
-    return show_text(&out);
+    FIELD(WORD, "method", method, NULL);
+    FIELD(WORD, "way", method, "The old name of `method`, until 0.3");
+    FIELD(INT, "pid", pid, NULL);
+    FIELD(INT, "bytes", bytes, NULL);
+    FIELD(INT, "bytes_left", left_bytes, NULL, NONE(-1));
+    FIELD(BOOL, "freed", freed, NULL);
+    FIELD(BOOL, "resumed", resumed, NULL);
+    FIELD(AMOUNT, "evict_seconds", evict_ms, NULL, SCALE(1e-3));
+    FIELD(AMOUNT, "verify_seconds", verify_ms, NULL, SCALE(1e-3));
+    FIELD(AMOUNT, "resume_seconds", resume_ms, NULL, SCALE(1e-3));
 }
 
 static int report(const struct cli *cli, const struct probe_result *r)
 {
     if (cli->json)
-        return print_json(r);
+        return show_answer(cli, &probe_answer, r);
     char size[WORDS_SIZE], took[WORDS_SIZE], rate[WORDS_SIZE];
     printf("The worker (pid %d) held %s.\n", r->pid, words_bytes(r->bytes, size));
     printf("Off the GPU through %s in %s (%s); the driver shows %s.\n", r->method, words_duration(r->evict_ms, took),

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "answer/answer.h"
 #include "ask/history_source.h"
 #include "ask/progress.h"
 #include "base/cleanup.h"
@@ -40,18 +41,43 @@ int db_failed(const struct db_job *job, int rc, const struct error *err)
 
 /* ---- migrate ---- */
 
+SHARED_ANSWER_TABLE(db_head_answer, struct db_job)
+{
+    FIELD(TEXT, "place", place, NULL);
+}
+
+struct told_migration {
+    const struct db_job *job;
+    int64_t from, to;
+    bool migrated;
+};
+
+ANSWER_TABLE(migrated_answer, struct told_migration)
+{
+    VIA(KEYS, NULL, job, db_head_answer, NULL);
+    FIELD(INT, "from_version", from, NULL);
+    FIELD(INT, "to_version", to, NULL);
+    FIELD(BOOL, "migrated", migrated, NULL);
+}
+
+struct told_vacuum {
+    const struct db_job *job;
+    int64_t before, after, freed;
+};
+
+ANSWER_TABLE(vacuumed_answer, struct told_vacuum)
+{
+    VIA(KEYS, NULL, job, db_head_answer, NULL);
+    FIELD(INT, "before_bytes", before, NULL);
+    FIELD(INT, "after_bytes", after, NULL);
+    FIELD(INT, "freed_bytes", freed, NULL);
+}
+
 static int print_migrated(struct db_job *job, int64_t from, int64_t to)
 {
     AUTO_BUF struct buf out = BUF(16384);
     if (job->cli->json) {
-        struct json_writer j = show_json(job->cli, &out);
-        jw_object(&j);
-        jw_key_text(&j, "place", job->place);
-        jw_key_int(&j, "from_version", from);
-        jw_key_int(&j, "to_version", to);
-        jw_key_bool(&j, "migrated", from != to);
-        jw_end(&j);
-        buf_char(&out, '\n');
+        return show_answer(job->cli, &migrated_answer, &(struct told_migration){job, from, to, from != to});
     } else if (from == to) {
         buf_printf(&out, "%s: the schema is version %lld, the newest that this program knows: nothing to do.\n", job->place,
                    (long long)to);
@@ -106,15 +132,8 @@ static int vacuum(struct db_job *job)
         return db_failed(job, rc, &err);
     AUTO_BUF struct buf out = BUF(16384);
     if (job->cli->json) {
-        struct json_writer j = show_json(job->cli, &out);
-        jw_object(&j);
-        jw_key_text(&j, "place", job->place);
-        jw_key_int(&j, "before_bytes", before);
-        jw_key_int(&j, "after_bytes", after);
-        jw_key_int(&j, "freed_bytes", MAX_OF(before - after, (int64_t)0));
-        jw_end(&j);
-        buf_char(&out, '\n');
-        return show_text(&out);
+        return show_answer(job->cli, &vacuumed_answer,
+                           &(struct told_vacuum){job, before, after, MAX_OF(before - after, (int64_t)0)});
     }
     char text[3][NUMBER_SIZE];
     words_bytes(before, text[0]);

@@ -34,6 +34,8 @@ struct db_job {
     char place[STORE_PLACE_SIZE]; /* the URL without its password, for display */
 };
 
+extern const struct answer db_head_answer; /* of a struct db_job: `place` */
+
 /* Prints an error and how to solve it. */
 int db_failed(const struct db_job *job, int rc, const struct error *err);
 

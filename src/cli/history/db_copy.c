@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/answer.h"
 #include "ask/progress.h"
-#include "base/json_writer.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
 #include "cli/history/db.h"
@@ -18,27 +18,52 @@ static void show_copied(void *shown, const struct copy_counts *counts)
     progress_set(shown, counts->tables[counts->table].name, counts->permille, copy_rows(counts), "rows");
 }
 
+ANSWER_TABLE(table_answer, struct copy_table_count)
+{
+    FIELD(WORD, "name", name, NULL);
+    FIELD(INT, "rows", rows, NULL);
+    FIELD(INT, "written", written, NULL);
+    FIELD(INT, "kept", kept, NULL);
+}
+
+struct told_copy {
+    const char *from, *to;
+    int64_t hosts, gpus, rows, written;
+    const struct copy_table_count *tables;
+    size_t count;
+};
+
+ANSWER_TABLE(copied_answer, struct told_copy)
+{
+    FIELD(WORD, "from", from, NULL);
+    FIELD(WORD, "to", to, NULL);
+    FIELD(INT, "hosts", hosts, NULL);
+    FIELD(INT, "gpus", gpus, NULL);
+    FIELD(INT, "rows", rows, NULL);
+    FIELD(INT, "written", written, NULL);
+    OBJECTS("tables", tables, count, table_answer, NULL);
+}
+
+struct told_backup {
+    const struct db_job *job;
+    const char *file;
+    int64_t bytes;
+};
+
+ANSWER_TABLE(backed_up_answer, struct told_backup)
+{
+    VIA(KEYS, NULL, job, db_head_answer, NULL);
+    FIELD(WORD, "file", file, NULL);
+    FIELD(INT, "bytes", bytes, NULL);
+}
+
 static void write_json(struct cli *cli, struct buf *out, const char *from, const char *to, const struct copy_counts *counts)
 {
     struct json_writer j = show_json(cli, out);
-    jw_object(&j);
-    jw_key_text(&j, "from", from);
-    jw_key_text(&j, "to", to);
-    jw_key_int(&j, "hosts", counts->hosts);
-    jw_key_int(&j, "gpus", counts->gpus);
-    jw_key_int(&j, "rows", copy_rows(counts));
-    jw_key_int(&j, "written", copy_written(counts));
-    jw_key_array(&j, "tables");
-    for (size_t i = 0; i < COPY_TABLES; i++) {
-        jw_object(&j);
-        jw_key_text(&j, "name", counts->tables[i].name);
-        jw_key_int(&j, "rows", counts->tables[i].rows);
-        jw_key_int(&j, "written", counts->tables[i].written);
-        jw_key_int(&j, "kept", counts->tables[i].kept);
-        jw_end(&j);
-    }
-    jw_end(&j);
-    jw_end(&j);
+    answer_write(&j, &copied_answer,
+                 &(struct told_copy){from, to, counts->hosts, counts->gpus, copy_rows(counts), copy_written(counts), counts->tables,
+                                     COPY_TABLES},
+                 NULL);
     buf_char(out, '\n');
 }
 
@@ -160,13 +185,7 @@ int db_backup(struct db_job *job)
         return db_failed(job, rc, &err);
     AUTO_BUF struct buf out = BUF(16384);
     if (job->cli->json) {
-        struct json_writer j = show_json(job->cli, &out);
-        jw_object(&j);
-        jw_key_text(&j, "place", job->place);
-        jw_key_text(&j, "file", path);
-        jw_key_int(&j, "bytes", bytes);
-        jw_end(&j);
-        buf_char(&out, '\n');
+        return show_answer(job->cli, &backed_up_answer, &(struct told_backup){job, path, bytes});
     } else {
         buf_printf(&out, "%s: backed up to %s, %s.\n", job->place, path, words_bytes(bytes, size));
     }

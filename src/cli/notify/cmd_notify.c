@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "alert/notify/notify.h"
+#include "answer/answer.h"
 #include "ask/client.h"
 #include "ask/session.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/json_writer.h"
 #include "base/os/place.h"
 #include "base/os/words.h"
 #include "base/words.h"
@@ -99,25 +99,34 @@ void notify_example(const struct env *env, bool resolved, const char *severity, 
     hex_encode(digest, 8, n->fingerprint);
 }
 
+struct told_try {
+    const char *name;
+    const struct notifier_result *r;
+};
+
+ANSWER_TEST(has_status, struct notifier_result, of->fine || of->status);
+
+ANSWER_TABLE(result_answer, struct notifier_result)
+{
+    FIELD(TEXT, "target", target, NULL);
+    FIELD(BOOL, "ok", fine, NULL);
+    FIELD(INT, "status", status, NULL, WHEN(has_status));
+    FIELD(AMOUNT, "took_seconds", took_ms, NULL, SCALE(1e-3));
+    FIELD(TEXT, "answer", answer, NULL, OR_NULL);
+    FIELD(TEXT, "error", error, NULL, OR_NULL);
+}
+
+ANSWER_TABLE(tried_answer, struct told_try)
+{
+    FIELD(WORD, "name", name, NULL);
+    VIA(KEYS, NULL, r, result_answer, NULL);
+}
+
 int notify_print_result(const struct cli *cli, const struct config_notify *c, const struct notifier_result *r)
 {
     AUTO_BUF struct buf out = BUF(64 * 1024);
     if (cli->json) {
-        struct json_writer j = JSON_WRITER_PRETTY(&out);
-        jw_object(&j);
-        jw_key_text(&j, "name", c->entry.name);
-        jw_key_text(&j, "target", r->target);
-        jw_key_bool(&j, "ok", r->fine);
-        jw_key(&j, "status");
-        if (r->fine || r->status)
-            jw_int(&j, r->status);
-        else
-            jw_null(&j);
-        jw_key_number(&j, "took_seconds", (double)r->took_ms / MS_PER_S);
-        jw_key_text(&j, "answer", r->answer[0] ? r->answer : NULL);
-        jw_key_text(&j, "error", r->error[0] ? r->error : NULL);
-        jw_end(&j);
-        buf_char(&out, '\n');
+        return show_answer(cli, &tried_answer, &(struct told_try){c->entry.name, r});
     } else if (r->fine) {
         page_ink(&out, &cli->page, INK_GOOD, STR("delivered"));
         buf_printf(&out, "  %s (%s) in %lld ms", c->entry.name, r->target, (long long)r->took_ms);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What `whirr wait` says about programs: functions of the list alone.
  */
+#include "answer/answer.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/json_writer.h"
 #include "base/words.h"
 #include "cli/wait/wait.h"
 
@@ -46,25 +46,29 @@ void awaited_end_text(const struct awaited_list *l, const char *asked, int64_t w
         buf_text(out, unknown ? "; none is known to have failed.\n" : ", each with exit status 0.\n");
 }
 
+ANSWER_TABLE(awaited_answer, struct awaited)
+{
+    FIELD(INT, "pid", pid, NULL);
+    FIELD(TEXT, "name", name, NULL);
+    FIELD(BOOL, "ended", ended, NULL);
+    FIELD(INT, "exit_status", status, NULL, NONE(END_STATUS_UNKNOWN));
+}
+
+struct told_awaited {
+    const struct awaited *list;
+    size_t count;
+    int64_t waited_ms;
+};
+
+ANSWER_TABLE(programs_answer, struct told_awaited)
+{
+    OBJECTS("programs", list, count, awaited_answer, NULL);
+    FIELD(AMOUNT, "waited_seconds", waited_ms, NULL, SCALE(1e-3));
+}
+
 void awaited_json(const struct awaited_list *l, int64_t waited_ms, struct buf *out)
 {
     struct json_writer j = JSON_WRITER_PRETTY(out);
-    jw_object(&j);
-    jw_key_array(&j, "programs");
-    for (size_t i = 0; i < l->count; i++) {
-        jw_object(&j);
-        jw_key_int(&j, "pid", l->at[i].pid);
-        jw_key_text(&j, "name", l->at[i].name);
-        jw_key_bool(&j, "ended", l->at[i].ended);
-        jw_key(&j, "exit_status");
-        if (l->at[i].status == END_STATUS_UNKNOWN)
-            jw_null(&j);
-        else
-            jw_int(&j, l->at[i].status);
-        jw_end(&j);
-    }
-    jw_end(&j);
-    jw_key_number(&j, "waited_seconds", (double)waited_ms / 1000);
-    jw_end(&j);
+    answer_write(&j, &programs_answer, &(struct told_awaited){l->at, l->count, waited_ms}, NULL);
     buf_char(out, '\n');
 }

@@ -3,36 +3,46 @@
  */
 #include <stdio.h>
 
-#include "base/json_writer.h"
+#include "answer/answer.h"
 #include "base/words.h"
 #include "cli/watch/watch.h"
 #include "format/json/json.h"
 #include "host/gpu_queue.h"
 
+ANSWER_TABLE(pair_answer, struct queue_pair)
+{
+    FIELD(INT, "thread", waiter, NULL);
+    FIELD(TEXT, "name", waiter_name, NULL);
+    FIELD(INT, "waits_for_thread", holder, NULL);
+    FIELD(TEXT, "waits_for_name", holder_name, NULL);
+    FIELD(TEXT, "pci_address", device, NULL, OR_NULL);
+    FIELD(TEXT, "ring", ring, NULL);
+    FIELD(INT, "jobs", jobs, NULL);
+    FIELD(AMOUNT, "waited_seconds", waited_ns, NULL, SCALE(1e-9));
+}
+
+struct told_queues {
+    const struct queue_look *look;
+    int64_t over_ms;
+};
+
+ANSWER_TABLE(look_answer, struct queue_look)
+{
+    FIELD(INT, "jobs", jobs, NULL);
+    FIELD(INT, "events_lost", lost, NULL);
+    OBJECTS("waits", pairs, count, pair_answer, NULL);
+}
+
+ANSWER_TABLE(queues_answer, struct told_queues)
+{
+    FIELD(AMOUNT, "over_seconds", over_ms, NULL, SCALE(1e-3));
+    VIA(KEYS, NULL, look, look_answer, NULL);
+}
+
 static void queues_json(struct buf *out, const struct queue_look *l, int64_t ms)
 {
     struct json_writer j = JSON_WRITER_PRETTY(out);
-    jw_object(&j);
-    jw_key_number(&j, "over_seconds", (double)ms / MS_PER_S);
-    jw_key_int(&j, "jobs", l->jobs);
-    jw_key_int(&j, "events_lost", l->lost);
-    jw_key(&j, "waits");
-    jw_array(&j);
-    for (size_t i = 0; i < l->count; i++) {
-        const struct queue_pair *p = &l->pairs[i];
-        jw_object(&j);
-        jw_key_int(&j, "thread", p->waiter);
-        jw_key_text(&j, "name", p->waiter_name);
-        jw_key_int(&j, "waits_for_thread", p->holder);
-        jw_key_text(&j, "waits_for_name", p->holder_name);
-        json_words(&j, "pci_address", p->device);
-        jw_key_text(&j, "ring", p->ring);
-        jw_key_int(&j, "jobs", p->jobs);
-        jw_key_number(&j, "waited_seconds", (double)p->waited_ns / 1e9);
-        jw_end(&j);
-    }
-    jw_end(&j);
-    jw_end(&j);
+    answer_write(&j, &queues_answer, &(struct told_queues){l, ms}, NULL);
     buf_char(out, '\n');
 }
 
