@@ -243,8 +243,13 @@ static void draw_keys(struct top *t, struct canvas *c, int y)
         {TOP_KEY_TAB, "Tab", "view"},
     };
     static const struct key_hint setup[] = {
-        {TOP_KEY_ESCAPE, "Esc", "back"},     {' ', "Space", "change"}, {TOP_KEY_DOWN, "up/down", "choose"},
-        {TOP_KEY_TAB, "Tab", "what to set"}, {'r', "r", "defaults"},   {'W', "W", "save"},
+        {TOP_KEY_ESCAPE, "Esc", "back"},
+        {' ', "Space", "change"},
+        {TOP_KEY_DOWN, "up/down", "choose"},
+        {TOP_KEY_TAB, "Tab", "what to set"},
+        {'J', "J K", "move"},
+        {'r', "r", "defaults"},
+        {'W', "W", "save"},
     };
     if (t->mode == MODE_SETUP) {
         draw_hints(t, c, setup, ARRAY_LEN(setup), 1, y);

@@ -40,6 +40,7 @@ struct column_titles {
     unsigned shown;
     const char *sort; /* sort key of the rows; NULL: unsorted */
     bool reverse;
+    const struct top_settings *order; /* of the process table's columns; NULL: as they are */
 };
 void draw_column_titles(struct top *t, struct canvas *c, const struct column_titles *titles, int y);
 /* Draws the filter into the line of titles. */

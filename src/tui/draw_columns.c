@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tui/draw.h"
+#include "tui/setup.h"
 
 unsigned draw_columns_that_fit(const struct top_column_info *columns, int count, unsigned chosen, int width)
 {
@@ -24,7 +25,8 @@ unsigned draw_columns_that_fit(const struct top_column_info *columns, int count,
 void draw_column_titles(struct top *t, struct canvas *c, const struct column_titles *h, int y)
 {
     int x = 1;
-    for (int i = 0; i < h->count; i++) {
+    for (int k = 0; k < h->count; k++) {
+        int i = h->order ? setup_item_at(h->order, SETUP_PROCESSES, k) : k;
         const struct top_column_info *info = &h->columns[i];
         if (!(h->shown & 1U << i))
             continue;

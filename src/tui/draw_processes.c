@@ -8,6 +8,7 @@
 #include "insight/facts/levels.h"
 #include "tui/draw.h"
 #include "tui/draw_gpus.h"
+#include "tui/setup.h"
 
 enum { COMMAND_MIN = 16, COMMAND_MIN_WIDE = 30, WIDE_FROM = 110, LIMIT_BRIEF = 15, IDLE_SHOWN_MS = 60000 };
 
@@ -211,7 +212,8 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
 
 static void draw_heading(struct top *t, struct canvas *c, const struct process_table *table, size_t room, int y)
 {
-    const struct column_titles titles = {table->columns, COL_COUNT, table->shown, t->settings.sort, t->settings.reverse};
+    const struct column_titles titles = {table->columns,   COL_COUNT,           table->shown,
+                                         t->settings.sort, t->settings.reverse, &t->settings};
     draw_column_titles(t, c, &titles, y);
     char words[96] = "";
     if (room && t->row_count > room)
@@ -231,7 +233,8 @@ static void draw_group(struct canvas *c, const struct top *t, const struct top_r
     char text[PROCESS_MODEL_SIZE + 64], number[NUMBER_SIZE];
     struct page page = draw_page(t);
     int x = 1;
-    for (int i = 0; i < COL_COUNT; i++) {
+    for (int k = 0; k < COL_COUNT; k++) {
+        int i = setup_item_at(&t->settings, SETUP_PROCESSES, k);
         if (!(table->shown & 1U << i))
             continue;
         int width = table->columns[i].width ? table->columns[i].width : c->width - x - 1;
@@ -273,7 +276,8 @@ static void draw_row(struct top *t, struct canvas *c, const struct top_row *row,
     /* The judge recognizes idle holders at once; for how long is known only later, or from the history. */
     bool idle = row->process->activity == PROCESS_HOLDING || top_idle_ms(t, row->gpu, row->process) >= IDLE_SHOWN_MS;
     int x = 1;
-    for (int i = 0; i < COL_COUNT; i++) {
+    for (int k = 0; k < COL_COUNT; k++) {
+        int i = setup_item_at(&t->settings, SETUP_PROCESSES, k);
         const struct top_column_info *info = &table->columns[i];
         char text[PROCESS_COMMAND_SIZE];
         if (!(table->shown & 1U << i))

@@ -36,14 +36,16 @@ static int draw_items(struct top *t, struct canvas *c, int y, int room)
     enum setup_part part = (enum setup_part)t->setup;
     const struct setup_list *list = &setup_lists[part];
     int width = part == SETUP_LOOK ? c->width - PARTS_WIDTH - 1 : ITEM_WIDTH, count = 0, chosen = 0, at = 0;
-    for (int i = 0; i < list->count; i++) {
+    for (int k = 0; k < list->count; k++) {
+        int i = setup_item_at(&t->settings, part, k);
         chosen = i == (int)t->choice ? count : chosen;
         count += list->items[i].name != NULL;
     }
     int columns = MAX_OF((c->width - PARTS_WIDTH) / width, 1), lines = MAX_OF(MIN_OF((count + columns - 1) / columns, room), 1);
     int first = MAX_OF(chosen - lines * columns + 1, 0);
-    for (int i = 0; i < list->count; i++) {
+    for (int k = 0; k < list->count; k++) {
         char text[96];
+        int i = setup_item_at(&t->settings, part, k);
         int place = list->items[i].name ? at++ - first : -1;
         if (place < 0 || place >= lines * columns)
             continue;

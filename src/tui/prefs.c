@@ -54,11 +54,35 @@ static bool read_list(const struct toml_value *root, enum setup_part part, unsig
     return true;
 }
 
+/* The columns of top.toml first, as they are listed there. */
+static void read_order(const struct toml_value *root, struct top_settings *settings)
+{
+    const struct toml_value *list = toml_get(root, setup_lists[SETUP_PROCESSES].key);
+    unsigned seen = 0;
+    int count = 0, last = -1;
+    bool sorted = true;
+    uint8_t order[COL_COUNT];
+    for (const struct toml_value *v = list && list->type == TOML_ARRAY ? list->first : NULL; v; v = v->next)
+        for (int i = 0; i < COL_COMMAND; i++)
+            if (v->type == TOML_TEXT && str_is(v->text, setup_lists[SETUP_PROCESSES].items[i].name) && !(seen & 1U << i)) {
+                sorted &= i > last;
+                last = i;
+                seen |= 1U << i;
+                order[count++] = (uint8_t)(i + 1);
+            }
+    for (int i = 0; i < COL_COUNT; i++)
+        if (!(seen & 1U << i))
+            order[count++] = (uint8_t)(i + 1);
+    if (!sorted)
+        memcpy(settings->order, order, sizeof order);
+}
+
 static void read_lists(const struct toml_value *root, struct top_settings *settings)
 {
     unsigned bits;
     if (read_list(root, SETUP_PROCESSES, &bits) && bits)
         settings->columns = bits;
+    read_order(root, settings);
     for (enum setup_part i = SETUP_GPUS; i < SETUP_LOOK; i++)
         if (read_list(root, i, &bits))
             settings->off[i] = bits;
@@ -95,16 +119,18 @@ void prefs_read(struct str text, struct top_settings *settings)
     read_lists(root, settings);
 }
 
-static void write_list(enum setup_part part, unsigned bits, struct buf *out)
+static void write_list(const struct top_settings *settings, enum setup_part part, unsigned bits, struct buf *out)
 {
     const struct setup_list *of = &setup_lists[part];
     const char *comma = "";
     buf_printf(out, "%s = [", of->key);
-    for (int i = 0; i < of->count; i++)
+    for (int k = 0; k < of->count; k++) {
+        int i = setup_item_at(settings, part, k);
         if (of->items[i].name && bits & 1U << i) {
             buf_printf(out, "%s\"%s\"", comma, of->items[i].name);
             comma = ", ";
         }
+    }
     buf_text(out, "]\n");
 }
 
@@ -120,7 +146,7 @@ void prefs_write(const struct top_settings *settings, struct buf *out)
     buf_printf(out, "compute_only = %s\nhide_idle = %s\nblocks = %s\nact = %s\n", settings->compute_only ? "true" : "false",
                settings->hide_idle ? "true" : "false", settings->blocks ? "true" : "false", settings->act ? "true" : "false");
     for (enum setup_part i = SETUP_PROCESSES; i < SETUP_LOOK; i++)
-        write_list(i, i == SETUP_PROCESSES ? settings->columns : settings->off[i], out);
+        write_list(settings, i, i == SETUP_PROCESSES ? settings->columns : settings->off[i], out);
 }
 
 void prefs_load(const char *path, struct top_settings *settings)

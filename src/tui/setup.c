@@ -87,7 +87,8 @@ static const struct setup_item look[LOOK_COUNT] = {
 };
 
 const struct setup_list setup_lists[SETUP_PARTS] = {
-    [SETUP_PROCESSES] = {"Process columns", "columns", processes, COL_COUNT, "As many as fit; PROCESS is always there."},
+    [SETUP_PROCESSES] = {"Process columns", "columns", processes, COL_COUNT,
+                         "As many as fit; PROCESS is always there. J and K move a column."},
     [SETUP_GPUS] = {"GPU columns", "gpu_columns_off", gpus, ROW_COUNT, "As many as fit; what no GPU measures is left out."},
     [SETUP_PLOTS] = {"Panel plots", "plots_off", plots, TRAIL_COUNT, "Those of what was found come first."},
     [SETUP_HOST] = {"Host line", "host_off", host, FIELD_COUNT, "As many as fit beside the name and the number of GPUs."},
@@ -104,13 +105,37 @@ void setup_toggle(struct top_settings *s, enum setup_part part, int item)
     *(part == SETUP_PROCESSES ? &s->columns : &s->off[part]) ^= 1U << item;
 }
 
-int setup_next(enum setup_part part, int item, int by)
+int setup_item_at(const struct top_settings *s, enum setup_part part, int place)
+{
+    return part == SETUP_PROCESSES && s->order[0] ? s->order[place] - 1 : place;
+}
+
+static int place_of(const struct top_settings *s, enum setup_part part, int item)
+{
+    int place = 0;
+    while (place + 1 < setup_lists[part].count && setup_item_at(s, part, place) != item)
+        place++;
+    return place;
+}
+
+int setup_next(const struct top_settings *s, enum setup_part part, int item, int by)
 {
     const struct setup_list *list = &setup_lists[part];
-    for (int i = item + by; i >= 0 && i < list->count; i += by)
-        if (list->items[i].name)
-            return i;
+    for (int i = place_of(s, part, item) + by; i >= 0 && i < list->count; i += by)
+        if (list->items[setup_item_at(s, part, i)].name)
+            return setup_item_at(s, part, i);
     return item;
+}
+
+void setup_move(struct top_settings *s, int column, int by)
+{
+    for (int i = 0; !s->order[0] || (i && i < COL_COUNT && !s->order[i]); i++)
+        s->order[i] = (uint8_t)(i + 1);
+    int from = place_of(s, SETUP_PROCESSES, column), to = from + by;
+    if (to < 0 || to >= COL_COMMAND)
+        return;
+    s->order[from] = s->order[to];
+    s->order[to] = (uint8_t)(column + 1);
 }
 
 const char *setup_value(const struct top_settings *s, int item, char *text, size_t size)

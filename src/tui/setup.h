@@ -62,6 +62,9 @@ extern const struct setup_list setup_lists[SETUP_PARTS];
 bool setup_shows(const struct top_settings *settings, enum setup_part part, int item);
 void setup_toggle(struct top_settings *settings, enum setup_part part, int item);
 /* The next item in that direction; the same if there is none. */
-int setup_next(enum setup_part part, int item, int by);
+int setup_next(const struct top_settings *settings, enum setup_part part, int item, int by);
+/* Which item is at this place of the list. Only process columns have an order of their own; PROCESS stays last. */
+int setup_item_at(const struct top_settings *settings, enum setup_part part, int place);
+void setup_move(struct top_settings *settings, int column, int by);
 /* The value of an item of SETUP_LOOK. */
 const char *setup_value(const struct top_settings *settings, int item, char *text, size_t size);

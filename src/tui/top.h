@@ -262,9 +262,10 @@ struct top_settings {
     bool reverse;
     int64_t window_ms;
     enum top_group group;
-    unsigned columns;     /* bits of enum top_column */
-    unsigned off[5];      /* hidden items, by enum setup_part; unused for SETUP_PROCESSES and SETUP_LOOK */
-    enum trail_of metric; /* of the heat map and the short plots */
+    unsigned columns;         /* bits of enum top_column */
+    uint8_t order[COL_COUNT]; /* of the columns, each plus 1; 0 first: as in enum top_column */
+    unsigned off[5];          /* hidden items, by enum setup_part; unused for SETUP_PROCESSES and SETUP_LOOK */
+    enum trail_of metric;     /* of the heat map and the short plots */
     bool compute_only;
     bool hide_idle; /* processes that only hold memory */
     bool blocks;    /* draw plots in blocks instead of dots */

@@ -8,13 +8,13 @@
 void top_open_setup(struct top *t)
 {
     t->mode = MODE_SETUP;
-    t->choice = 0;
+    t->choice = (size_t)setup_item_at(&t->settings, (enum setup_part)t->setup, 0);
 }
 
 void top_setup_part(struct top *t, int part)
 {
     t->setup = (part + SETUP_PARTS) % SETUP_PARTS;
-    t->choice = 0;
+    t->choice = (size_t)setup_item_at(&t->settings, (enum setup_part)t->setup, 0);
 }
 
 static void next_window(struct top *t)
@@ -47,11 +47,13 @@ static void restore_defaults(struct top *t)
     bool act = t->settings.act; /* consent is not a matter of looks */
     if (part == SETUP_PROCESSES) {
         t->settings.columns = top_defaults.columns;
+        memset(t->settings.order, 0, sizeof t->settings.order);
     } else if (part != SETUP_LOOK) {
         t->settings.off[part] = 0;
     } else {
         struct top_settings fresh = top_defaults;
         fresh.columns = t->settings.columns;
+        memcpy(fresh.order, t->settings.order, sizeof fresh.order);
         for (size_t i = 0; i < ARRAY_LEN(fresh.off); i++)
             fresh.off[i] = t->settings.off[i];
         t->settings = fresh;
@@ -70,9 +72,9 @@ void top_key_setup(struct top *t, int key)
     case 'q':
     case 'o': t->mode = MODE_MAIN; break;
     case TOP_KEY_UP:
-    case 'k': t->choice = (size_t)setup_next(part, (int)t->choice, -1); break;
+    case 'k': t->choice = (size_t)setup_next(&t->settings, part, (int)t->choice, -1); break;
     case TOP_KEY_DOWN:
-    case 'j': t->choice = (size_t)setup_next(part, (int)t->choice, 1); break;
+    case 'j': t->choice = (size_t)setup_next(&t->settings, part, (int)t->choice, 1); break;
     case TOP_KEY_TAB:
     case TOP_KEY_RIGHT:
     case 'l': top_setup_part(t, t->setup + 1); break;
@@ -83,6 +85,11 @@ void top_key_setup(struct top *t, int key)
     case TOP_KEY_ENTER: top_setup_change(t); break;
     case 'r': restore_defaults(t); break;
     case 'W': top_want(t, REQUEST_SAVE); break;
+    case 'J':
+    case 'K':
+        if (part == SETUP_PROCESSES)
+            setup_move(&t->settings, (int)t->choice, key == 'J' ? 1 : -1);
+        break;
     default: break;
     }
 }

@@ -848,6 +848,25 @@ static void test_settings_survive_a_round_trip(void **state)
     assert_memory_equal(&read, &written, sizeof read);
 }
 
+static void test_columns_are_moved_and_stay_so(void **state)
+{
+    (void)state;
+    struct view v;
+    struct top_settings read = top_defaults;
+    struct buf text = BUF(4096);
+    open_view(&v, "gpus=4,scenario=training", 120, 40, true);
+    assert_shows(&v, "GPU▼     PID USER");
+    keys(&v, "oJJJKo");
+    assert_shows(&v, "    PID USER     GPU▼");
+    prefs_write(&v.top.settings, &text);
+    prefs_read(buf_view(&text), &read);
+    assert_memory_equal(read.order, v.top.settings.order, sizeof read.order); /* all columns are shown, so all places are known */
+    buf_done(&text);
+    keys(&v, "oro");
+    assert_shows(&v, "GPU▼     PID USER");
+    close_view(&v);
+}
+
 static void test_reasons_and_limits_are_whole_at_120_columns(void **state)
 {
     (void)state;
@@ -1067,6 +1086,7 @@ int main(void)
         TEST(test_signs_have_plain_forms),
         TEST(test_pause_holds_the_screen),
         TEST(test_settings_survive_a_round_trip),
+        TEST(test_columns_are_moved_and_stay_so),
         TEST(test_reasons_and_limits_are_whole_at_120_columns),
         TEST(test_keys_of_nvitop_open_the_dialog_with_their_signal),
         TEST(test_a_key_without_a_meaning_says_so),
