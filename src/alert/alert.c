@@ -41,7 +41,8 @@ bool alert_same_gpu(const struct alert *a, const struct gpu *g)
     return a->gpu_index == g->index;
 }
 
-enum alert_scope alert_scope_of(const struct alert_rule *rule, const struct subject *s)
+/* The scope of a rule: that of its condition, or of what the finding is about. */
+static enum alert_scope alert_scope_of(const struct alert_rule *rule, const struct subject *s)
 {
     if (!rule_is_finding(rule))
         return rule->scope;

@@ -19,5 +19,3 @@ void alert_remove(struct alert_set *set, size_t i); /* moves the last alert into
 void alert_describe(struct alert *a, const struct alert_rule *rule, const struct subject *s, bool holds);
 /* The same for an active finding. Names the finding's process even if the alert is about the GPU. */
 void alert_describe_finding(struct alert *a, const struct alert_rule *rule, const struct subject *s, const struct finding *f);
-/* The scope of a rule: that of its condition, or of what the finding is about. */
-enum alert_scope alert_scope_of(const struct alert_rule *rule, const struct subject *s);

@@ -43,7 +43,6 @@ static void look_done(struct gpus_look *l)
     free(l->rooms);
     *l = (struct gpus_look){0};
 }
-#define AUTO_LOOK __attribute__((cleanup(look_done)))
 
 static int look_at_gpus(struct lease_taker *t, struct session *session, struct gpus_look *l, struct error *err)
 {

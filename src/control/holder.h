@@ -59,7 +59,6 @@ struct settings_holder {
 int holder_open(struct settings_holder *k, const struct env *env, const char *lease_dir, int watchdog, struct error *err);
 /* Restores everything. */
 void holder_close(struct settings_holder *k);
-#define AUTO_HOLDER __attribute__((cleanup(holder_close)))
 
 /* Takes the journal's lock, waiting so long that a watchdog assumes a hung keeper. */
 int holder_lock(struct settings_holder *k, struct error *err);

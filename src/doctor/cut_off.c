@@ -64,7 +64,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Of a transient unit and what was set of it later, in the order in which systemd applies it. */
+/* Reads a transient unit and its later overrides in the order in which systemd applies them. */
 static struct systemd_unit unit_of(const struct env *env, struct str name)
 {
     enum { FILES = 32 };

@@ -46,7 +46,7 @@ void machine_window_rates(const struct machine_window *w, int rc, int64_t elapse
     }
 }
 
-struct host machine_window_last(const struct machine_window *w)
+static struct host machine_window_last(const struct machine_window *w)
 {
     struct host last = w->last;
     for (size_t i = 0; i < HOST_METRIC_COUNT; i++)

@@ -41,5 +41,4 @@ bool machine_share(uint64_t before, uint64_t now, uint64_t elapsed, int64_t *ret
 void machine_window_rates(const struct machine_window *w, int rc, int64_t elapsed_ms, const uint64_t sums[2], struct reading *in,
                           struct reading *out);
 /* Copies readings of the last sample. */
-struct host machine_window_last(const struct machine_window *w); /* as of now: its readings are from then */
 void machine_window_keep(const struct machine_window *w, struct host *out, const enum host_metric *which, size_t count);

@@ -187,7 +187,8 @@ unsigned credential_rights(const struct site *s, const struct credential *id, ch
     return rights;
 }
 
-const char *credential_loss(const struct site *s, const struct credential *id)
+/* Why its rights shrank, for people. */
+static const char *credential_loss(const struct site *s, const struct credential *id)
 {
     const struct access_token *token = credential_token(s, id);
     if (id->has_session && !sessions_find(&s->sessions, id->session, loop_now_ms()))

@@ -42,8 +42,6 @@ unsigned credential_rights(const struct site *s, const struct credential *id, ch
 const struct access_token *credential_token(const struct site *s, const struct credential *id);
 /* It shows a proxy secret, but not ours. */
 bool credential_lies(const struct site *s, const struct credential *id);
-/* Why its rights shrank, for people. */
-const char *credential_loss(const struct site *s, const struct credential *id);
 
 struct tenure {
     struct tenure *next, *prev; /* in the site's list */

@@ -47,7 +47,7 @@ void control_socket(char path[CONTROL_SOCKET_SIZE])
     snprintf(path, CONTROL_SOCKET_SIZE, "%s%s", named || !root ? "" : root, named ? named : "/run/whirr-control.sock");
 }
 
-void request_write(const struct request *r, struct buf *out)
+static void request_write(const struct request *r, struct buf *out)
 {
     struct json_writer j = JSON_WRITER(out);
     char until[WALL_TEXT_SIZE];

@@ -41,7 +41,6 @@ struct request {
     struct lease lease; /* to be committed */
 };
 
-void request_write(const struct request *r, struct buf *out);
 /* -EBADMSG with what is wrong. */
 int request_read(struct str text, struct request *ret, struct error *err);
 

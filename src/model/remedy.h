@@ -30,7 +30,7 @@ const struct remedy_row *remedy_row(enum remedy_code code);
 bool remedy_from_name(const char *name, enum remedy_code *ret);
 const char *remedy_kind_name(enum remedy_kind kind); /* "setting" */
 const char *remedy_who_name(enum remedy_who who);    /* "control" */
-/* What a finding is told that has no advice of its own; false: nothing. */
+/* The default remedy of a finding without advice of its own; false: none. */
 bool remedy_for(finding_code root, enum remedy_code *ret);
 /* The remedy with this text; REMEDY_FAULT: none. */
 enum remedy_code remedy_with_text(const char *text);

@@ -25,7 +25,8 @@ static const struct library_symbol symbols[] = {
     {"curl_slist_free_all", &curl.slist_free_all},
 };
 
-int curl_load(const struct env *env, struct error *err)
+/* -ENOSYS with a sentence without libcurl. Each call retries until it works: the library may be installed while the daemon runs. */
+static int curl_load(const struct env *env, struct error *err)
 {
     pthread_mutex_lock(&curl_lock);
     if (!loaded) {

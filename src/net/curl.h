@@ -24,8 +24,6 @@ struct curl_functions {
 };
 extern struct curl_functions curl;
 
-/* -ENOSYS with a sentence without libcurl. Each call retries until it works: the library may be installed while the daemon runs. */
-int curl_load(const struct env *env, struct error *err);
 /* The same, with a handle to free with curl.easy_cleanup. */
 int curl_open(const struct env *env, CURL **ret, struct error *err);
 /* Aborts the transfer within about a second after *cancel becomes true; NULL: never. */

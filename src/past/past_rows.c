@@ -107,7 +107,8 @@ void row_time(struct row_writer *r, const char *key, struct wall at)
     row_text(r, key, at.ms > 0 ? text : NULL);
 }
 
-void row_write(struct row_writer *r, const struct answer *a, const void *record)
+/* A whole row, of the form of an answer. */
+static void row_write(struct row_writer *r, const struct answer *a, const void *record)
 {
     r->line = JSON_WRITER(r->out);
     if (r->format == HISTORY_CSV)

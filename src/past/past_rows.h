@@ -53,8 +53,6 @@ void row_bool(struct row_writer *r, const char *key, bool value);
 void row_int(struct row_writer *r, const char *key, int64_t value);
 void row_number(struct row_writer *r, const char *key, double value); /* NAN: null */
 void row_time(struct row_writer *r, const char *key, struct wall at);
-/* A whole row, of the form of an answer. */
-void row_write(struct row_writer *r, const struct answer *a, const void *record);
 extern const struct answer life_answer, past_event_answer;
 
 /* A page of processes or events. */

@@ -33,7 +33,7 @@ static double cost_of(const struct past_question *q, int64_t energy_mj)
     return q->price_per_kwh > 0 ? (double)energy_mj / MJ_PER_KWH * q->price_per_kwh : -1;
 }
 
-/* Hour by hour where that was summed up, else if all hours are alike. */
+/* Sums hour by hour where that is stored; otherwise only if the factor is the same in every hour. */
 static double co2_of(const struct report *r, int64_t energy_mj, const struct emitted *by_hour)
 {
     if (!r->carbon)

@@ -139,7 +139,7 @@ static int add_processes(struct subject_search *f)
         size_t gpus = f->to->count;
         for (size_t i = 0; rc == 0 && i < gpus; i++)
             rc = lives_on(f, f->to->list[i].id);
-        /* The GPUs only told where to search. */
+        /* The GPUs only narrowed the search for processes. */
         if (rc == 0) {
             memmove(f->to->list, f->to->list + gpus, (f->to->count - gpus) * sizeof *f->to->list);
             f->to->count -= gpus;

@@ -13,7 +13,7 @@
 #include "net/protobuf.h"
 #include "push/push.h"
 
-enum { BLOCK = 65536, HASH_BITS = 13, HASH_SIZE = 1 << HASH_BITS, MATCH_MIN = 4, COPY_MAX = 64, LITERAL_MAX = 65536 };
+enum { BLOCK = 65536, HASH_BITS = 13, HASH_SIZE = 1 << HASH_BITS, MATCH_MIN = 4, COPY_MAX = 64 };
 enum { TAG_LITERAL = 0, TAG_COPY_2 = 2, LITERAL_SHORT = 60, LITERAL_ONE_BYTE = 60, LITERAL_TWO_BYTES = 61 };
 
 static uint32_t snappy_load(const unsigned char *at)

@@ -19,7 +19,7 @@ enum { ALIKE_PERMILLE = 150 };
 /* How near an expected change has to be. */
 enum { NEAR_MW = 3000, NEAR_FAN_PERMILLE = 30 };
 
-const char *effect_cause_name(enum effect_cause cause)
+static const char *effect_cause_name(enum effect_cause cause)
 {
     static const char *const names[EFFECT_CAUSES] = {"remedy", "context", "limit", "display", "model"};
     return names[cause];

@@ -12,7 +12,6 @@
 
 /* What made the step. */
 enum effect_cause { EFFECT_REMEDY, EFFECT_CONTEXT, EFFECT_LIMIT, EFFECT_DISPLAY, EFFECT_MODEL, EFFECT_CAUSES };
-const char *effect_cause_name(enum effect_cause cause);
 
 struct effect {
     struct wall at;

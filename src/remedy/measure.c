@@ -12,14 +12,14 @@ enum { BEFORE_PART = 12, BEFORE_MS_LEAST = 300, SAMPLES_LEAST = 2 };
 /* Readings that move by less than this have not moved. */
 enum { NOISE_PERMILLE = 20, NOISE_FAN_PERMILLE = 20, NOISE_MDEGC = 4000, LOAD_PERMILLE = 150 };
 
-const char *doing_phase_name(enum doing_phase phase)
+static const char *doing_phase_name(enum doing_phase phase)
 {
     static const char *const names[DOING_PHASES] = {"measuring_before", "changing",        "measuring_after",
                                                     "undoing",          "measuring_again", "over"};
     return names[phase];
 }
 
-const char *doing_outcome_name(enum doing_outcome outcome)
+static const char *doing_outcome_name(enum doing_outcome outcome)
 {
     static const char *const names[DOING_OUTCOMES] = {"running",   "measured",  "as_expected", "not_as_expected",
                                                       "no_effect", "cant_tell", "failed"};

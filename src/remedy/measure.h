@@ -74,8 +74,6 @@ struct remedy_doing {
     char lease_id[LEASE_ID_SIZE];
 };
 extern const struct answer doing_answer;
-const char *doing_phase_name(enum doing_phase phase);
-const char *doing_outcome_name(enum doing_outcome outcome);
 
 /* Everything that is asked for is in *d. */
 void doing_start(struct remedy_doing *d, struct wall now);

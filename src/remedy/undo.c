@@ -7,7 +7,7 @@
 
 #include "lease/lease_settings.h"
 
-const char *undo_door_name(enum undo_door door)
+static const char *undo_door_name(enum undo_door door)
 {
     static const char *const names[UNDO_DOORS] = {"setting",  "reservation", "silence", "guard",
                                                   "notifier", "token",       "setup",   "forgotten"};

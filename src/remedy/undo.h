@@ -19,7 +19,6 @@ enum undo_door {
     UNDO_FORGOTTEN,
     UNDO_DOORS
 };
-const char *undo_door_name(enum undo_door door);
 
 enum undo_state { UNDO_NOT_ASKED, UNDO_DONE, UNDO_UNDER_WAY, UNDO_REFUSED, UNDO_DRY_RUN, UNDO_STATES };
 

@@ -745,7 +745,7 @@ static int copy_table(struct copier *c, size_t which, struct error *err)
     c->first = 0;
     if (rc == 0)
         rc = prepare_all(c, err);
-    /* What the destination has cleaned up, it would clean up again. */
+    /* Skip what the destination has already deleted as too old: it would delete it again. */
     int64_t begin_ms = t->form == COPY_PLAIN ? 0 : c->to->horizon_ms[t->series][t->level];
     const struct id_map *subjects = t->series == SERIES_GPU ? &c->gpus : &c->hosts;
     if (rc == 0 && t->form != COPY_BUCKET)

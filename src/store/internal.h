@@ -318,7 +318,6 @@ int rollup_add_late(struct store *s, enum series series, const struct reading *o
                     struct error *err);
 /* Sums up the buckets of all hosts that are still marked before `bucket`. 1: it did some, and there may be more. */
 int rollup_overdue(struct store *s, enum series series, enum level level, int64_t bucket, struct error *err);
-void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret);
 /* running.c */
 void running_init(struct running *r);
 void running_done(struct running *r);

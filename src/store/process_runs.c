@@ -329,7 +329,7 @@ int process_runs_flush(struct store *s, struct error *err)
     return rc;
 }
 
-/* Opens the account of this minute, and closes that of another one. */
+/* Starts the account of this minute after closing the previous one. */
 static int open_minute(struct store *s, struct process_run *run, int64_t minute, struct error *err)
 {
     int rc = run->share.minute != minute ? flush_minute(s, run, err) : 0;

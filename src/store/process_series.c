@@ -30,7 +30,7 @@ static const char of_runs[] =
     "m.running_sum * 1000 / m.samples END AS running FROM process_minutes m CROSS JOIN processes p CROSS JOIN gpus g CROSS JOIN "
     "hosts h WHERE m.minute >= $1 AND m.minute < $2 AND p.id = m.process_id AND g.id = p.gpu_id AND h.id = g.host_id";
 
-/* A step while its minutes are read. */
+/* The step whose minutes are being read. */
 struct process_step {
     int64_t at; /* time / step; -1: none yet */
     bool there; /* some run had a minute in it */

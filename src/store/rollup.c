@@ -100,7 +100,7 @@ static void bind_aggregate(struct db_statement *q, int at, const struct aggregat
 }
 
 /* The reverse of bind_aggregate. */
-void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret)
+static void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret)
 {
     *ret = (struct aggregate){0};
     if (db_is_null(q, column))

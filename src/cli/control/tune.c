@@ -36,13 +36,15 @@ size_t tune_limits(int64_t now_mw, int64_t least_mw, size_t steps, int64_t limit
     return count;
 }
 
-double tune_energy_share(const struct tune_result *r, size_t at)
+/* Energy for the same work, relative to the first limit. */
+static double tune_energy_share(const struct tune_result *r, size_t at)
 {
     const struct tune_point *first = &r->points[0], *p = &r->points[at];
     return p->work > 0 && first->watts > 0 ? p->watts / p->work * first->work / first->watts : NAN;
 }
 
-int tune_knee(const struct tune_result *r, double keep)
+/* The lowest limit that keeps this share of the first one's speed; -1: none does, or heat spoiled the first measurement. */
+static int tune_knee(const struct tune_result *r, double keep)
 {
     int knee = -1;
     for (size_t i = 1; i < r->count && !r->points[0].hot; i++)
@@ -108,7 +110,7 @@ static long percent(double share)
     return lround(share * 100);
 }
 
-const char *tune_words(const struct tune_result *r, int knee, char out[TUNE_WORDS])
+static const char *tune_words(const struct tune_result *r, int knee, char out[TUNE_WORDS])
 {
     const struct tune_point *first = &r->points[0];
     if (knee >= 0)

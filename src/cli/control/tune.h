@@ -50,15 +50,10 @@ int tune_measure(const struct tune_plan *plan, const char *const *command, struc
 
 /* Limits from the present one down to the lowest, in multiples of 5 W; returns how many. */
 size_t tune_limits(int64_t now_mw, int64_t least_mw, size_t steps, int64_t limits[TUNE_POINTS_MAX]);
-/* The lowest limit that keeps this share of the first one's speed; -1: none does, or heat spoiled the first measurement. */
-int tune_knee(const struct tune_result *r, double keep);
-/* Energy for the same work, relative to the first limit. */
-double tune_energy_share(const struct tune_result *r, size_t at);
 /* The number beside `text` in a line: "12.5 it/s", "tokens/s: 88". The last one if there are several. */
 bool tune_rate(struct str line, const char *text, double *ret);
 
 enum { TUNE_WORDS = 192 };
 /* "at 330 of 450 W it keeps 96% of its speed and saves 26% of its energy" */
-const char *tune_words(const struct tune_result *r, int knee, char out[TUNE_WORDS]);
 void tune_table(struct buf *out, const struct page *page, const struct tune_result *r, double keep);
 void tune_json(struct json_writer *j, const struct tune_result *r, double keep);

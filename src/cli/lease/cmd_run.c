@@ -109,7 +109,7 @@ static int cannot_start(const char *name, int rc)
     return rc == -ENOENT ? 127 : 126;
 }
 
-/* Lets it begin, and waits for its end. */
+/* Lets the program start, and waits until it ends. */
 static int run_program(struct held_program *p, const char *name)
 {
     program = p->pid;

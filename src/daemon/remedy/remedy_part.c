@@ -687,7 +687,7 @@ static enum undo_state take_back(struct remedy_part *p, const struct part_reques
     return rc < 0 && rc != -ENOENT ? UNDO_REFUSED : UNDO_DONE;
 }
 
-/* Keeps those with that ID, with what became of each. The number that was refused. */
+/* Undoes the entries with this ID, drops all others from the list, and returns how many were refused. */
 static size_t take_back_all(struct remedy_part *p, const struct part_request *r, const char *id, bool dry_run,
                             struct undo_list *list)
 {

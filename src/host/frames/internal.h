@@ -67,7 +67,6 @@ struct python {
     int minor;
     bool free_threaded;
     uint32_t member[PYTHON_MEMBERS];
-    char version[8];
     uint64_t code_type;    /* 0: not seen yet */
     uint32_t id_in_handle; /* where the kernel's thread ID lies in glibc's struct pthread; NO_MEMBER unknown */
     int32_t pid_inside;

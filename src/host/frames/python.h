@@ -37,7 +37,6 @@ struct python_stack {
 struct python_thread {
     uint64_t at;
     int32_t id; /* in the program's own PID namespace; 0 unknown */
-    bool holds_gil;
 };
 
 struct python; /* an open interpreter */
@@ -59,7 +58,6 @@ struct python_source {
  * read. `err` has a sentence. */
 int python_open(const struct python_source *source, struct python **ret, struct error *err);
 void python_close(struct python *p);
-const char *python_version(const struct python *p);         /* "3.11" */
 bool python_owns(const struct python *p, uint64_t address); /* within its runtime: a lock there is the GIL */
 
 /* Begins a look: pages read before are forgotten. Returns the number of threads, or -EAGAIN: the list changed meanwhile. */

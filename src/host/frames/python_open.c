@@ -181,7 +181,6 @@ int python_open(const struct python_source *source, struct python **ret, struct 
         return refuse(&f, err);
     p->runtime = f.runtime;
     p->minor = minor_of(pages, &f);
-    snprintf(p->version, sizeof p->version, "3.%d", p->minor % 100);
     if (p->minor < OLDEST)
         return error_set(err, -ENOTSUP,
                          p->minor ? "it runs Python 3.%d or older; whirr knows 3.8 to 3.%d"
@@ -200,11 +199,6 @@ void python_close(struct python *p)
     for (size_t i = 0; p && i < PYTHON_CODES; i++)
         free(p->codes[i].lines);
     free(p);
-}
-
-const char *python_version(const struct python *p)
-{
-    return p->version;
 }
 
 bool python_owns(const struct python *p, uint64_t address)

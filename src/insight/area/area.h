@@ -90,7 +90,7 @@ bool may_control(const struct facts *f); /* whirr itself may change settings, an
 /* ---- words that several areas use ---- */
 
 /* Readings that a sentence holds already. */
-enum { SAID_LOAD = 1, SAID_POWER = 2, SAID_HEAT = 4, SAID_FAN = 8, SAID_ALL = 15 };
+enum { SAID_LOAD = 1, SAID_POWER = 2, SAID_HEAT = 4, SAID_FAN = 8 };
 
 static inline bool has_symptom(const struct facts *f, enum symptom symptom)
 {

@@ -41,6 +41,6 @@ const struct process *limit_waiting(const struct gpu *gpu);
 bool answer_limit(struct text *s, const struct facts *f, struct why_part *part);
 
 enum { LIMIT_ADVICE_MAX = 3 };
-/* How many lines; each only where its evidence is. */
+/* Returns the number of lines; a line needs its evidence. */
 size_t limit_advice(const struct snapshot *now, const struct gpu *gpu, const struct process *p,
                     char lines[LIMIT_ADVICE_MAX][WHY_LINE_SIZE]);

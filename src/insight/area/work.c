@@ -147,7 +147,7 @@ static void rule_hidden(const struct facts *f, struct why_part *part)
         support(&d, 0.3, "none of the %zu visible processes is working", f->workers.on_card);
     else
         support(&d, 0.3, "no process is listed on it");
-    d.cause.severity = gpu->processes_state != READING_OK ? SEVERITY_INFO /* none listed: that none is seen says nothing */
+    d.cause.severity = gpu->processes_state != READING_OK ? SEVERITY_INFO               /* an unreadable list proves nothing */
                        : f->past.steady_ms >= STEADY_LEAST_MS && !gpu->processes_hidden /* another user's is no riddle */
                            ? SEVERITY_WARNING
                            : d.cause.severity;
@@ -446,7 +446,7 @@ static void say_hidden(struct text *s, const struct facts *f)
         text_append(s, "no process %s visible that explain%s it", is(f), f->over ? "ed" : "s");
 }
 
-/* "train.py (alice) is training", for causes that are work. False: it is no work. */
+/* "train.py (alice) is training". False: the cause is no work. */
 bool say_work(struct text *s, const struct facts *f, const struct why_cause *cause)
 {
     char who[PROCESS_WORDS] = "", work[NAME_WORDS];

@@ -34,7 +34,8 @@ int64_t heat_hot_from(const struct gpu *gpu)
     return MIN_OF(usual, high);
 }
 
-int64_t heat_limit_margin(const struct gpu *gpu)
+/* A GPU so few degrees below its limit counts as being at it. */
+static int64_t heat_limit_margin(const struct gpu *gpu)
 {
     return cooling_is_shared(gpu) ? HEAT_LIMIT_MARGIN_SHARED : HEAT_LIMIT_MARGIN;
 }

@@ -9,7 +9,7 @@
 
 /* Load in permille of the GPU's time */
 enum { IDLE_MAX = 50, LIGHT_MAX = 200, STEADY_LEAST = 950, SHARE_LEAST = 50, VIDEO_LEAST = 200, AWAKE_MAX = 100 };
-/* A process below this does nothing, from that on it computes; and from how much memory on it is said to hold some. */
+/* A process idles below the first and computes from the second on; with less memory than the third it holds none worth naming. */
 enum { PROCESS_IDLE_MAX = 20, PROCESS_BUSY_LEAST = 50, PROCESS_HELD_LEAST_BYTES = 64 << 20 };
 /* A whole run that did nothing: so long, with so much memory, and less than this on average. */
 enum { HELD_IDLE_MS = 1800000, HELD_IDLE_BYTES = 512 << 20, HELD_IDLE_MEAN = 5 };
@@ -36,7 +36,7 @@ enum {
     HEAT_HOT_FROM_SHARED = 92000, /* processors throttle at 95 to 105, and run close to it by design */
     HEAT_HOT_MARGIN = 10000,      /* many fans aim at 10 to 15 below the limit: such a GPU is as hot as it was built to be */
     HEAT_HOT_LEAST = 80000,       /* cooler than this is not hot, however low the limit */
-    HEAT_HOT_MARGIN_HIGH = 15000, /* of a limit so high that hot begins earlier */
+    HEAT_HOT_MARGIN_HIGH = 15000, /* below a limit so high that "hot" begins earlier */
     HEAT_HOT_LEAST_HIGH = 84000,
     HEAT_LIMIT_MARGIN = 5000,
     HEAT_LIMIT_MARGIN_SHARED = 2000, /* the firmware of a laptop lets it come as close as that in every game */
@@ -70,8 +70,6 @@ enum power_level { POWER_UNKNOWN, POWER_LOW, POWER_RAISED, POWER_WORK };
 struct reading heat_margin(const struct gpu *gpu);
 /* From which temperature on it is hot. */
 int64_t heat_hot_from(const struct gpu *gpu);
-/* A GPU so few degrees below its limit counts as being at it. */
-int64_t heat_limit_margin(const struct gpu *gpu);
 /* Its memory is at its limit, the chip well below its own. */
 bool memory_is_hotter(const struct gpu *gpu);
 /* Thermal throttling of a cool GPU that does nothing: drivers leave the bit set at times, and it slows nothing. */

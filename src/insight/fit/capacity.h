@@ -59,7 +59,7 @@ struct capacity *capacity_new(const struct snapshot *s, const struct capacity_se
 struct health;
 /* Nothing is placed on a GPU that is failing or lost, whatever is free on it. `health` may be NULL. */
 void capacity_exclude(struct capacity *c, const struct health *health);
-/* Room for so many GPUs, to be filled by the caller. */
+/* Allocates room for `gpu_count` GPUs; the caller fills them in. */
 struct capacity *capacity_alloc(size_t gpu_count);
 /* "GPU 1", "GPU 0 (MIG 1g.18gb, instance 2)" */
 const char *capacity_gpu_words(const struct capacity_gpu *gpu, char out[CAPACITY_WORDS]);

@@ -99,7 +99,7 @@ static size_t join_breaks(const struct episode_point *points, int64_t step_ms, s
     return count;
 }
 
-/* How well a point shows what its episode is about. */
+/* Rates how clearly a point shows its episode. */
 static double telling(const struct episode_point *p, enum episode_kind kind)
 {
     double slowed = (double)reading_or(p->slowed_permille, 0) / 1000, temp = (double)reading_or(p->temp_max_mdegc, 0) / 100000;

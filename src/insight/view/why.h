@@ -43,7 +43,7 @@ int why_of_gpu(const struct snapshot *now, const struct why *why, int index, con
 
 enum severity why_severity(const struct why *why);         /* of the first finding */
 const char *why_likelihood(const struct why_cause *cause); /* "very likely", "likely", "possible", "can't tell" */
-/* What may be said of GPUs where nothing was found. only: the position of one, or ALL_GPUS. */
+/* What to say about GPUs without findings. `only`: the position of one, or ALL_GPUS. */
 const char *why_calm(const struct snapshot *s, const struct verdict *v, int only);
 
 /* Why one finding was made of these readings, or was not. The judge is pure, so it is asked again, with one reading moved or taken

@@ -85,7 +85,7 @@ int sim_settings_add(const struct gpu_id *id, const char *params, const struct s
     if (!file_of(id, true, path, err))
         return err && err->code ? err->code : -ENOENT;
     sim_settings_read(id, &s);
-    for (size_t i = s.count; i-- > 0;) /* what was to happen later is decided anew */
+    for (size_t i = s.count; i-- > 0;) /* a new change cancels later ones of its kind */
         if (s.list[i].kind == change->kind && s.list[i].at_ms > change->at_ms) {
             memmove(&s.list[i], &s.list[i + 1], (s.count - i - 1) * sizeof s.list[0]);
             s.count--;

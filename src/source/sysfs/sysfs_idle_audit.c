@@ -19,7 +19,8 @@ enum { PROCESSES_MAX = 65536, FILES_MAX = 4096, EDID_MAX = 512 };
 
 /* ---- displays ---- */
 
-bool edid_parse(const unsigned char *edid, size_t len, struct idle_display *ret)
+/* The preferred mode and maximum refresh rate of a display, from its EDID. False: not an EDID. */
+static bool edid_parse(const unsigned char *edid, size_t len, struct idle_display *ret)
 {
     static const unsigned char magic[8] = {0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0};
     if (len < 128 || memcmp(edid, magic, sizeof magic) != 0)

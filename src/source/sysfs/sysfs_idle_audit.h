@@ -12,8 +12,5 @@
 /* One entry per GPU of the snapshot, in its order; skips simulated GPUs. Takes some 10 ms on a host with 500 processes. */
 void idle_facts_read(const struct env *env, const struct snapshot *s, struct idle_facts *ret);
 
-/* The preferred mode and maximum refresh rate of a display, from its EDID. False: not an EDID. */
-bool edid_parse(const unsigned char *edid, size_t len, struct idle_display *ret);
-
 /* Current modes of active displays, from a card's device file ("/dev/dri/card1"); unreadable ones stay unchanged. */
 void display_modes_read(const struct env *env, const char *path, struct idle_display *displays, size_t count);

@@ -15,7 +15,7 @@
 #include "store/db/db.h"
 
 enum { KIND_SNAPSHOT, KIND_EVENT };
-enum { SCHEMA_SIZE_MAX = 65536, EVENT_SIZE_MAX = 1 << 20, DROP_AT_ONCE = 64 };
+enum { SCHEMA_SIZE_MAX = 65536, DROP_AT_ONCE = 64 };
 
 struct queue {
     struct db *db;
