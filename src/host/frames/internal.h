@@ -6,14 +6,12 @@
 #include "host/frames/looks.h"
 #include "host/frames/python.h"
 
-/* Members, named by the structure that has them: the runtime, an interpreter, its GIL, a thread, a frame, code, any object, a type,
+/* Members, named by the structure that has them: the runtime, an interpreter, a thread, a frame, code, any object, a type,
  * bytes, a string. */
 enum python_member {
     RUNTIME_INTERPRETERS,
-    RUNTIME_CURRENT, /* the thread that has the GIL, to 3.11 */
     INTERPRETER_NEXT,
     INTERPRETER_THREADS,
-    INTERPRETER_GIL,
     THREAD_NEXT,
     THREAD_INTERPRETER,
     THREAD_FRAME,

@@ -268,21 +268,6 @@ int python_stack(struct python *p, const struct python_thread *thread, struct py
 
 /* ---- threads ---- */
 
-/* The thread that has the GIL; 0: none, or unknown. */
-static uint64_t gil_holder(struct python *p, uint64_t interpreter)
-{
-    enum { GIL_HOLDER = 8, GIL_LOCKED = 16 };
-    struct target_pages *pages = &p->memory->frames;
-    uint64_t gil, holder;
-    uint32_t locked;
-    if (python_has(p, RUNTIME_CURRENT))
-        return member(pages, p, p->runtime, RUNTIME_CURRENT, &holder) ? holder : 0;
-    if (p->free_threaded || !python_has(p, INTERPRETER_GIL) || !member(pages, p, interpreter, INTERPRETER_GIL, &gil) || !gil ||
-        !target_u64(pages, gil + GIL_HOLDER, &holder) || !target_u32(pages, gil + GIL_LOCKED, &locked))
-        return 0;
-    return locked == 1 ? holder : 0;
-}
-
 static int32_t id_of(struct python *p, uint64_t thread)
 {
     struct target_pages *pages = &p->memory->frames;
@@ -306,13 +291,12 @@ int python_threads(struct python *p, struct python_thread ret[PYTHON_THREADS_MAX
     if (!member(pages, p, p->runtime, RUNTIME_INTERPRETERS, &interpreter) || !interpreter)
         return -EAGAIN;
     for (int n = 0; interpreter && n < INTERPRETERS_MAX; n++) {
-        uint64_t holder = gil_holder(p, interpreter);
         if (!member(pages, p, interpreter, INTERPRETER_THREADS, &thread))
             return -EAGAIN;
         for (; thread && count < PYTHON_THREADS_MAX; count++) {
             if (!member(pages, p, thread, THREAD_INTERPRETER, &owner) || owner != interpreter)
                 return -EAGAIN;
-            ret[count] = (struct python_thread){thread, id_of(p, thread), thread == holder};
+            ret[count] = (struct python_thread){thread, id_of(p, thread)};
             if (!member(pages, p, thread, THREAD_NEXT, &thread))
                 return -EAGAIN;
         }
