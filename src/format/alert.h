@@ -6,7 +6,7 @@
 #include "alert/alert.h"
 #include "answer/answer.h"
 
-extern const struct answer alerts_answer, alert_rules_answer;
+extern const struct answer alert_answer, alerts_answer, alert_rules_answer;
 
 /* One alert: an element of GET /api/alerts, the data of the event `alert`, and what the history stores. */
 void json_alert(struct json_writer *j, const struct alert *a);

@@ -188,31 +188,45 @@ void trial_text(struct buf *out, const struct page *page, const struct trial *t,
                    t->truths[TRUTH_UNKNOWN], t->truths[0] + t->truths[1] + t->truths[2]);
 }
 
+static const void *next_alert(const struct answer_at *at, struct answer_step *step)
+{
+    const struct trial *t = at->record;
+    struct alert *shown = at->context;
+    if (step->at == t->count)
+        return NULL;
+    const struct trial_event *e = &t->events[step->at++];
+    *shown = e->alert;
+    if (e->to.ms) {
+        shown->state.phase = ALERT_RESOLVED;
+        shown->state.ended_at = e->to;
+    }
+    return shown;
+}
+
+ANSWER_TEST(has_condition, struct trial, of->set.rules->count == 1);
+ANSWER_MAKER(make_fired, struct trial, number, (int64_t)(of->count + of->left_out));
+
+ANSWER_TABLE(truths_answer, struct trial)
+{
+    FIELD(INT, "true", truths[TRUTH_TRUE], NULL);
+    FIELD(INT, "false", truths[TRUTH_FALSE], NULL);
+    FIELD(INT, "unknown", truths[TRUTH_UNKNOWN], NULL);
+}
+
+ANSWER_TABLE(trial_answer, struct trial)
+{
+    FIELD(MOMENT, "since", first, NULL, OR_NULL);
+    FIELD(MOMENT, "until", last, NULL, OR_NULL);
+    FIELD(BOOL, "simulated", simulated, NULL);
+    FIELD(INT, "samples", samples, NULL);
+    MADE(INT, "fired", make_fired, NULL);
+    FIELD(INT, "too_short", pending, NULL);
+    PART("condition", truths_answer, "Of a single rule", WHEN(has_condition), MAYBE);
+    EACH(OBJECT, "alerts", next_alert, NULL, FIELDS(alert_answer));
+}
+
 void trial_json(struct json_writer *j, const struct trial *t)
 {
-    jw_object(j);
-    json_time(j, "since", t->first);
-    json_time(j, "until", t->last);
-    jw_key_bool(j, "simulated", t->simulated);
-    jw_key_int(j, "samples", (int64_t)t->samples);
-    jw_key_int(j, "fired", (int64_t)(t->count + t->left_out));
-    jw_key_int(j, "too_short", (int64_t)t->pending);
-    if (t->set.rules->count == 1) {
-        jw_key_object(j, "condition");
-        jw_key_int(j, "true", (int64_t)t->truths[TRUTH_TRUE]);
-        jw_key_int(j, "false", (int64_t)t->truths[TRUTH_FALSE]);
-        jw_key_int(j, "unknown", (int64_t)t->truths[TRUTH_UNKNOWN]);
-        jw_end(j);
-    }
-    jw_key_array(j, "alerts");
-    for (size_t i = 0; i < t->count; i++) {
-        struct alert a = t->events[i].alert;
-        if (t->events[i].to.ms) {
-            a.state.phase = ALERT_RESOLVED;
-            a.state.ended_at = t->events[i].to;
-        }
-        json_alert(j, &a);
-    }
-    jw_end(j);
-    jw_end(j);
+    struct alert shown;
+    answer_write(j, &trial_answer, t, &shown);
 }

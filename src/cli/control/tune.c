@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/answer.h"
 #include "base/cleanup.h"
 
 enum { STEP_MW = 5000, BAR = 20, DRIFT_PERCENT = 5 };
@@ -177,40 +178,64 @@ void tune_table(struct buf *out, const struct page *page, const struct tune_resu
         buf_printf(out, "It ended early: %zu of %zu limits were measured.\n", r->count, r->planned);
 }
 
-static void point_json(struct json_writer *j, const struct tune_result *r, size_t i)
+/* A measured point beside the first; the context is the result. */
+static bool make_speed(const struct answer_at *at, union answer_value *ret)
 {
-    const struct tune_point *p = &r->points[i];
-    jw_object(j);
-    jw_key_number(j, "limit_watts", (double)p->limit_mw / 1000);
-    jw_key_number(j, "power_watts", p->watts);
-    jw_key_number(j, "work", p->work);
-    jw_key_number(j, "speed_share", p->work / r->points[0].work);
-    jw_key_number(j, "energy_share", tune_energy_share(r, i));
-    jw_key_number(j, "clock_mhz", p->clock_khz.state == READING_OK ? (double)p->clock_khz.value / 1000 : NAN);
-    jw_key_bool(j, "slowed_by_heat", p->hot);
-    jw_end(j);
+    ret->real = ((const struct tune_point *)at->record)->work / ((const struct tune_result *)at->context)->points[0].work;
+    return true;
+}
+
+static bool make_energy(const struct answer_at *at, union answer_value *ret)
+{
+    const struct tune_result *r = at->context;
+    ret->real = tune_energy_share(r, (size_t)((const struct tune_point *)at->record - r->points));
+    return true;
+}
+
+ANSWER_TABLE(point_answer, struct tune_point)
+{
+    FIELD(AMOUNT, "limit_watts", limit_mw, NULL, SCALE(1e-3));
+    FIELD(NUMBER, "power_watts", watts, NULL);
+    FIELD(NUMBER, "work", work, NULL);
+    MADE(NUMBER, "speed_share", make_speed, NULL);
+    MADE(NUMBER, "energy_share", make_energy, NULL);
+    FIELD(OPTION, "clock_mhz", clock_khz, NULL, SCALE(1e-3));
+    FIELD(BOOL, "slowed_by_heat", hot, NULL);
+}
+
+struct told_tune {
+    const struct tune_result *r;
+    const struct tune_point *knee; /* NULL: none */
+    char answer[TUNE_WORDS];
+};
+
+ANSWER_MAKER(make_work, struct tune_result, word, works[of->kind].name);
+ANSWER_MAKER(make_rate, struct tune_result, word, of->kind == TUNE_RATE ? of->rate : NULL);
+ANSWER_MAKER(make_complete, struct tune_result, yes, of->count == of->planned);
+ANSWER_MAKER(make_drifted, struct tune_result, yes, drifted(of));
+
+ANSWER_TABLE(result_answer, struct tune_result)
+{
+    FIELD(INT, "gpu_index", gpu_index, NULL);
+    FIELD(TEXT, "gpu", gpu, NULL);
+    MADE(WORD, "work", make_work, NULL);
+    MADE(WORD, "rate", make_rate, NULL, OR_NULL);
+    MADE(BOOL, "complete", make_complete, NULL);
+    MADE(BOOL, "load_changed", make_drifted, NULL);
+    OBJECTS("points", points, count, point_answer, NULL);
+}
+
+ANSWER_TABLE(tune_answer, struct told_tune)
+{
+    VIA(KEYS, NULL, r, result_answer, NULL);
+    VIA(OBJECT, "knee", knee, point_answer, NULL, OR_NULL);
+    FIELD(TEXT, "answer", answer, NULL);
 }
 
 void tune_json(struct json_writer *j, const struct tune_result *r, double keep)
 {
-    char words[TUNE_WORDS];
     int knee = tune_knee(r, keep);
-    jw_object(j);
-    jw_key_int(j, "gpu_index", r->gpu_index);
-    jw_key_text(j, "gpu", r->gpu);
-    jw_key_text(j, "work", works[r->kind].name);
-    jw_key_text(j, "rate", r->kind == TUNE_RATE ? r->rate : NULL);
-    jw_key_bool(j, "complete", r->count == r->planned);
-    jw_key_bool(j, "load_changed", drifted(r));
-    jw_key_array(j, "points");
-    for (size_t i = 0; i < r->count; i++)
-        point_json(j, r, i);
-    jw_end(j);
-    jw_key(j, "knee");
-    if (knee >= 0)
-        point_json(j, r, (size_t)knee);
-    else
-        jw_null(j);
-    jw_key_text(j, "answer", tune_words(r, knee, words));
-    jw_end(j);
+    struct told_tune told = {.r = r, .knee = knee >= 0 ? &r->points[knee] : NULL};
+    tune_words(r, knee, told.answer);
+    answer_write(j, &tune_answer, &told, (void *)r);
 }

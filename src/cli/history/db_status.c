@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "answer/answer.h"
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
@@ -73,53 +74,78 @@ static int64_t next_cleaning_ms(const struct status *s, const struct store_table
 
 /* ---- JSON ---- */
 
-static void json_bytes(struct json_writer *j, const char *key, int64_t value)
+static bool make_kept(const struct answer_at *at, union answer_value *ret)
 {
-    jw_key(j, key);
-    if (value >= 0)
-        jw_int(j, value);
-    else
-        jw_null(j);
+    const struct status *s = at->context;
+    ret->real = (double)kept_ms(&s->limits, ((const struct store_table *)at->record)->name) / 86400000.0;
+    return true;
 }
 
-static void write_json(struct json_writer *j, const struct status *s)
+static bool make_next_cleaning(const struct answer_at *at, union answer_value *ret)
 {
-    const struct store_survey *v = &s->survey;
-    jw_object(j);
-    jw_key_text(j, "kind", v->kind);
-    jw_key_text(j, "place", s->place);
-    jw_key_text(j, "chosen_by", s->choice->by);
-    jw_key_int(j, "schema_version", v->version);
-    jw_key_int(j, "known_version", store_known_version());
-    json_bytes(j, "size_bytes", s->counted ? v->bytes : -1);
-    json_bytes(j, "unused_bytes", s->counted ? v->unused_bytes : -1);
-    json_bytes(j, "log_bytes", s->counted ? v->log_bytes : -1);
-    json_bytes(j, "max_size_bytes", s->limits.max_bytes ? s->limits.max_bytes : -1);
-    json_bytes(j, "hosts", s->counted ? v->hosts : -1);
-    json_bytes(j, "gpus", s->counted ? v->gpus : -1);
-    jw_key_object(j, "daemon");
-    jw_key_bool(j, "running", s->daemon);
-    json_words(j, "socket", s->choice->daemon);
-    json_words(j, "place", s->choice->daemon_place);
-    json_words(j, "store_state", s->state);
-    json_words(j, "message", s->message);
-    json_bytes(j, "waiting", s->daemon ? s->waiting : -1);
-    jw_end(j);
-    json_bytes(j, "queue_bytes", s->queue_bytes);
-    jw_key_array(j, "tables");
-    for (size_t i = 0; s->counted && i < SURVEY_TABLES; i++) {
-        const struct store_table *t = &v->tables[i];
-        jw_object(j);
-        jw_key_text(j, "name", t->name);
-        jw_key_int(j, "rows", t->rows);
-        json_time(j, "first", t->first);
-        json_time(j, "last", t->last);
-        jw_key_number(j, "kept_days", (double)kept_ms(&s->limits, t->name) / 86400000.0);
-        json_time(j, "next_cleaning", (struct wall){next_cleaning_ms(s, t)});
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
+    ret->at.ms = next_cleaning_ms(at->context, at->record);
+    return true;
+}
+
+ANSWER_TABLE(table_answer, struct store_table)
+{
+    FIELD(WORD, "name", name, NULL);
+    FIELD(INT, "rows", rows, NULL);
+    FIELD(MOMENT, "first", first, NULL, OR_NULL);
+    FIELD(MOMENT, "last", last, NULL, OR_NULL);
+    MADE(NUMBER, "kept_days", make_kept, NULL);
+    MADE(MOMENT, "next_cleaning", make_next_cleaning, NULL, OR_NULL);
+}
+
+ANSWER_TABLE(choice_answer, struct db_choice)
+{
+    FIELD(TEXT, "socket", daemon, NULL, OR_NULL);
+    FIELD(TEXT, "place", daemon_place, NULL, OR_NULL);
+}
+
+ANSWER_TABLE(daemon_answer, struct status)
+{
+    FIELD(BOOL, "running", daemon, NULL);
+    VIA(KEYS, NULL, choice, choice_answer, NULL);
+    FIELD(TEXT, "store_state", state, NULL, OR_NULL);
+    FIELD(TEXT, "message", message, NULL, OR_NULL);
+    FIELD(INT, "waiting", waiting, NULL, PRESENT(daemon));
+}
+
+ANSWER_MAKER(make_chosen_by, struct status, word, of->choice->by);
+
+static bool make_known_version(const struct answer_at *at, union answer_value *ret)
+{
+    (void)at;
+    ret->number = store_known_version();
+    return true;
+}
+
+static const void *next_table(const struct answer_at *at, struct answer_step *step)
+{
+    const struct status *s = at->record;
+    return s->counted && step->at < SURVEY_TABLES ? &s->survey.tables[step->at++] : NULL;
+}
+
+ANSWER_TEST(has_log, struct status, of->counted && of->survey.log_bytes >= 0);
+ANSWER_TEST(has_unused, struct status, of->counted && of->survey.unused_bytes >= 0);
+
+ANSWER_TABLE(status_answer, struct status)
+{
+    FIELD(WORD, "kind", survey.kind, NULL);
+    FIELD(TEXT, "place", place, NULL);
+    MADE(WORD, "chosen_by", make_chosen_by, NULL);
+    FIELD(INT, "schema_version", survey.version, NULL);
+    MADE(INT, "known_version", make_known_version, NULL);
+    FIELD(INT, "size_bytes", survey.bytes, NULL, PRESENT(counted));
+    FIELD(INT, "unused_bytes", survey.unused_bytes, NULL, WHEN(has_unused));
+    FIELD(INT, "log_bytes", survey.log_bytes, NULL, WHEN(has_log));
+    FIELD(INT, "max_size_bytes", limits.max_bytes, "null: no limit", OR_NULL);
+    FIELD(INT, "hosts", survey.hosts, NULL, PRESENT(counted));
+    FIELD(INT, "gpus", survey.gpus, NULL, PRESENT(counted));
+    PART("daemon", daemon_answer, NULL);
+    FIELD(INT, "queue_bytes", queue_bytes, NULL, NONE(-1));
+    EACH(OBJECT, "tables", next_table, NULL, FIELDS(table_answer));
 }
 
 /* ---- text ---- */
@@ -240,7 +266,7 @@ int db_status(struct cli *cli, const struct config *config, const struct db_choi
     AUTO_BUF struct buf out = BUF(1 << 20);
     if (cli->json) {
         struct json_writer j = show_json(cli, &out);
-        write_json(&j, &s);
+        answer_write(&j, &status_answer, &s, &s);
         buf_char(&out, '\n');
     } else {
         write_text(&out, &cli->page, &s);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "answer/answer.h"
 #include "ask/explain.h"
 #include "ask/past_answer.h"
 #include "base/cleanup.h"
@@ -186,76 +187,134 @@ static void prove_table(struct buf *out, const struct page *page, const struct p
         readings_table(out, page, w);
 }
 
-static void json_codes(struct json_writer *j, const char *key, finding_code code, bool causes)
+/* ---- JSON ---- */
+
+struct told_proof {
+    const struct proof *p;
+    const struct finding_kind *kind;
+    const struct snapshot *now;
+    int64_t age_ms; /* of the sample */
+    char answer[1024];
+};
+
+static bool make_value(const struct answer_at *at, union answer_value *ret)
 {
-    jw_key_array(j, key);
-    for (size_t i = 0; i < FINDING_CODE_COUNT; i++) {
-        finding_code other = (finding_code)i;
-        if ((causes ? graph_weight(NULL, other, code) : graph_weight(NULL, code, other)) > 0)
-            jw_text(j, finding_code_name(other));
+    const struct proof_reading *r = at->record;
+    ret->real = (double)r->value.value * r->info->json_scale;
+    return r->value.state == READING_OK;
+}
+
+static bool make_absent(const struct answer_at *at, union answer_value *ret)
+{
+    const struct proof_reading *r = at->record;
+    ret->word = reading_state_name(r->value.state);
+    return r->value.state != READING_OK;
+}
+
+static bool make_reading_age(const struct answer_at *at, union answer_value *ret)
+{
+    const struct proof_reading *r = at->record;
+    ret->real = (double)(((const struct told_proof *)at->context)->age_ms + r->age_ms) / MS_PER_S;
+    return r->value.state == READING_OK;
+}
+
+static bool make_turn(const struct answer_at *at, union answer_value *ret)
+{
+    const struct proof_reading *r = at->record;
+    ret->real = (double)r->turn * r->info->json_scale;
+    return r->turns;
+}
+
+static bool make_sentence(const struct answer_at *at, union answer_value *ret)
+{
+    turn_sentence(at->record, ((const struct told_proof *)at->context)->p->said, ret->text, sizeof ret->text);
+    return true;
+}
+
+ANSWER_MAKER(make_name, struct proof_reading, word, of->info->json);
+ANSWER_MAKER(make_of, struct proof_reading, word, of->of_host ? "host" : "gpu");
+
+ANSWER_TABLE(reading_answer, struct proof_reading)
+{
+    MADE(WORD, "name", make_name, NULL);
+    MADE(WORD, "of", make_of, NULL);
+    MADE(NUMBER, "value", make_value, NULL, OR_NULL);
+    MADE(WORD, "absent", make_absent, "Why it is not known", OR_NULL);
+    MADE(NUMBER, "age_seconds", make_reading_age, NULL, OR_NULL);
+    FIELD(BOOL, "needed", needed, "Without it, the answer would be another");
+    MADE(NUMBER, "turns_at", make_turn, "The value at which the answer would be another", OR_NULL);
+    MADE(TEXT, "text", make_sentence, NULL);
+}
+
+ANSWER_MAKER(make_headline, struct proof, word, of->said ? of->found.headline : NULL);
+ANSWER_MAKER(make_severity, struct proof, word, of->said ? severity_text(of->found.severity) : NULL);
+ANSWER_MAKER(make_likelihood, struct proof, word, of->said ? likelihood_words(of->found.confidence) : NULL);
+ANSWER_MAKER(make_reference, struct proof, word, finding_reference(of->code));
+
+ANSWER_TABLE(proof_answer, struct proof)
+{
+    FIELD(BOOL, "said", said, NULL);
+    FIELD(BOOL, "by_this_moment", by_moment, NULL);
+    FIELD(BOOL, "only_together", together, NULL);
+    FIELD(INT, "gpu_index", gpu_index, "null: the host", NONE(-1));
+    MADE(WORD, "headline", make_headline, NULL, OR_NULL);
+    MADE(WORD, "severity", make_severity, NULL, OR_NULL);
+    MADE(WORD, "likelihood", make_likelihood, NULL, OR_NULL);
+    MADE(WORD, "reference", make_reference, NULL, OR_NULL);
+}
+
+static const void *next_code(const struct told_proof *told, struct answer_step *step, bool causes)
+{
+    while (step->at < FINDING_CODE_COUNT) {
+        finding_code other = (finding_code)step->at++;
+        if ((causes ? graph_weight(NULL, other, told->p->code) : graph_weight(NULL, told->p->code, other)) > 0)
+            return finding_code_name(other);
     }
-    jw_end(j);
+    return NULL;
 }
 
-static void json_number(struct json_writer *j, const char *key, bool known, double value)
+static const void *next_cause(const struct answer_at *at, struct answer_step *step)
 {
-    jw_key(j, key);
-    if (known)
-        jw_number(j, value);
-    else
-        jw_null(j);
+    return next_code(at->record, step, true);
 }
 
-static void json_reading(struct json_writer *j, bool said, int64_t sample_age_ms, const struct proof_reading *r)
+static const void *next_effect(const struct answer_at *at, struct answer_step *step)
 {
-    char text[256];
-    bool read = r->value.state == READING_OK;
-    jw_object(j);
-    jw_key_text(j, "name", r->info->json);
-    jw_key_text(j, "of", r->of_host ? "host" : "gpu");
-    json_number(j, "value", read, (double)r->value.value * r->info->json_scale);
-    json_words(j, "absent", read ? "" : reading_state_name(r->value.state));
-    json_number(j, "age_seconds", read, (double)(sample_age_ms + r->age_ms) / MS_PER_S);
-    jw_key_bool(j, "needed", r->needed);
-    json_number(j, "turns_at", r->turns, (double)r->turn * r->info->json_scale);
-    turn_sentence(r, said, text, sizeof text);
-    jw_key_text(j, "text", text);
-    jw_end(j);
+    return next_code(at->record, step, false);
+}
+
+static const void *next_reading(const struct answer_at *at, struct answer_step *step)
+{
+    const struct proof *p = ((const struct told_proof *)at->record)->p;
+    return step->at < p->count ? &p->readings[step->at++] : NULL;
+}
+
+ANSWER_MAKER(make_code, struct told_proof, word, of->kind->code);
+ANSWER_MAKER(make_meaning, struct told_proof, word, of->kind->title);
+ANSWER_MAKER(make_area, struct told_proof, word, finding_area_name(of->kind->area));
+ANSWER_MAKER(make_hold, struct told_proof, real, (double)of->kind->hold_ms / MS_PER_S);
+ANSWER_MAKER(make_at, struct told_proof, at, of->now->taken_at);
+
+ANSWER_TABLE(prove_answer, struct told_proof)
+{
+    MADE(WORD, "code", make_code, NULL);
+    FIELD(TEXT, "answer", answer, NULL);
+    VIA(KEYS, NULL, p, proof_answer, NULL);
+    MADE(WORD, "meaning", make_meaning, NULL);
+    MADE(WORD, "area", make_area, NULL);
+    MADE(NUMBER, "holds_seconds", make_hold, NULL);
+    EACH(TEXT, "causes", next_cause, NULL);
+    EACH(TEXT, "effects", next_effect, NULL);
+    MADE(MOMENT, "timestamp", make_at, NULL);
+    FIELD(AMOUNT, "age_seconds", age_ms, NULL, SCALE(1e-3));
+    EACH(OBJECT, "readings", next_reading, NULL, FIELDS(reading_answer));
 }
 
 static void prove_json(struct json_writer *j, const struct proof_shown *w)
 {
-    const struct proof *p = w->proof;
-    const struct finding_kind *kind = finding_kind(p->code);
-    char text[1024];
-    answer_words(p, text, sizeof text);
-    jw_object(j);
-    jw_key_text(j, "code", kind->code);
-    jw_key_text(j, "answer", text);
-    jw_key_bool(j, "said", p->said);
-    jw_key_bool(j, "by_this_moment", p->by_moment);
-    jw_key_bool(j, "only_together", p->together);
-    jw_key(j, "gpu_index");
-    if (p->gpu_index >= 0)
-        jw_int(j, p->gpu_index);
-    else
-        jw_null(j);
-    json_words(j, "headline", p->said ? p->found.headline : "");
-    json_words(j, "severity", p->said ? severity_text(p->found.severity) : "");
-    json_words(j, "likelihood", p->said ? likelihood_words(p->found.confidence) : "");
-    jw_key_text(j, "meaning", kind->title);
-    jw_key_text(j, "area", finding_area_name(kind->area));
-    jw_key_number(j, "holds_seconds", (double)kind->hold_ms / MS_PER_S);
-    json_words(j, "reference", finding_reference(p->code) ? finding_reference(p->code) : "");
-    json_codes(j, "causes", p->code, true);
-    json_codes(j, "effects", p->code, false);
-    json_time(j, "timestamp", w->now->taken_at);
-    jw_key_number(j, "age_seconds", (double)sample_age(w) / MS_PER_S);
-    jw_key_array(j, "readings");
-    for (size_t i = 0; i < p->count; i++)
-        json_reading(j, p->said, sample_age(w), &p->readings[i]);
-    jw_end(j);
-    jw_end(j);
+    struct told_proof told = {.p = w->proof, .kind = finding_kind(w->proof->code), .now = w->now, .age_ms = sample_age(w)};
+    answer_words(w->proof, told.answer, sizeof told.answer);
+    answer_write(j, &prove_answer, &told, &told);
 }
 
 /* ---- now, or at a stored moment ---- */

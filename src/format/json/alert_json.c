@@ -42,7 +42,7 @@ ANSWER_TEST(has_started, struct alert, of->state.phase != ALERT_PENDING);
 
 ANSWER_TEST(is_over, struct alert, of->state.phase == ALERT_RESOLVED);
 
-ANSWER_TABLE(alert_answer, struct alert, .name = "Alert")
+SHARED_ANSWER_TABLE(alert_answer, struct alert, .name = "Alert")
 {
     FIELD(TEXT, "alert", rule, "Name of the rule");
     MADE(WORD, "code", make_code, "Of the finding that it is about (docs/findings.md); null: a rule of the configuration", OR_NULL);
