@@ -40,8 +40,7 @@ struct doctor_facts {
     char kernel[64];
     char machine[16];
     char nvidia_module[32]; /* version of the loaded kernel module; "": not loaded */
-    bool nouveau_loaded;
-    int bus_error; /* why the PCI bus could not be read; 0: it could */
+    int bus_error;          /* why the PCI bus could not be read; 0: it could */
     size_t card_count;
     struct doctor_card cards[DOCTOR_CARDS_MAX];
     size_t node_count;

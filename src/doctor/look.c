@@ -32,7 +32,6 @@ static void look_at_kernel(const struct env *env, struct doctor_facts *f)
     if (!env_is_recorded(env) && uname(&name) == 0)
         str_copy(f->machine, sizeof f->machine, str_from(name.machine));
     look_read_line(env, f->nvidia_module, sizeof f->nvidia_module, "/sys/module/nvidia/version");
-    f->nouveau_loaded = file_exists(env, "/sys/module/nouveau");
 }
 
 /* ---- the PCI bus ---- */

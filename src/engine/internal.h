@@ -246,7 +246,6 @@ struct engine {
     uint64_t sequence;
     bool round_active, round_periodic;
     unsigned round_groups;
-    struct mono round_start;
     struct host round_host;
     uint64_t host_implausible_total; /* its impossible readings */
     struct waiter waiters[WAITERS_MAX];

@@ -204,7 +204,6 @@ void sample_round_start(struct engine *e, unsigned groups, bool periodic)
     e->round_active = true;
     e->round_periodic = periodic;
     e->round_groups = groups;
-    e->round_start = engine_now(e);
     if ((groups & GROUP_PAST) && e->sequence == 0 && !env_is_recorded(e->env) && reads_this_host(e))
         host_look_prepare(e->host_look);
     sample_round_ask_slots(e);

@@ -28,7 +28,6 @@ static struct {
 struct target {
     struct claim_identity who;
     int64_t bytes;
-    size_t on_gpus;
 };
 
 static bool is_worker(const struct method_context *c, const struct process *p)
@@ -69,7 +68,6 @@ static int find_target(const struct method_context *c, struct target *t, struct 
                     t->who.pid, p->pid);
             t->who = (struct claim_identity){p->pid, p->start_key};
             t->bytes += reading_or(p->mem_bytes, 0);
-            t->on_gpus++;
         }
     }
     return t->who.pid ? 0 : error_set(err, -ESRCH, "no process of the worker is on a GPU");

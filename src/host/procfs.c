@@ -93,10 +93,6 @@ void proc_status_parse(struct str text, struct proc_status *ret)
         } else if (str_starts(line, "Mems_allowed_list:")) {
             str_word(&line, &word);
             ret->nodes_allowed = str_trim(line);
-        } else if (str_starts(line, "NSpid:")) {
-            str_word(&line, &word);
-            while (str_word(&line, &word))
-                ret->pid_namespaces++;
         }
     }
 }

@@ -32,7 +32,6 @@ struct proc_status {
     int64_t vm_rss_bytes;                   /* -1 unknown: a kernel thread or a zombie */
     int64_t vm_swap_bytes;                  /* -1 unknown: a kernel thread or a zombie */
     int64_t rss_file_bytes;                 /* file pages; -1 also before Linux 4.5 */
-    int pid_namespaces;                     /* depth of PID namespaces below that of the procfs; 0 unknown */
     struct str cpus_allowed, nodes_allowed; /* "0-3,8"; point into the text */
 };
 void proc_status_parse(struct str text, struct proc_status *ret);

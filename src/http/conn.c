@@ -242,7 +242,6 @@ static void on_readable(void *arg)
     size_t room = LOOP_SPACE - len;
     ssize_t n = c->tls ? tls_read(c->tls, space + len, room) : net_recv(c->fd, space + len, room);
     if (n > 0) {
-        c->loop->bytes_in += (size_t)n;
         feed(c, space, len + (size_t)n);
         /* Decrypted bytes inside TLS don't make the descriptor readable. */
         if (c->tls && !c->closing && !c->reading_paused && tls_pending(c->tls))

@@ -25,7 +25,7 @@ struct loop {
     struct watch *sweep;             /* checks deadlines once a second while there are connections */
     bool sweeping;
     char *space; /* shared input buffer, LOOP_SPACE bytes */
-    uint64_t bytes_in, bytes_out;
+    uint64_t bytes_out;
     uint64_t rejected; /* connections rejected because it was full */
 };
 

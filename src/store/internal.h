@@ -265,7 +265,6 @@ struct store {
     struct db_statement *read_buckets[SERIES_COUNT][LEVEL_COUNT], *insert_bucket[SERIES_COUNT][LEVEL_COUNT],
         *delete_bucket[SERIES_COUNT][LEVEL_COUNT];
     int64_t delete_period_ms[SERIES_COUNT][LEVEL_COUNT]; /* period of its partition */
-    unsigned prepared_generation;
     const struct env *env;
     char *url;       /* to open it again; may be NULL */
     char path[512];  /* of an SQLite file */

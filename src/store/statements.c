@@ -125,7 +125,6 @@ void store_forget_columns(struct store *s)
         db_finish(&s->insert_sample[series]);
         finish_buckets(s, (enum series)series);
     }
-    s->prepared_generation = s->schema.generation;
 }
 
 void store_drop_idle(struct store *s)

@@ -81,7 +81,6 @@ static int open_store(const struct env *env, const char *url, bool read_only, st
         return rc;
     }
     note_file(s);
-    s->prepared_generation = s->schema.generation;
     *ret = s;
     return 0;
 }

@@ -19,7 +19,6 @@ struct notify_target {
     bool clear; /* no TLS */
     /* mqtt and desktop: connections that stay open between messages. */
     char *topic, *discovery;
-    int64_t state_every_ms;
     struct mqtt *broker;                   /* NULL: not connected */
     uint64_t shown_gpus;                   /* GPUs that the broker has configurations for; 0: none */
     struct desktop *desktop;               /* NULL: not connected */

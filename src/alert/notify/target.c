@@ -141,7 +141,6 @@ struct notify_target *notify_target_new(const struct config_notify *c)
     t->tls_ca = strdup(c->tls_ca);
     t->topic = strdup(c->topic);
     t->discovery = strdup(c->discovery);
-    t->state_every_ms = c->state_interval_ms;
     t->clear = c->tls == CONFIG_NOTIFY_TLS_NONE;
     bool good = t->url && t->template_text && t->token && t->from && t->user && t->password && t->tls_ca && t->topic &&
                 t->discovery && copy_headers(t, &c->headers) && copy_command(t, &c->command) && copy_recipients(t, &c->to);
