@@ -13,6 +13,19 @@ static const char *act_dir(const struct act *a)
     return a->env->simulated ? PLACE_OF_SIMULATED : a->lease_dir;
 }
 
+/* What a context costs at rest is what its clocks cost. */
+static int plan_lowest_clocks(struct change_list *l, const struct gpu *gpu, struct error *err)
+{
+    const struct control_gpu *at = control_find(&l->set, gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address);
+    struct control_state state;
+    char text[24];
+    int rc = at ? control_look(at, CONTROL_CLOCKS, &state, err) : error_set(err, -EOPNOTSUPP, "its clocks can't be set");
+    if (rc < 0 && rc != -EACCES)
+        return rc;
+    snprintf(text, sizeof text, "%lld", (long long)state.least);
+    return plan_setting(l, gpu, CONTROL_CLOCKS, text, err);
+}
+
 int act_plan(const struct act *a, const struct gpu *gpu, enum remedy_code code, struct change_list *l, struct error *err)
 {
     int rc = control_open(a->env, &l->set, err);
@@ -23,6 +36,7 @@ int act_plan(const struct act *a, const struct gpu *gpu, enum remedy_code code, 
     case REMEDY_STOCK_LIMIT: return plan_setting(l, gpu, CONTROL_POWER, "stock", err);
     case REMEDY_FAN_AUTO: return plan_setting(l, gpu, CONTROL_FAN, "auto", err);
     case REMEDY_RESET_CLOCKS: return plan_setting(l, gpu, CONTROL_CLOCKS, "stock", err);
+    case REMEDY_PARK_CLOCKS: return plan_lowest_clocks(l, gpu, err);
     default: break;
     }
     if (!a->env->simulated)

@@ -18,7 +18,7 @@
 #include "remedy/act.h"
 #include "remedy/measure.h"
 
-enum { MEASURE_MS = 60000, KEEP_MS = 2 * 3600 * 1000, SAMPLE_MS_MAX = 1000, SAMPLES_WANTED = 8 };
+enum { MEASURE_MS = 60000, MEASURE_IDLE_MS = 20000, KEEP_MS = 2 * 3600 * 1000, SAMPLE_MS_MAX = 1000, SAMPLES_WANTED = 8 };
 
 static volatile sig_atomic_t interrupted;
 
@@ -37,6 +37,7 @@ struct do_command {
     const struct gpu *gpu;
     const struct remedy *remedy;
     const char *sentence;
+    char keep[96]; /* the command that keeps what was tried */
     struct act act;
     struct remedy_doing doing;
 };
@@ -51,6 +52,7 @@ static int read_options(struct do_command *d, long *number)
     int64_t ms = KEEP_MS;
     char *end;
     *number = strtol(o->arguments[0], &end, 10);
+    snprintf(d->keep, sizeof d->keep, "whirr do %ld", *number);
     if (*end || *number < 1)
         return cli_usage(cli, "'%s' is not the number of a remedy; `whirr why` lists them", o->arguments[0]);
     if (span && until)
@@ -219,7 +221,7 @@ static int tell_outcome(const struct do_command *d)
     if (doing->outcome != DOING_UNCLEAR)
         keep_effect(d);
     if (doing->trying && doing->outcome == DOING_MEASURED)
-        printf("To keep it: whirr do %s\n", d->cli->options->arguments[0]);
+        printf("To keep it: %s\n", d->keep);
     if (doing->trying)
         return doing->outcome == DOING_MEASURED ? EXIT_FINE : EXIT_FAILED;
     if (!doing->kept)
@@ -278,6 +280,9 @@ static int do_it(struct do_command *d)
                         d->remedy->command[0] ? d->remedy->command : "whirr do");
     if (change_simulated(d->cli, d->now, &err) < 0 || act_plan(&d->act, d->gpu, d->remedy->code, &changed, &err) < 0)
         return cli_fail("%s", err.text);
+    if (d->remedy->code == REMEDY_PARK_CLOCKS && changed.count)
+        snprintf(d->keep, sizeof d->keep, "whirr set clocks %lld --gpu %d --for 2h", (long long)changed.at[0].setting.value.high,
+                 d->gpu->index);
     say_plan(d, &changed);
     if (options_has(o, "dry-run")) {
         puts("Nothing was changed (dry run).");
@@ -293,6 +298,61 @@ static int do_it(struct do_command *d)
         return EXIT_FAILED;
     }
     return make(d, &changed);
+}
+
+/* ---- what can be tried on an idle GPU ---- */
+
+static void try_one(struct do_command *d, int *status, const struct gpu *gpu, const struct remedy *remedy, const char *sentence)
+{
+    d->gpu = gpu;
+    d->remedy = remedy;
+    d->sentence = sentence;
+    d->doing = (struct remedy_doing){
+        .trying = true, .measure_ms = MEASURE_IDLE_MS, .gpu_index = gpu->index, .simulated = gpu->simulated, .remedy = *remedy};
+    str_copy(d->doing.gpu, sizeof d->doing.gpu, str_from(gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address));
+    str_copy(d->doing.gpu_name, sizeof d->doing.gpu_name, str_from(gpu->id.name));
+    printf("GPU %d: %s\n", gpu->index, sentence);
+    int rc = do_it(d);
+    *status = MAX_OF(*status, rc);
+}
+
+/* Settings that were advised, and low clocks: nothing of a program, and each goes back before the next one. */
+static void try_at_rest(struct do_command *d, int *status, const struct gpu *gpu, const struct why_part *part)
+{
+    struct remedy park = {.code = REMEDY_PARK_CLOCKS};
+    if (gpu->state != GPU_OK || !learn_rests(gpu)) {
+        printf("GPU %d is not idle: nothing is tried.\n", gpu->index);
+        return;
+    }
+    for (size_t i = 0; i < part->suggestion_count && !interrupted; i++)
+        if (remedy_row(part->remedies[i].code)->kind == REMEDY_SETTING) {
+            snprintf(d->keep, sizeof d->keep, "whirr do %d", (int)part->remedies[i].number);
+            try_one(d, status, gpu, &part->remedies[i], part->suggestions[i]);
+        }
+    AUTO_EFFECTS struct effects all = {0};
+    effects_read(&all);
+    effects_expect(&all, gpu, &park);
+    if (!interrupted)
+        try_one(d, status, gpu, &park, remedy_row(REMEDY_PARK_CLOCKS)->text);
+}
+
+int remedy_try_idle(struct cli *cli)
+{
+    struct do_command d = {.cli = cli, .act = {&cli->env, cli->settings->lease.dir}};
+    struct error err = {0};
+    int only = ALL_GPUS, status = EXIT_FINE;
+    d.session = session_open(cli, &err);
+    if (!d.session || explain_now(cli, d.session, &d.now, &d.why, &err) < 0 || session_only(d.session, d.now, &only, &err) < 0)
+        status = cli_error(cli, &err);
+    if (d.why)
+        expect_remedies(d.now, d.why);
+    for (size_t i = 0; status != EXIT_USAGE && d.why && i < d.why->gpu_count && !interrupted; i++)
+        if (only < 0 || (size_t)only == i)
+            try_at_rest(&d, &status, &d.now->gpus[i], &d.why->gpus[i]);
+    why_free(d.why);
+    snapshot_unref(d.now);
+    session_close(d.session);
+    return status;
 }
 
 static int remedy_run(struct cli *cli, bool trying)

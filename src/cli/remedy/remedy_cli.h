@@ -21,5 +21,8 @@ bool shown_answer_find(struct shown_answer *ret);
 /* What earlier steps let expect, as this user measured them. */
 void expect_remedies(const struct snapshot *now, struct why *why);
 
+/* whirr why --idle --try: what settings bring on idle GPUs, for 20 s each. */
+int remedy_try_idle(struct cli *cli);
+
 /* whirr report --remedies */
 int report_remedies(struct cli *cli);

@@ -227,6 +227,11 @@ static int why_run(struct cli *cli)
     const struct options *o = cli->options;
     if (options_has(o, "codes"))
         return show_codes(cli);
+    if (options_has(o, "try") &&
+        (!cli->ask.idle || o->argument_count || options_has(o, "at") || options_has(o, "since") || cli->json))
+        return cli_usage(cli, "--try goes with --idle: it measures what settings bring on an idle GPU");
+    if (options_has(o, "try"))
+        return remedy_try_idle(cli);
     if (options_has(o, "prove") && (o->argument_count || options_has(o, "since") || options_has(o, "until") ||
                                     options_has(o, "fleet") || options_has(o, "job") || options_has(o, "idle")))
         return cli_usage(cli, "--prove is about one finding of one moment: it goes with --gpu and --at alone");
@@ -260,6 +265,9 @@ static int why_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "idle", .help = "List what keeps each GPU from idling, and who has it open; wakes no GPU"},
+    {.name = "try", .help = "With --idle: measure what settings bring on an idle GPU, for 20 s each, and take them back"},
+    {.name = "yes", .letter = 'y', .help = "With --try: don't ask"},
+    OPTION_DRY_RUN,
     {.name = "job",
      .argument = "ID",
      .help = "Explain only this job: a Slurm job, a run of torchrun, a pod; with --fleet, over all its hosts"},
