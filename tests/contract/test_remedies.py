@@ -2,6 +2,7 @@
 """From why to done, on a simulated GPU: numbered remedies, `do`, `try` and `undo`."""
 import json
 import random
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -65,6 +66,23 @@ def test_keep_if_decides_and_try_takes_it_back():
     tried = run_whirr("try", number_of_quiet(), "--yes", "--measure", "1s")
     assert "and back" in tried.stdout and "old values are back" in tried.stdout
     assert limit() == 450
+
+
+def test_what_settings_bring_on_an_idle_gpu_is_measured_and_taken_back():
+    idle = ("--source", "sim:scenario=held-context,speed=30", "why", "--idle", "--try")
+    assert "clocks stock -> 210 MHz, and back" in run_whirr(*idle, "--dry-run").stdout
+    assert "nobody can be asked" in run_whirr(*idle).stderr
+    said = []
+
+    def measured():  # a second is short on a busy machine
+        said.append(run_whirr(*idle, "--yes", "--measure", "1s").stdout)
+        return re.search(r"makes (2|3)\d W less.*\nTo keep it: whirr set clocks 210 --gpu 0", said[-1])
+
+    eventually(measured, explain=lambda: said)
+    assert all("the old values are back" in one for one in said) and "Nothing to undo" in run_whirr("undo").stdout
+    busy = run_whirr("--source", HOT, "why", "--idle", "--try", "--yes")
+    assert "GPU 0 is not idle: nothing is tried" in busy.stdout and busy.returncode == 0
+    assert run_whirr("why", "--try").returncode == 2
 
 
 def test_nothing_happens_unasked_or_without_rights_or_when_it_is_no_longer_so():

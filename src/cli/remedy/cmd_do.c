@@ -36,18 +36,27 @@ struct do_command {
     struct why *why;
     const struct gpu *gpu;
     const struct remedy *remedy;
+    int64_t measure_ms;
     const char *sentence;
     char keep[96]; /* the command that keeps what was tried */
     struct act act;
     struct remedy_doing doing;
 };
 
+static int read_measure(struct cli *cli, int64_t *ms)
+{
+    const char *text = options_value(cli->options, "measure", NULL);
+    if (text && (!duration_parse(str_from(text), ms) || *ms < 300))
+        return cli_usage(cli, "'--measure %s' is not %s", text, DURATION_SYNTAX);
+    return EXIT_FINE;
+}
+
 static int read_options(struct do_command *d, long *number)
 {
     struct cli *cli = d->cli;
     const struct options *o = cli->options;
     const char *span = options_value(o, "for", NULL), *until = options_value(o, "until", NULL);
-    const char *measured = options_value(o, "measure", NULL), *keep_if = options_value(o, "keep-if", NULL);
+    const char *keep_if = options_value(o, "keep-if", NULL);
     struct wall now = clock_wall(cli->env.clock);
     int64_t ms = KEEP_MS;
     char *end;
@@ -63,8 +72,8 @@ static int read_options(struct do_command *d, long *number)
     if (until && !moment_parse_ahead(str_from(until), now, now, MOMENT_LOCAL, &d->doing.until))
         return cli_usage(cli, "invalid value '%s' for --until; expected " MOMENT_AHEAD_SYNTAX, until);
     d->doing.measure_ms = MEASURE_MS;
-    if (measured && (!duration_parse(str_from(measured), &d->doing.measure_ms) || d->doing.measure_ms < 300))
-        return cli_usage(cli, "'--measure %s' is not %s", measured, DURATION_SYNTAX);
+    if (read_measure(cli, &d->doing.measure_ms) != EXIT_FINE)
+        return EXIT_USAGE;
     d->doing.has_keep_if = keep_if != NULL;
     if (keep_if && !keep_if_parse(keep_if, &d->doing.keep_if))
         return cli_usage(cli, "'--keep-if %s' is not like 'fan < 70%%'; fan, power, temperature, clock or tokens", keep_if);
@@ -308,7 +317,7 @@ static void try_one(struct do_command *d, int *status, const struct gpu *gpu, co
     d->remedy = remedy;
     d->sentence = sentence;
     d->doing = (struct remedy_doing){
-        .trying = true, .measure_ms = MEASURE_IDLE_MS, .gpu_index = gpu->index, .simulated = gpu->simulated, .remedy = *remedy};
+        .trying = true, .measure_ms = d->measure_ms, .gpu_index = gpu->index, .simulated = gpu->simulated, .remedy = *remedy};
     str_copy(d->doing.gpu, sizeof d->doing.gpu, str_from(gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address));
     str_copy(d->doing.gpu_name, sizeof d->doing.gpu_name, str_from(gpu->id.name));
     printf("GPU %d: %s\n", gpu->index, sentence);
@@ -338,9 +347,11 @@ static void try_at_rest(struct do_command *d, int *status, const struct gpu *gpu
 
 int remedy_try_idle(struct cli *cli)
 {
-    struct do_command d = {.cli = cli, .act = {&cli->env, cli->settings->lease.dir}};
+    struct do_command d = {.cli = cli, .measure_ms = MEASURE_IDLE_MS, .act = {&cli->env, cli->settings->lease.dir}};
     struct error err = {0};
-    int only = ALL_GPUS, status = EXIT_FINE;
+    int only = ALL_GPUS, status = read_measure(cli, &d.measure_ms);
+    if (status != EXIT_FINE)
+        return status;
     d.session = session_open(cli, &err);
     if (!d.session || explain_now(cli, d.session, &d.now, &d.why, &err) < 0 || session_only(d.session, d.now, &only, &err) < 0)
         status = cli_error(cli, &err);

@@ -265,7 +265,8 @@ static int why_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "idle", .help = "List what keeps each GPU from idling, and who has it open; wakes no GPU"},
-    {.name = "try", .help = "With --idle: measure what settings bring on an idle GPU, for 20 s each, and take them back"},
+    {.name = "try", .help = "With --idle: measure what settings bring on an idle GPU, and take them back"},
+    {.name = "measure", .argument = "DURATION", .help = "With --try: measure each for this long (default: 20s)"},
     {.name = "yes", .letter = 'y', .help = "With --try: don't ask"},
     OPTION_DRY_RUN,
     {.name = "job",
