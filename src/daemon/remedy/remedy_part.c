@@ -36,7 +36,7 @@ enum {
 };
 
 struct remedy_part {
-    struct poller poller; /* its lock protects the doings and the steps of contexts */
+    struct poller poller; /* its lock protects the doings */
     const struct part_host *host;
     const char *simulated; /* the source of the simulated GPUs; NULL: none */
     char lease_dir[PATH_SIZE];
@@ -46,6 +46,7 @@ struct remedy_part {
     struct remedy_doing at[DOINGS_MAX]; /* oldest first */
     size_t ending_count;
     struct undo_entry ending[DOINGS_MAX]; /* settings to put back */
+    pthread_mutex_t steps_lock;           /* of parked; taken last */
     struct parked_steps parked;
     struct effects effects; /* used by the loop only, as what follows */
     struct learner *learner;
@@ -194,18 +195,20 @@ static int64_t remedy_part_look(void *part)
 
 static void charge_contexts(void *part, struct snapshot *s)
 {
-    const struct remedy_part *p = part;
+    struct remedy_part *p = part;
+    pthread_mutex_lock(&p->steps_lock);
     for (size_t i = 0; i < s->gpu_count; i++)
         parked_charge(&p->parked, &s->gpus[i]);
+    pthread_mutex_unlock(&p->steps_lock);
 }
 
 /* ---- the history ---- */
 
 static void note_step(struct remedy_part *p, const struct effect *e)
 {
-    pthread_mutex_lock(&p->poller.lock);
+    pthread_mutex_lock(&p->steps_lock);
     parked_note(&p->parked, e);
-    pthread_mutex_unlock(&p->poller.lock);
+    pthread_mutex_unlock(&p->steps_lock);
 }
 
 static void tell_effect(struct remedy_part *p, const struct effect *e)
@@ -747,6 +750,7 @@ static void *open_remedies(const struct part_host *host, struct error *err)
     (void)err;
     if (!p)
         return NULL;
+    pthread_mutex_init(&p->steps_lock, NULL);
     p->host = host;
     p->learner = calloc(1, sizeof *p->learner);
     p->simulated = host->simulated;
@@ -783,6 +787,7 @@ static void close_remedies(void *part)
         recall_unref(p->recall);
         effects_done(&p->effects);
         free(p->learner);
+        pthread_mutex_destroy(&p->steps_lock);
     }
     poller_close(part);
 }
