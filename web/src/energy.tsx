@@ -121,7 +121,12 @@ export function EnergyPanel({ s }: { s: State }) {
                   <td class="n dim">{percent(u.share_percent)}</td>
                 </tr>,
                 by === "users" && u.name && open === u.name && (
-                  <Spent key={`of ${u.name}`} user={u.name} query={time.query} columns={4 + Number(priced) + Number(parked)} />
+                  <Spent
+                    key={`of ${u.name}`}
+                    user={u.name}
+                    query={time.query}
+                    columns={4 + Number(priced) + Number(parked)}
+                  />
                 ),
               ])}
             </tbody>

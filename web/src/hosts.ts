@@ -3,7 +3,14 @@
 import type { Level } from "./level";
 import type { FleetGpu, FleetHost, ScrapeTarget as Target } from "./api";
 
-export type { FleetBill as Bill, Fleet as FleetAnswer, FleetNow as Fleet, FleetGpu, FleetHost, ScrapeTarget as Target } from "./api";
+export type {
+  FleetBill as Bill,
+  Fleet as FleetAnswer,
+  FleetNow as Fleet,
+  FleetGpu,
+  FleetHost,
+  ScrapeTarget as Target,
+} from "./api";
 
 export type TroubleFilter = "" | "trouble" | "room";
 export type HostOrder = "" | "host" | "utilization_percent" | "memory_used_mb" | "temperature_celsius" | "power_watts";
