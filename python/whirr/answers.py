@@ -2497,6 +2497,10 @@ class ReportModel(TypedDict):
     prompt_tokens_per_joule: Optional[float]
     #: The same energy for a thousand generated tokens
     joules_per_thousand_tokens: Optional[float]
+    #: That its servers answered, by their own counters
+    requests: Optional[int]
+    #: The same energy for one of these
+    joules_per_request: Optional[float]
     #: Energy for a million generated tokens at the price per kWh
     cost_per_million_tokens: Optional[float]
 

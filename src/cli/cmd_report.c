@@ -16,7 +16,7 @@
     "kind,name,hours,busy_hours,memory_gib_hours,idle_gib_hours,processes,energy_kwh,cost,co2_grams,share_percent,parked_kwh"
 #define MODEL_FIELDS                                                                                                             \
     OWNER_FIELDS ",generated_tokens,prompt_tokens,tokens_per_joule,prompt_tokens_per_joule,joules_per_thousand_tokens,cost_per_" \
-                 "million_tokens"
+                 "million_tokens,requests,joules_per_request"
 #define LIMIT_FIELDS "kind,name,words,side,hours,busy_hours,processes,energy_kwh,cost,share_percent"
 
 static const char *const kinds[] = {"user", "container", "pod", "job", "command", "model", "limit", NULL};

@@ -72,8 +72,8 @@ struct report_group {
     double gib_hours, idle_gib_hours; /* memory held, and held idle */
     int64_t memory_peak_bytes;
     size_t processes;
-    struct reading generated_tokens, prompt_tokens; /* by the counters of its model servers; absent: none reported */
-    int64_t told_mj;                                /* energy in the minutes or hours with tokens, of all processes in the group */
+    struct reading generated_tokens, prompt_tokens, requests; /* by the counters of its model servers; absent: none reported */
+    int64_t told_mj; /* energy in the minutes or hours with tokens, of all processes in the group */
 };
 
 struct report_gpu {

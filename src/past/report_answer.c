@@ -109,8 +109,8 @@ struct told_group {
     struct reading parked_mj;
     double cost, co2, share;
     enum limit limit;
-    struct reading generated, prompts;
-    double per_joule, prompts_per_joule, per_thousand, cost_per_million; /* NAN: unknown; cost -1 */
+    struct reading generated, prompts, requests;
+    double per_joule, prompts_per_joule, per_thousand, per_request, cost_per_million; /* NAN: unknown; cost -1 */
 };
 
 MAKE_KWH(make_group_kwh, struct told_group)
@@ -145,6 +145,8 @@ ANSWER_TABLE(model_answer, struct told_group, .name = "ReportModel")
           .parts = 1e6, NONE(-1));
     FIELD(NUMBER, "joules_per_thousand_tokens", per_thousand, "The same energy for a thousand generated tokens", .parts = 1000,
           NONE(-1), COUNTS);
+    FIELD(OPTION, "requests", requests, "That its servers answered, by their own counters", WHOLE, COUNTS);
+    FIELD(NUMBER, "joules_per_request", per_request, "The same energy for one of these", .parts = 1000, NONE(-1), COUNTS);
     FIELD(NUMBER, "cost_per_million_tokens", cost_per_million, "Energy for a million generated tokens at the price per kWh", MONEY,
           COUNTS);
 }
@@ -291,6 +293,9 @@ static void add_tokens(struct told_group *to, const struct past_question *q, con
     double joules = (double)g->told_mj / 1000, made = (double)reading_or(g->generated_tokens, 0);
     to->generated = g->generated_tokens;
     to->prompts = g->prompt_tokens;
+    to->requests = g->requests;
+    if (joules > 0 && reading_or(g->requests, 0) > 0)
+        to->per_request = joules / (double)g->requests.value;
     if (joules > 0 && to->generated.state == READING_OK)
         to->per_joule = made / joules;
     if (joules > 0 && made > 0)
@@ -314,6 +319,7 @@ static const void *next_group(const struct answer_at *at, struct answer_step *st
                                    .per_joule = -1,
                                    .prompts_per_joule = -1,
                                    .per_thousand = -1,
+                                   .per_request = -1,
                                    .cost_per_million = -1};
     for (size_t k = 0; k < count && i == count; k++)
         rest_mj -= t->r->groups[by][k].energy_mj;

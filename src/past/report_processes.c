@@ -125,7 +125,8 @@ static void end_tokens(struct report_sum *sum)
 }
 
 /* Adds the tokens of one process in a minute or hour. */
-static void add_tokens(struct report_sum *sum, int64_t at, int64_t energy_mj, struct reading generated, struct reading prompt)
+static void add_tokens(struct report_sum *sum, int64_t at, int64_t energy_mj, struct reading generated, struct reading prompt,
+                       struct reading requests)
 {
     struct report_group *g = &sum->group;
     if (at != sum->at)
@@ -137,6 +138,8 @@ static void add_tokens(struct report_sum *sum, int64_t at, int64_t energy_mj, st
         g->generated_tokens = reading_ok(reading_or(g->generated_tokens, 0) + generated.value);
     if (prompt.state == READING_OK)
         g->prompt_tokens = reading_ok(reading_or(g->prompt_tokens, 0) + prompt.value);
+    if (requests.state == READING_OK)
+        g->requests = reading_ok(reading_or(g->requests, 0) + requests.value);
 }
 
 static void add_parked(struct reading *sum, struct reading parked_mj)
@@ -157,7 +160,7 @@ int report_sum_minute(struct report_sum *sum, const struct report_minute *m)
 {
     struct report_group *g = &sum->group;
     add_energy(sum, m->minute / MINUTES_AN_HOUR, m->energy_mj, m->parked_mj);
-    add_tokens(sum, m->minute, m->energy_mj, m->generated_tokens, m->prompt_tokens);
+    add_tokens(sum, m->minute, m->energy_mj, m->generated_tokens, m->prompt_tokens, m->requests);
     g->memory_peak_bytes = MAX_OF(g->memory_peak_bytes, m->peak);
     if (m->memory > 0) {
         double gib_hours = (double)m->memory / (1 << 30) * m->present / 60;
@@ -205,6 +208,7 @@ static struct report_minute minute_of(const struct store_process_minute *row)
                               .unattributed_mj = row->unattributed_mj,
                               .generated_tokens = row->generated_tokens,
                               .prompt_tokens = row->prompt_tokens,
+                              .requests = row->requests,
                               .parked_mj = row->parked_mj};
     int64_t of = row->gpu_samples < 0 ? row->samples : row->gpu_samples;
     m.there = m.present = of > 0 ? MIN_OF((double)row->samples / (double)of, 1.0) : 0; /* none: just some energy */
@@ -253,7 +257,7 @@ int report_sum_hour(struct report_sum *sum, const struct store_process_hour *row
     sum->group.idle_gib_hours += (double)row->idle_byte_minutes / gib_hours;
     sum->group.memory_peak_bytes = MAX_OF(sum->group.memory_peak_bytes, row->memory_max_bytes);
     add_energy(sum, row->hour, row->energy_mj, row->parked_mj);
-    add_tokens(sum, row->hour * MINUTES_AN_HOUR, row->energy_mj, row->generated_tokens, row->prompt_tokens);
+    add_tokens(sum, row->hour * MINUTES_AN_HOUR, row->energy_mj, row->generated_tokens, row->prompt_tokens, row->requests);
     return presence_add_hour(&sum->presence, row, from_ms);
 }
 

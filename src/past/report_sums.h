@@ -60,7 +60,7 @@ struct report_minute {
     bool idle, busy;
     bool card_idle; /* no process computed on the GPU */
     enum limit limit;
-    struct reading generated_tokens, prompt_tokens, parked_mj;
+    struct reading generated_tokens, prompt_tokens, requests, parked_mj;
 };
 
 int report_sum_minute(struct report_sum *sum, const struct report_minute *m);

@@ -24,12 +24,12 @@ static const struct {
     {"process_minutes",
      "minute process_id:p | samples:w memory_max_bytes memory_sum_bytes memory_count sm_sum_permille sm_count energy_mj "
      "limit_code:t "
-     "limit_samples generated_tokens prompt_tokens running_sum running_samples parked_mj",
+     "limit_samples generated_tokens prompt_tokens running_sum running_samples parked_mj requests",
      "minute", PARTED_PROCESS_MINUTES, MINUTE_MS},
     {"process_hours",
      "hour process_id:p | samples:w memory_max_bytes memory_sum_bytes memory_count sm_sum_permille sm_count energy_mj "
      "present_minutes busy_minutes held_minutes byte_minutes idle_byte_minutes partial_minutes:t limits:t generated_tokens "
-     "prompt_tokens parked_mj",
+     "prompt_tokens parked_mj requests",
      "hour", PARTED_PROCESS_HOURS, HOUR_MS},
     {"energy", "minute gpu_id:g | energy_mj:w attributed_mj counted", "minute", PARTED_ENERGY, MINUTE_MS},
     {"energy_hours",

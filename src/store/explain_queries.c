@@ -287,6 +287,7 @@ static const struct query_column minute_columns[] = {
     MINUTE("COALESCE(e.energy_mj - e.attributed_mj, 0)", unattributed_mj, WHOLE),
     MINUTE("m.generated_tokens", generated_tokens, OR_ABSENT),
     MINUTE("m.prompt_tokens", prompt_tokens, OR_ABSENT),
+    MINUTE("m.requests", requests, OR_ABSENT),
 };
 
 static int minute_row(struct db_statement *q, const struct walked_rows *rows)
@@ -329,6 +330,7 @@ static const struct query_column hour_columns[] = {
     HOUR("COALESCE(e.watched_ms, 0)", watched_ms, WHOLE),
     HOUR("m.generated_tokens", generated_tokens, OR_ABSENT),
     HOUR("m.prompt_tokens", prompt_tokens, OR_ABSENT),
+    HOUR("m.requests", requests, OR_ABSENT),
 };
 
 static int hour_row(struct db_statement *q, const struct walked_rows *rows)

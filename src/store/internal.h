@@ -120,9 +120,9 @@ struct known_gpu {
 struct run_share {
     int64_t minute, last_ms, samples;
     int64_t memory_max, memory_sum, memory_count, sm_sum, sm_count, energy_mj;
-    struct reading parked;            /* of that energy, what its open context cost */
-    struct reading generated, prompt; /* tokens; only for minutes, as are: */
-    struct reading running, working;  /* requests in progress, summed over the samples; samples with at least one */
+    struct reading parked;                      /* of that energy, what its open context cost */
+    struct reading generated, prompt, requests; /* tokens, and answered requests; only for minutes, as are: */
+    struct reading running, working;            /* requests in progress, summed over the samples; samples with at least one */
 };
 
 /* How many samples of a minute each limit held; some may be written already. */
@@ -136,13 +136,13 @@ struct process_run {
     int64_t gpu_id;
     int32_t pid;
     int64_t start_key;
-    uint16_t next;                    /* next in its chain, as in run_chains */
-    bool seen;                        /* in the current snapshot */
-    bool named, in_job;               /* the names of its container and its job are stored */
-    bool with_model;                  /* and that of its model */
-    struct reading generated, prompt; /* token counters of its server so far */
-    struct run_share share;           /* the current minute */
-    struct run_share whole;           /* previous minutes of this transaction */
+    uint16_t next;                              /* next in its chain, as in run_chains */
+    bool seen;                                  /* in the current snapshot */
+    bool named, in_job;                         /* the names of its container and its job are stored */
+    bool with_model;                            /* and that of its model */
+    struct reading generated, prompt, requests; /* counters of its server so far */
+    struct run_share share;                     /* the current minute */
+    struct run_share whole;                     /* previous minutes of this transaction */
     struct run_limits limits;
 };
 

@@ -59,7 +59,7 @@ int hours_mark(struct store *s, int64_t minute, struct error *err)
 static const char processes_sql[] =
     "INSERT INTO process_hours (hour, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, "
     "sm_count, energy_mj, present_minutes, busy_minutes, held_minutes, byte_minutes, idle_byte_minutes, partial_minutes, limits, "
-    "generated_tokens, prompt_tokens, parked_mj) "
+    "generated_tokens, prompt_tokens, parked_mj, requests) "
     "SELECT {hour}, process_id, SUM(samples), MAX(memory_max_bytes), SUM(memory_sum_bytes), SUM(memory_count), "
     "SUM(sm_sum_permille), SUM(sm_count), SUM(energy_mj), SUM(bit), SUM(CASE WHEN sm >= {busy} THEN bit ELSE 0 END), "
     "SUM(CASE WHEN sm < {idle} AND memory >= {held} THEN bit ELSE 0 END), COALESCE(SUM(memory * (samples * ms * 100 / "
@@ -71,7 +71,7 @@ static const char processes_sql[] =
     "(SELECT {list}(l.limit_code || ':' || CAST(l.bits AS TEXT) || ':' || CAST(l.mj AS TEXT), ' ') FROM (SELECT n.limit_code, "
     "SUM(CAST(1 AS BIGINT) << CAST(n.minute - {hour} * 60 AS INTEGER)) AS bits, SUM(n.energy_mj) AS mj FROM process_minutes n "
     "WHERE n.process_id = t.process_id AND n.minute >= {hour} * 60 AND n.minute < ({hour} + 1) * 60 AND n.limit_code IS NOT NULL "
-    "GROUP BY n.limit_code) AS l), SUM(generated_tokens), SUM(prompt_tokens), SUM(parked_mj) FROM "
+    "GROUP BY n.limit_code) AS l), SUM(generated_tokens), SUM(prompt_tokens), SUM(parked_mj), SUM(requests) FROM "
     "(SELECT m.*, CASE WHEN m.samples > 0 THEN CAST(1 AS BIGINT) << CAST(m.minute - {hour} * 60 AS INTEGER) ELSE 0 END AS bit, "
     "CASE WHEN c.samples > m.samples THEN c.samples ELSE m.samples END AS known, " WATCHED_MS(
         "m.minute") " AS ms, "

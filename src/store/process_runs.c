@@ -262,6 +262,7 @@ static int put_minute(struct store *s, const struct process_run *run, struct err
     bind_known(q, 14, share->prompt);
     bind_known(q, 15, share->running);
     bind_known(q, 16, share->working);
+    bind_known(q, 17, share->requests);
     rc = db_put(q, err);
     return rc < 0 ? rc : hours_mark(s, share->minute, err);
 }
@@ -361,6 +362,9 @@ static int add_share(struct store *s, struct process_run *run, const struct proc
     note_limit(&run->limits, at_ms / MINUTE_MS, p->limit.code);
     note_tokens(&share->generated, &run->generated, p->generated_tokens);
     note_tokens(&share->prompt, &run->prompt, p->prompt_tokens);
+    const struct serving_sum *served = &p->served[SERVING_REQUEST];
+    note_tokens(&share->requests, &run->requests,
+                served->known ? reading_ok((int64_t)served->count) : reading_absent(READING_UNREAD));
     if (reading_get(p->requests_running, &value)) {
         share->running = reading_ok(reading_or(share->running, 0) + value);
         share->working = reading_ok(reading_or(share->working, 0) + (value > 0));

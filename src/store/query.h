@@ -266,7 +266,7 @@ struct store_process_minute {
     int64_t gpu_util_sum_permille, gpu_util_count; /* -1: unknown */
     enum limit limit;                              /* in most of its samples */
     int64_t unattributed_mj;                       /* the GPU's energy in the minute that no process was given */
-    struct reading generated_tokens, prompt_tokens, parked_mj;
+    struct reading generated_tokens, prompt_tokens, requests, parked_mj;
 };
 struct store_process_hour {
     int64_t hour, process, gpu_id;
@@ -275,7 +275,7 @@ struct store_process_hour {
     struct str limits;          /* "disk:7:1250": limited by disk in the minutes of these bits, in which it used 1250 mJ; ... */
     int64_t byte_minutes, idle_byte_minutes, memory_max_bytes, energy_mj;
     int64_t unattributed_mj, watched_ms; /* of the GPU in the hour: energy given to no process; time watched */
-    struct reading generated_tokens, prompt_tokens, parked_mj; /* parked: the part of its energy that its context cost */
+    struct reading generated_tokens, prompt_tokens, requests, parked_mj; /* parked: the part of its energy that its context cost */
 };
 /* Parses the next entry of `limits`, or of a list for a single minute, "disk cpu_quota", which has 0 mJ. */
 struct store_limit {

@@ -106,8 +106,8 @@ def test_killed_in_the_middle_nothing_is_lost_and_nothing_is_there_twice(kind, d
     assert content(to, tmp_path) == content(day, tmp_path)
 
 
-NEWER = {"processes": ["title", "parked_mj"], "process_minutes": ["limit_code", "limit_samples", "generated_tokens", "prompt_tokens", "running_sum", "running_samples", "parked_mj"],
-         "process_hours": ["limits", "generated_tokens", "prompt_tokens", "parked_mj"], "retention": ["ahead_ms"]}
+NEWER = {"processes": ["title", "parked_mj"], "process_minutes": ["limit_code", "limit_samples", "generated_tokens", "prompt_tokens", "running_sum", "running_samples", "parked_mj", "requests"],
+         "process_hours": ["limits", "generated_tokens", "prompt_tokens", "parked_mj", "requests"], "retention": ["ahead_ms"]}
 
 
 def rows_of(file):

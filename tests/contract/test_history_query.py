@@ -151,7 +151,7 @@ def test_minutes_with_the_same_limit_are_one_stretch(keeping):
                                  " sm_sum_permille, sm_count, energy_mj) VALUES (?, ?, 1, 'p', ?, ?, 1, 1, 1048576, 1, 500, 1, 1)",
                                  (gpu, pid, hour * 3600000, hour * 3600000 + 3700000)).lastrowid]
             for minute, code in minutes.items():
-                db.execute("INSERT INTO process_minutes VALUES (?, ?, 1, 1048576, 1048576, 1, 500, 1, 1, ?, NULL, NULL, NULL, NULL, NULL, NULL)", (hour * 60 + minute, lives[-1], code))
+                db.execute("INSERT INTO process_minutes VALUES (?, ?, 1, 1048576, 1048576, 1, 500, 1, 1, ?, NULL, NULL, NULL, NULL, NULL, NULL, NULL)", (hour * 60 + minute, lives[-1], code))
     d = keeping.__class__(keeping.folder, ["--interval", "1", "--listen", "127.0.0.1:0", "--source", "sim:gpus=1,scenario=idle", "--store", f"sqlite:{keeping.file}"], {})
     try:
         until = datetime.datetime.fromtimestamp(hour * 3600 + 3700, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -181,7 +181,7 @@ def test_pages_of_processes_and_events(keeping):
             db.execute("INSERT INTO processes (gpu_id, pid, start_key, name, first_seen_ms, last_seen_ms, ended, samples, memory_sum_bytes, memory_count,"
                        " sm_sum_permille, sm_count, energy_mj) VALUES (?, ?, 1, ?, ?, ?, 1, 1, 1048576, 1, 500, 1, ?)", (gpu, 100 + i, f'p"{i},', now - 60000, now, i))
             life = db.execute("SELECT last_insert_rowid()").fetchone()[0]
-            db.execute("INSERT INTO process_minutes VALUES (?, ?, 1, 1048576, 1048576, 1, 500, 1, ?, NULL, NULL, NULL, NULL, NULL, NULL, NULL)", (now // 60000, life, 1000 * i))
+            db.execute("INSERT INTO process_minutes VALUES (?, ?, 1, 1048576, 1048576, 1, 500, 1, ?, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)", (now // 60000, life, 1000 * i))
             db.execute("INSERT INTO events (at_ms, host_id, gpu_id, kind, severity, code, text, data) VALUES (?, ?, ?, 'xid', 'warning', ?, ?, '{\"n\": 1}')",
                        (now, host, gpu, 30 + i, f"XID {30 + i}"))
     d = keeping.__class__(keeping.folder, ["--interval", "1", "--listen", "127.0.0.1:0", "--source", "sim:gpus=1,scenario=idle", "--store", f"sqlite:{keeping.file}"], {})

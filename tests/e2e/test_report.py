@@ -269,6 +269,7 @@ def test_a_history_from_before_limits_were_kept_still_answers(whirr, tmp_path):
             db.execute(f"DROP VIEW {view}")
         for table, column in (("process_minutes", "limit_code"), ("process_minutes", "limit_samples"), ("process_hours", "limits"), ("process_minutes", "running_sum"), ("process_minutes", "running_samples"), ("retention", "ahead_ms"),
                               *((table, "parked_mj") for table in ("processes", "process_minutes", "process_hours")),
+                              ("process_minutes", "requests"), ("process_hours", "requests"),
                               *((table, f"{kind}_tokens") for table in ("process_minutes", "process_hours") for kind in ("generated", "prompt"))):
             db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         db.execute("UPDATE meta SET value = '13' WHERE key = 'schema_version'")
@@ -312,8 +313,8 @@ def test_tokens_of_models_over_the_energy_of_their_processes(whirr, tmp_path):
         db.execute("UPDATE processes SET model = 'qwen'")
         first, *others = [one for (one,) in db.execute("SELECT id FROM processes ORDER BY energy_mj DESC")]
         assert others
-        db.execute("UPDATE process_minutes SET generated_tokens = 600, prompt_tokens = 6000 WHERE process_id = ? AND minute / 60 = ?", (first, hour))
-        db.execute("UPDATE process_minutes SET generated_tokens = NULL WHERE minute % 60 < 30 AND minute / 60 = ?", (hour,))
+        db.execute("UPDATE process_minutes SET generated_tokens = 600, prompt_tokens = 6000, requests = 6 WHERE process_id = ? AND minute / 60 = ?", (first, hour))
+        db.execute("UPDATE process_minutes SET generated_tokens = NULL, requests = NULL WHERE minute % 60 < 30 AND minute / 60 = ?", (hour,))
         minutes, millijoules = db.execute("SELECT COUNT(DISTINCT minute), SUM(energy_mj) FROM process_minutes WHERE minute / 60 = ? AND minute % 60 >= 30", (hour,)).fetchone()
         count = db.execute("SELECT COUNT(*) FROM process_minutes WHERE generated_tokens IS NOT NULL").fetchone()[0]
         db.execute("DELETE FROM process_hours")
@@ -326,17 +327,18 @@ def test_tokens_of_models_over_the_energy_of_their_processes(whirr, tmp_path):
     assert (model["name"], model["generated_tokens"], rest["kind"], rest["tokens_per_joule"]) == ("qwen", 30 * 600, "unattributed", None)
     assert model["tokens_per_joule"] == pytest.approx(30 * 600 / (millijoules / 1000), rel=0.001)
     assert model["joules_per_thousand_tokens"] == pytest.approx(1000 / model["tokens_per_joule"], rel=0.001)
+    assert model["requests"] == 30 * 6 and model["joules_per_request"] == pytest.approx(millijoules / 1000 / (30 * 6), rel=0.001)
     assert model["cost_per_million_tokens"] == pytest.approx(millijoules / 3.6e9 * 0.30 / (30 * 600) * 1e6, rel=0.01, abs=1e-4)
     assert model["energy_joules"] + rest["energy_joules"] == pytest.approx(body["totals"]["energy_joules"], abs=2), "energy still adds up"
     assert "tokens_per_joule" not in body["users"][0]
     text = whirr(*ask, "--by", "model", COLUMNS="200").out
-    assert re.search(r"TOKENS +TOKENS/J +J/KTOK +COST/MTOK$", text, re.M) and re.search(r"^qwen .* 18000 +0\.\d+ +[\d.]+ +[\d.]+$", text, re.M), text
-    assert whirr(*ask, "--by", "model", "--csv").out.splitlines()[0].endswith("cost_per_million_tokens")
+    assert re.search(r"TOKENS +TOKENS/J +J/KTOK +J/REQUEST +COST/MTOK$", text, re.M) and re.search(r"^qwen .* 18000 +0\.\d+ +[\d.]+ +[\d.]+ +[\d.]+$", text, re.M), text
+    assert whirr(*ask, "--by", "model", "--csv").out.splitlines()[0].endswith("joules_per_request")
     # Summed up to hours, the tokens are the same; of the energy it is the hour's.
     make(tmp_path, "tokens", "1", "gpus=2,scenario=training", "10", MAKE_HISTORY_END=str(end + 300))
     hours_only(url)
     model = whirr(*ask, "--json").json()["models"][0]
-    assert model["generated_tokens"] == 30 * 600 and model["prompt_tokens"] == 60 * 6000
+    assert model["generated_tokens"] == 30 * 600 and model["prompt_tokens"] == 60 * 6000 and model["requests"] == 30 * 6
     assert model["tokens_per_joule"] == pytest.approx(30 * 600 / model["energy_joules"], rel=0.001)
 
 

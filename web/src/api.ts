@@ -2538,6 +2538,10 @@ export interface ReportModel {
   prompt_tokens_per_joule: number | null;
   /** The same energy for a thousand generated tokens */
   joules_per_thousand_tokens: number | null;
+  /** That its servers answered, by their own counters */
+  requests: number | null;
+  /** The same energy for one of these */
+  joules_per_request: number | null;
   /** Energy for a million generated tokens at the price per kWh */
   cost_per_million_tokens: number | null;
 }

@@ -97,11 +97,11 @@ static const char *side_of(const struct page *page, const json_t *row)
 static void groups(struct buf *out, const struct page *page, const json_t *body, const char *key, const char *what, size_t most)
 {
     enum { OF_ALL = 9 };
-    struct grid_column columns[OF_ALL + 6] = {
+    struct grid_column columns[OF_ALL + 7] = {
         {what, LEFT, 0},    {"HOURS", RIGHT, 0}, {"BUSY", RIGHT, 3},       {"KWH", RIGHT, 0},       {"SHARE", RIGHT, 2},
         {"COST", RIGHT, 1}, {"GIB·H", RIGHT, 4}, {"IDLE GIB·H", RIGHT, 5}, {"PROCESSES", RIGHT, 6}, {"SIDE", LEFT, 0}};
     static const struct grid_column of_tokens[] = {
-        {"TOKENS", RIGHT, 0}, {"TOKENS/J", RIGHT, 0}, {"J/KTOK", RIGHT, 2}, {"COST/MTOK", RIGHT, 1}};
+        {"TOKENS", RIGHT, 0}, {"TOKENS/J", RIGHT, 0}, {"J/KTOK", RIGHT, 2}, {"J/REQUEST", RIGHT, 3}, {"COST/MTOK", RIGHT, 1}};
     const bool limits = strcmp(key, "limits") == 0;
     const json_t *rows = json_object_get(body, key);
     const bool tokens = any_number(rows, "generated_tokens");
@@ -139,6 +139,7 @@ static void groups(struct buf *out, const struct page *page, const json_t *body,
             cell(&g, page, row, "generated_tokens", "");
             cell(&g, page, row, "tokens_per_joule", "ratio");
             cell(&g, page, row, "joules_per_thousand_tokens", "ratio");
+            cell(&g, page, row, "joules_per_request", "ratio");
             cell(&g, page, row, "cost_per_million_tokens", "ratio");
         }
         if (parked)

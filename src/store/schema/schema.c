@@ -26,7 +26,9 @@ static const struct migration migrations[] = {
     {17, "ALTER TABLE retention ADD COLUMN ahead_ms @INT;"}, /* its clock minus the server's, when it last wrote */
     {18, "ALTER TABLE processes ADD COLUMN parked_mj @INT;"  /* the part of its energy that its context cost while the GPU rested */
          "ALTER TABLE process_minutes ADD COLUMN parked_mj @INT;"
-         "ALTER TABLE process_hours ADD COLUMN parked_mj @INT;"},
+         "ALTER TABLE process_hours ADD COLUMN parked_mj @INT;"
+         "ALTER TABLE process_minutes ADD COLUMN requests @INT;" /* that a model server answered, by its own counter */
+         "ALTER TABLE process_hours ADD COLUMN requests @INT;"},
     {0, NULL},
 };
 

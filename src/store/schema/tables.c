@@ -56,7 +56,7 @@ static const char tables[] =
     "CREATE TABLE process_minutes (minute @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL, memory_max_bytes @INT,"
     " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
     " energy_mj @INT NOT NULL, limit_code TEXT, limit_samples @INT, generated_tokens @INT, prompt_tokens @INT,"
-    " running_sum @INT, running_samples @INT, parked_mj @INT,"
+    " running_sum @INT, running_samples @INT, parked_mj @INT, requests @INT,"
     " PRIMARY KEY (minute, process_id)) @BY_MINUTE;"
     /* Bits: one per minute of the hour. partial_minutes: minutes in which a process ran only partly, "17:3/12" (minute, its
      * samples, the GPU's). limits: the minutes in which each limit held, and the energy used in them, "disk:7:1250". See
@@ -65,7 +65,7 @@ static const char tables[] =
     " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
     " energy_mj @INT NOT NULL, present_minutes @INT NOT NULL, busy_minutes @INT NOT NULL, held_minutes @INT NOT NULL,"
     " byte_minutes @INT NOT NULL, idle_byte_minutes @INT NOT NULL, partial_minutes TEXT, limits TEXT,"
-    " generated_tokens @INT, prompt_tokens @INT, parked_mj @INT,"
+    " generated_tokens @INT, prompt_tokens @INT, parked_mj @INT, requests @INT,"
     " PRIMARY KEY (hour, process_id)) @BY_HOUR;"
     /* A GPU's energy in a minute, and the part attributed to processes; counted: enum energy_evidence. */
     "CREATE TABLE energy (minute @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT NOT NULL,"
