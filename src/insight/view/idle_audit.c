@@ -123,6 +123,19 @@ static void say_step(struct text *s, struct idle_finding *f, const struct usual 
     text_append(s, "since it came, %lld W before)", words_whole(step->before_mw, 1000));
 }
 
+/* What the steps of contexts say, where the history has none of this program's own. */
+static void say_parked(struct text *s, struct idle_finding *f, struct reading parked_mw)
+{
+    int64_t parked;
+    if (f->added_mw.state == READING_OK || !reading_get(parked_mw, &parked))
+        return;
+    f->added_mw = parked_mw;
+    if (parked < 1000)
+        text_append(s, ": less than 1 W");
+    else
+        text_append(s, ": %lld W", words_whole(parked, 1000));
+}
+
 static bool any_display(const struct idle_facts *r)
 {
     for (size_t i = 0; i < r->display_count; i++)
@@ -212,6 +225,7 @@ static void audit_processes(struct idle_audit *a, const struct gpu *gpu, const s
         if (much)
             text_append(&s, ", %s", words_bytes(held, bytes));
         say_step(&s, f, u);
+        say_parked(&s, f, p->parked_mw);
         char line[WHY_LINE_SIZE];
         if (strncmp(p->name, "ollama", 6) == 0 && model[0]) {
             snprintf(line, sizeof line, "Unload it when it is not needed: ollama stop %.64s", model);

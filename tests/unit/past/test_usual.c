@@ -111,6 +111,21 @@ static void what_a_process_added_when_it_came_is_measured(void **state)
     why_free(why);
 }
 
+static void what_contexts_cost_here_is_said_where_this_one_was_not_measured(void **state)
+{
+    (void)state;
+    const struct stretch there = {20, 38, 0, 10501, {7}, false};
+    struct idle_facts rest = {.looked = true};
+    struct snapshot *now = moment(1700000000000, &there);
+    now->gpus[0].processes[0].parked_mw = reading_ok(17000);
+    struct why *why = why_explain_usual(now, NULL, NULL);
+    why_audit(why, now, &rest);
+    assert_string_equal(text_of(why, IDLE_CODE_CONTEXT, 7), "python3 holds a compute context, 512 MiB: 17 W");
+    assert_int_equal(why->gpus[0].idle_audit.findings[0].added_mw.value, 17000);
+    snapshot_unref(now);
+    why_free(why);
+}
+
 static void one_that_adds_nothing_is_said_to(void **state)
 {
     (void)state;
@@ -351,6 +366,7 @@ int main(void)
         TEST(moment_after_moment_is_learned_like_each_alone),
         TEST(hours_teach_what_minutes_do),
         TEST(a_server_teaches_what_a_file_does),
+        TEST(what_contexts_cost_here_is_said_where_this_one_was_not_measured),
         TEST(one_that_adds_nothing_is_said_to),
         TEST(what_cannot_be_told_apart_has_no_watts),
         TEST(a_clock_that_was_never_lower_has_no_watts),
