@@ -24,9 +24,16 @@ struct told_fleet {
     char answer[FLEET_SENTENCE];
 };
 
+static bool make_severity(const struct answer_at *at, union answer_value *ret)
+{
+    const struct fleet_findings *f = at->record;
+    ret->number = f->first.severity;
+    return f->code[0];
+}
+
 ANSWER_TABLE(first_answer, struct fleet_findings)
 {
-    FIELD(NAME, "severity", first.severity, "Of its first finding; null: it said nothing", NAMES(severities), PRESENT(code[0]));
+    MADE(NAME, "severity", make_severity, "Of its first finding; null: it said nothing", OR_NULL, NAMES(severities));
     FIELD(TEXT, "code", code, NULL, OR_NULL, COUNTS);
     FIELD(TEXT, "process", process, NULL, OR_NULL);
 }

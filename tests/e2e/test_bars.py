@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One line for status bars, and waiting in scripts."""
+import os
 import csv
 import io
 import json
@@ -249,10 +250,11 @@ PROGRAM = "import sys; print(flush=True); sys.stdin.read(); sys.exit(3)"
 @pytest.fixture
 def program(tmp_path):
     """A script that ends with status 3 when its input is closed."""
-    path = tmp_path / "train_me.py"
+    path = tmp_path / f"train_{os.getpid()}.py"  # of this worker alone: others wait for programs by name, too
     path.write_text(PROGRAM)
     with subprocess.Popen(["/usr/bin/python3", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
+        process.script = path.name
         yield process
         process.stdin.close()
 
@@ -264,14 +266,14 @@ def exit_status_is_known():
 @linux_only("handles of programs")
 @pytest.mark.parametrize("name", [True, False])
 def test_the_end_of_a_program_is_waited_for(program, name):
-    words = ["train_me.py"] if name else ["--pid", str(program.pid)]
+    words = [program.script] if name else ["--pid", str(program.pid)]
     with subprocess.Popen([WHIRR, "wait", *words, "--json"], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as waiting:
-        assert waiting.stderr.readline() == f"Waiting for train_me.py, PID {program.pid}.\n"
+        assert waiting.stderr.readline() == f"Waiting for {program.script}, PID {program.pid}.\n"
         program.stdin.close()
         program.wait()
         (ended,) = json.loads(waiting.stdout.read())["programs"]
         known = 3 if exit_status_is_known() else None
-        assert ended == {"pid": program.pid, "name": "train_me.py", "ended": True, "exit_status": known} and waiting.wait() == (known or 0)
+        assert ended == {"pid": program.pid, "name": program.script, "ended": True, "exit_status": known} and waiting.wait() == (known or 0)
 
 
 def test_a_program_of_the_simulator_is_waited_for(sim):

@@ -27,3 +27,6 @@ int process_holds_gpu(const struct env *env, int32_t pid);
 bool is_gpu_file(const char *path);
 
 /* ---- Users ---- */
+
+/* The name of `uid` in the text of a passwd file. */
+bool passwd_find(struct str passwd, int64_t uid, struct str *name);

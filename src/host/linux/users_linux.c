@@ -11,7 +11,7 @@
 enum { PASSWD_MAX = 4 << 20 };
 
 /* The name of `uid` in the text of a passwd file. */
-static bool passwd_find(struct str passwd, int64_t uid, struct str *name)
+bool passwd_find(struct str passwd, int64_t uid, struct str *name)
 {
     struct str line;
     while (str_cut(&passwd, '\n', &line)) {

@@ -2,6 +2,8 @@
  * What no other unit test asks of a history: the numbers of what was written, a survey of the tables, cleaning up by size, and all
  * hosts of a server. So every statement of the store is prepared by some test; tests/contract/test_plans.py looks at their plans.
  */
+#include <errno.h>
+
 #include "base/units.h"
 #include "own_database.h"
 #include "sim_history.h"
@@ -159,6 +161,10 @@ static void all_hosts_of_a_server_are_listed(void **state)
         assert_int_equal(all_hosts_energy(s, span % 2, spans_ms[span], count_energy, &others, &err), 0);
         assert_int_equal(all_hosts_energy(s, !(span % 2), spans_ms[span], count_energy, &others, &err), 0);
     }
+    for (int undo = 0; undo < 2; undo++)
+        assert_int_equal(all_hosts_forget(&test_env, server, "nowhere", "alice", undo, &err), -ENOENT);
+    for (int undo = 0; undo < 2; undo++)
+        assert_int_equal(all_hosts_forget(&test_env, server, "box", "alice", undo, &err), 0);
     store_close(s);
 }
 
