@@ -465,6 +465,7 @@ class _FleetUse(TypedDict, total=False):
 
 
 class FleetUse(_FleetUse):
+    pass
 
 
 class _FleetBilled(TypedDict, total=False):

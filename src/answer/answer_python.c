@@ -138,9 +138,11 @@ static void add_class(struct buf *out, const struct answer *a, const char *name)
     buf_printf(out, "%s):\n", maybe || keywords ? "" : "TypedDict");
     if (a->about)
         buf_printf(out, "    \"\"\"%s.\"\"\"\n", a->about);
-    add_fields(out, a, name, ALWAYS, &unknown);
+    size_t always = add_fields(out, a, name, ALWAYS, &unknown);
     if (unknown)
         buf_text(out, "    #: Why a value is None\n    absent: dict[str, str]\n");
+    else if (!always && !a->about)
+        buf_text(out, "    pass\n");
 }
 
 static void add_named(const struct answer *a, void *user)
