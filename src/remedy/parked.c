@@ -37,7 +37,7 @@ static bool holds_context(const struct process *p)
     return p->type & PROCESS_COMPUTE;
 }
 
-/* Its driver lets the clocks go down. */
+/* Not with the variable that lets them go down. */
 static bool keeps_clocks_up(const struct process *p)
 {
     return holds_context(p) && !(p->variables & VARIABLE_NO_BOOST);
