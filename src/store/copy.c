@@ -163,7 +163,7 @@ static int copy_hosts(struct copier *c, struct error *err)
         char name[HOST_NAME_SIZE];
         int64_t from = db_i64(q, 0), to;
         if (!insert)
-            return -EIO;
+            return err->code;
         str_copy(name, sizeof name, db_text(q, 1));
         db_bind_text(find, 1, name);
         db_bind_text(insert, 1, name);
@@ -191,7 +191,7 @@ static int copy_gpu(struct copier *c, struct db_statement *q, struct error *err)
     char texts[5][IDENTITY_SIZE]; /* identity, uuid, pci_address, name, vendor */
     int64_t host = db_i64(q, 1), to;
     if (!insert)
-        return -EIO;
+        return err->code;
     map_find(&c->hosts, &host);
     db_bind_i64(find, 1, host);
     db_bind_i64(insert, 1, host);
@@ -531,7 +531,7 @@ static int mark_overlaps(struct copier *c, struct error *err)
             continue;
         struct db_statement *q = store_statement(c->to, ST_PENDING, err);
         if (!q)
-            return -EIO;
+            return err->code;
         const int64_t mark[] = {t->series, t->level, row[1].number, row[2].number};
         for (int k = 0; k < 4; k++)
             db_bind_i64(q, 1 + k, mark[k]);

@@ -11,7 +11,7 @@ int put_event(struct store *s, const struct store_event *e, struct error *err)
 {
     struct db_statement *q = store_statement(s, ST_EVENT, err);
     if (!q)
-        return -EIO;
+        return err->code;
     int64_t gpu_id = 0;
     for (size_t i = 0; i < s->gpu_count; i++)
         if (s->gpus[i].index == e->gpu_index && e->gpu_index >= 0)

@@ -169,7 +169,7 @@ static int put_begin(struct store *s, struct open_finding *e, int64_t since_ms, 
 {
     struct db_statement *q = store_statement(s, ST_FINDING_BEGIN, err);
     if (!q)
-        return -EIO;
+        return err->code;
     bind_state(q, 1, e);
     db_bind_i64(q, 11, s->host_id);
     bind_id(q, 12, e->gpu_id);
@@ -195,7 +195,7 @@ static int put_state(struct store *s, struct open_finding *e, bool ended, struct
 {
     struct db_statement *q = store_statement(s, e->headline[0] ? ST_FINDING_WORSE : ST_FINDING_STATE, err);
     if (!q)
-        return -EIO;
+        return err->code;
     int at = 12;
     bind_state(q, 1, e);
     db_bind_i64(q, 11, ended);

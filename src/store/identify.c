@@ -25,14 +25,14 @@ static int find_in_database(struct store *s, const struct gpu *gpu, const char *
 {
     struct db_statement *q = store_statement(s, ST_GPU_FIND, err);
     if (!q)
-        return -EIO;
+        return err->code;
     db_bind_i64(q, 1, s->host_id);
     db_bind_text(q, 2, identity);
     int rc = db_step(q, err);
     if (rc == 0 && gpu->id.uuid[0] && gpu->id.pci_address[0]) {
         q = store_statement(s, ST_GPU_ADOPT, err);
         if (!q)
-            return -EIO;
+            return err->code;
         db_bind_i64(q, 1, s->host_id);
         db_bind_text(q, 2, gpu->id.pci_address);
         db_bind_text(q, 3, gpu->id.name);
@@ -50,7 +50,7 @@ static int insert(struct store *s, const struct gpu *gpu, const char *identity, 
     int rc = schema_lock(s->db, err); /* allocate one ID at a time */
     struct db_statement *q = rc == 0 ? store_statement(s, ST_GPU_INSERT, err) : NULL;
     if (!q)
-        return rc < 0 ? rc : -EIO;
+        return rc < 0 ? rc : err->code;
     db_bind_i64(q, 1, s->host_id);
     db_bind_text(q, 2, identity);
     db_bind_word(q, 3, gpu->id.uuid);
@@ -73,7 +73,7 @@ static int update(struct store *s, const struct gpu *gpu, struct known_gpu *know
 {
     struct db_statement *q = store_statement(s, ST_GPU_UPDATE, err);
     if (!q)
-        return -EIO;
+        return err->code;
     db_bind_text(q, 1, known->identity);
     db_bind_word(q, 2, gpu->id.uuid);
     db_bind_word(q, 3, gpu->id.pci_address);
@@ -102,7 +102,7 @@ int put_fact(struct store *s, const struct known_gpu *known, const char *key, co
 {
     struct db_statement *q = store_statement(s, ST_FACT, err);
     if (!q)
-        return -EIO;
+        return err->code;
     db_bind_i64(q, 1, known->id);
     db_bind_text(q, 2, key);
     db_bind_i64(q, 3, at_ms);

@@ -58,7 +58,7 @@ static int book(struct store *s, int64_t gpu_id, int64_t minute, int64_t energy_
     int rc = partition_ready(s, PARTED_ENERGY, minute * MINUTE_MS, err);
     struct db_statement *q = rc == 0 ? store_statement(s, ST_ENERGY, err) : NULL;
     if (!q)
-        return rc < 0 ? rc : -EIO;
+        return rc < 0 ? rc : err->code;
     db_bind_i64(q, 1, minute);
     db_bind_i64(q, 2, gpu_id);
     db_bind_i64(q, 3, energy_mj);

@@ -35,7 +35,7 @@ int hours_mark(struct store *s, int64_t minute, struct error *err)
         return 0;
     struct db_statement *q = store_statement(s, ST_PENDING, err);
     if (!q)
-        return -EIO;
+        return err->code;
     db_bind_i64(q, 1, MARKED_SERIES);
     db_bind_i64(q, 2, LEVEL_HOUR);
     db_bind_i64(q, 3, s->host_id);
@@ -192,7 +192,7 @@ int hours_rollup(struct store *s, int64_t now_ms, struct error *err)
         return 0;
     struct db_statement *q = store_statement(s, ST_HOURS_MARKS, err);
     if (!q)
-        return -EIO;
+        return err->code;
     db_bind_i64(q, 1, hour);
     db_bind_i64(q, 2, s->host_id);
     db_bind_i64(q, 3, hour - OTHERS_AFTER_HOURS);

@@ -105,7 +105,7 @@ static int insert_run(struct store *s, const struct process *p, const struct kno
 {
     struct db_statement *q = store_statement(s, ST_RUN_INSERT, err);
     if (!q)
-        return -EIO;
+        return err->code;
     db_bind_i64(q, 1, known->id);
     db_bind_i64(q, 2, p->pid);
     db_bind_i64(q, 3, p->start_key);
@@ -145,7 +145,7 @@ static int begin_run(struct store *s, const struct process *p, const struct know
     if (p->start_key) {
         struct db_statement *q = store_statement(s, ST_RUN_FIND, err);
         if (!q)
-            return -EIO;
+            return err->code;
         db_bind_i64(q, 1, at_ms - HOUR_MS);
         db_bind_i64(q, 2, known->id);
         db_bind_i64(q, 3, p->pid);
@@ -199,7 +199,7 @@ static int name_run(struct store *s, struct process_run *run, const struct proce
         return 0;
     struct db_statement *q = store_statement(s, ST_RUN_NAME, err);
     if (!q)
-        return -EIO;
+        return err->code;
     db_bind_word(q, 1, p->container_name);
     db_bind_word(q, 2, p->job);
     db_bind_word(q, 3, p->model);
@@ -216,7 +216,7 @@ static int put_run(struct store *s, const struct process_run *run, struct error 
     const struct run_share *share = &run->whole;
     struct db_statement *q = store_statement(s, ST_RUN_UPDATE, err);
     if (!q)
-        return -EIO;
+        return err->code;
     db_bind_i64(q, 1, share->last_ms);
     bind_share(q, 2, share);
     db_bind_i64(q, 10, run->id);
@@ -253,7 +253,7 @@ static int put_minute(struct store *s, const struct process_run *run, struct err
     int rc = partition_ready(s, PARTED_PROCESS_MINUTES, share->minute * MINUTE_MS, err);
     struct db_statement *q = rc == 0 ? store_statement(s, ST_PROCESS_MINUTE, err) : NULL;
     if (!q)
-        return rc < 0 ? rc : -EIO;
+        return rc < 0 ? rc : err->code;
     db_bind_i64(q, 1, share->minute);
     db_bind_i64(q, 2, run->id);
     bind_share(q, 3, share);
@@ -308,7 +308,7 @@ static int flush_energy(struct store *s, struct known_gpu *known, struct error *
     int rc = partition_ready(s, PARTED_ENERGY, share->minute * MINUTE_MS, err);
     struct db_statement *q = rc == 0 ? store_statement(s, ST_ENERGY, err) : NULL;
     if (!q)
-        return rc < 0 ? rc : -EIO;
+        return rc < 0 ? rc : err->code;
     db_bind_i64(q, 1, share->minute);
     db_bind_i64(q, 2, known->id);
     db_bind_i64(q, 3, share->energy_mj);
@@ -537,7 +537,7 @@ int process_runs_end_missing(struct store *s, const struct snapshot *snapshot, s
         rc = flush_run(s, run, err);
         struct db_statement *q = rc == 0 ? store_statement(s, ST_RUN_END, err) : NULL;
         if (!q)
-            return rc < 0 ? rc : -EIO;
+            return rc < 0 ? rc : err->code;
         db_bind_i64(q, 1, run->id);
         rc = db_put(q, err);
         remove_run(s, run);

@@ -218,7 +218,7 @@ static int load_marks(struct store *s, enum level level, int64_t now_ms, struct 
     *ret = 0;
     struct db_statement *q = store_statement(s, ST_MARKS, err);
     if (!q)
-        return -EIO;
+        return err->code;
     int rc;
     db_bind_i64(q, 1, level);
     db_bind_i64(q, 2, bucket_of(level, now_ms));
@@ -312,7 +312,7 @@ int rollup_overdue(struct store *s, enum series series, enum level level, int64_
 {
     struct db_statement *q = store_statement(s, ST_OVERDUE, err);
     if (!q)
-        return -EIO;
+        return err->code;
     db_bind_i64(q, 1, series);
     db_bind_i64(q, 2, level);
     db_bind_i64(q, 3, bucket);

@@ -45,7 +45,7 @@ int running_mark_bucket(struct store *s, const struct mark *m, struct error *err
 {
     struct db_statement *q = store_statement(s, ST_PENDING, err);
     if (!q)
-        return -EIO;
+        return err->code;
     bind_mark(q, m);
     return db_put(q, err);
 }
@@ -54,7 +54,7 @@ int running_unmark(struct store *s, const struct mark *m, struct running *r, str
 {
     struct db_statement *q = store_statement(s, ST_PENDING_DONE, err);
     if (!q)
-        return -EIO;
+        return err->code;
     if (r && m->level == LEVEL_HOUR && r->hour_marked == m->bucket)
         r->hour_marked = -1;
     bind_mark(q, m);

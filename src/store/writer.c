@@ -220,7 +220,7 @@ static int ask_host(struct store *s, enum statement which, int64_t at_ms, int64_
 {
     struct db_statement *q = store_statement(s, which, err);
     if (!q)
-        return -EIO;
+        return err->code;
     db_bind_text(q, 1, s->host_name);
     if (which == ST_HOST_INSERT)
         db_bind_i64(q, 2, at_ms);
@@ -238,7 +238,7 @@ static int note_seen(struct store *s, enum statement which, int64_t id, int64_t 
         return 0;
     struct db_statement *q = store_statement(s, which, err);
     if (!q)
-        return -EIO;
+        return err->code;
     db_bind_i64(q, 1, *at_ms);
     db_bind_i64(q, 2, id);
     *at_ms = 0;
@@ -385,7 +385,7 @@ static int put_number(struct store *s, const struct store_part *part, int64_t at
 {
     struct db_statement *q = store_statement(s, ST_WRITER, err);
     if (!q)
-        return -EIO;
+        return err->code;
     db_bind_i64(q, 1, s->host_id);
     db_bind_i64(q, 2, part->run);
     db_bind_i64(q, 3, part->last);

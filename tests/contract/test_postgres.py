@@ -357,15 +357,18 @@ def test_kill_9_at_random_moments(keeping):
     assert_whole()
 
 
-def test_a_full_server_is_waited_for(keeping):
+@pytest.mark.parametrize("table", ["host_samples", "host_minutes"])
+def test_a_full_server_is_waited_for(keeping, table):
+    """Also when the statement after it, still to be prepared, is the one that hears of it."""
     d = keeping()
     eventually(lambda: store(d)["written_total"] >= 5, explain=d.log)
     sql("CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END$$;"
-        "CREATE TRIGGER full_disk BEFORE INSERT ON host_samples FOR EACH ROW EXECUTE FUNCTION full_disk()")
+        f"CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION full_disk()")
     eventually(lambda: store(d)["state"] == "full" and store(d)["queued_rows"] >= 10, explain=d.log)
-    sql("DROP TRIGGER full_disk ON host_samples")
+    sql(f"DROP TRIGGER full_disk ON {table}")
     eventually(lambda: store(d)["state"] == "ok" and store(d)["queued_rows"] < 5, explain=d.log)
     assert store(d)["lost_total"] == 0
+    assert "no space, " not in d.log(), "said as a failure"
     stop_and_expect_all(d, keeping)
 
 
