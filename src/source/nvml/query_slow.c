@@ -32,22 +32,36 @@ static int ask_ecc_dram(struct nvml *n, struct nvml_card *card, int kind, int64_
     return code;
 }
 
-static int ask_ecc_sram(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    if (!n->lib.ecc_sram)
-        return NVML_FUNCTION_NOT_FOUND;
-    struct nvml_sram_errors e = {.version = NVML_VERSION(struct nvml_sram_errors, 1)};
-    int code = n->lib.ecc_sram(card->handle, &e);
-    const int64_t all[] = {
-        (int64_t)e.corrected,   (int64_t)e.parity,      (int64_t)e.secded,         (int64_t)e.life_corrected,
-        (int64_t)e.life_parity, (int64_t)e.life_secded, e.threshold_exceeded != 0, (int64_t)e.from_l2,
-        (int64_t)e.from_sm,     (int64_t)e.from_mcu,    (int64_t)e.from_pcie,      (int64_t)e.from_other,
-    };
-    for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        values[i] = all[i];
-    return code;
-}
+/* A query whose call fills one answer `a`, and the values that are made of it. */
+#define VERSIONED(tag)                         \
+    {                                          \
+        .version = NVML_VERSION(struct tag, 1) \
+    }
+#define ASK(function, call, type, start, ...)                                              \
+    static int function(struct nvml *n, struct nvml_card *card, int kind, int64_t *values) \
+    {                                                                                      \
+        (void)kind;                                                                        \
+        type a = start;                                                                    \
+        int code = n->lib.call ? n->lib.call(card->handle, &a) : NVML_FUNCTION_NOT_FOUND;  \
+        const int64_t all[] = {__VA_ARGS__};                                               \
+        memcpy(values, all, sizeof all);                                                   \
+        return code;                                                                       \
+    }
+ASK(ask_ecc_sram, ecc_sram, struct nvml_sram_errors, VERSIONED(nvml_sram_errors), (int64_t)a.corrected, (int64_t)a.parity,
+    (int64_t)a.secded, (int64_t)a.life_corrected, (int64_t)a.life_parity, (int64_t)a.life_secded, a.threshold_exceeded != 0,
+    (int64_t)a.from_l2, (int64_t)a.from_sm, (int64_t)a.from_mcu, (int64_t)a.from_pcie, (int64_t)a.from_other)
+ASK(ask_remap_histogram, remap_histogram, struct nvml_remap_histogram, {0}, a.max, a.high, a.partial, a.low, a.none)
+ASK(ask_repairs, repair_status, struct nvml_repair_status, VERSIONED(nvml_repair_status), a.channel_pending != 0,
+    a.tpc_pending != 0)
+ASK(ask_bar1, bar1, struct nvml_bar1_memory, {0}, (int64_t)a.total, (int64_t)a.used)
+ASK(ask_protected, protected_memory, struct nvml_memory, {0}, (int64_t)a.total, (int64_t)a.used)
+ASK(ask_fbc_stats, fbc_stats, struct nvml_fbc_stats, {0}, a.sessions, a.fps, a.latency)
+ASK(ask_energy, energy, unsigned long long, 0, (int64_t)a)
+ASK(ask_margin, margin, struct nvml_margin, VERSIONED(nvml_margin), (a.margin) * DEGREE)
+ASK(ask_fan_count, fan_count, unsigned, 0, a)
+ASK(ask_bank_remapper, bank_remapper, struct nvml_bank_remapper, {0}, a.active, a.inactive, a.pending, a.groups_max, a.groups_none)
+ASK(ask_power_mizer, power_mizer, struct nvml_power_mizer, {0}, a.now)
+ASK(ask_attributes, attributes, struct nvml_attributes, {0}, a.multiprocessors)
 
 static int ask_remapped_rows(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
@@ -63,33 +77,6 @@ static int ask_remapped_rows(struct nvml *n, struct nvml_card *card, int kind, i
     return code;
 }
 
-static int ask_remap_histogram(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    if (!n->lib.remap_histogram)
-        return NVML_FUNCTION_NOT_FOUND;
-    struct nvml_remap_histogram h = {0};
-    int code = n->lib.remap_histogram(card->handle, &h);
-    values[0] = h.max;
-    values[1] = h.high;
-    values[2] = h.partial;
-    values[3] = h.low;
-    values[4] = h.none;
-    return code;
-}
-
-static int ask_repairs(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    if (!n->lib.repair_status)
-        return NVML_FUNCTION_NOT_FOUND;
-    struct nvml_repair_status status = {.version = NVML_VERSION(struct nvml_repair_status, 1)};
-    int code = n->lib.repair_status(card->handle, &status);
-    values[0] = status.channel_pending != 0;
-    values[1] = status.tpc_pending != 0;
-    return code;
-}
-
 /* Two layouts exist: the flag alone, or after a version word. What becomes of the word tells which. */
 static int ask_unrepairable(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
@@ -100,30 +87,6 @@ static int ask_unrepairable(struct nvml *n, struct nvml_card *card, int kind, in
     unsigned answer[4] = {version};
     int code = n->lib.unrepairable(card->handle, answer);
     values[0] = (answer[0] == version ? answer[1] : answer[0]) != 0;
-    return code;
-}
-
-static int ask_bar1(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    if (!n->lib.bar1)
-        return NVML_FUNCTION_NOT_FOUND;
-    struct nvml_bar1_memory bar1 = {0};
-    int code = n->lib.bar1(card->handle, &bar1);
-    values[0] = (int64_t)bar1.total;
-    values[1] = (int64_t)bar1.used;
-    return code;
-}
-
-static int ask_protected(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    if (!n->lib.protected_memory)
-        return NVML_FUNCTION_NOT_FOUND;
-    struct nvml_memory memory = {0};
-    int code = n->lib.protected_memory(card->handle, &memory);
-    values[0] = (int64_t)memory.total;
-    values[1] = (int64_t)memory.used;
     return code;
 }
 
@@ -148,19 +111,6 @@ static int ask_encoder_stats(struct nvml *n, struct nvml_card *card, int kind, i
     values[0] = sessions;
     values[1] = fps;
     values[2] = latency_us;
-    return code;
-}
-
-static int ask_fbc_stats(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    if (!n->lib.fbc_stats)
-        return NVML_FUNCTION_NOT_FOUND;
-    struct nvml_fbc_stats stats = {0};
-    int code = n->lib.fbc_stats(card->handle, &stats);
-    values[0] = stats.sessions;
-    values[1] = stats.fps;
-    values[2] = stats.latency;
     return code;
 }
 
@@ -236,28 +186,6 @@ static int ask_fabric(struct nvml *n, struct nvml_card *card, int kind, int64_t 
     return code;
 }
 
-static int ask_energy(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    if (!n->lib.energy)
-        return NVML_FUNCTION_NOT_FOUND;
-    unsigned long long mj = 0;
-    int code = n->lib.energy(card->handle, &mj);
-    values[0] = (int64_t)mj;
-    return code;
-}
-
-static int ask_margin(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    if (!n->lib.margin)
-        return NVML_FUNCTION_NOT_FOUND;
-    struct nvml_margin margin = {.version = NVML_VERSION(struct nvml_margin, 1)};
-    int code = n->lib.margin(card->handle, &margin);
-    values[0] = (int64_t)margin.margin * DEGREE;
-    return code;
-}
-
 /* Newer cards may give the slowdown threshold only as a distance: temperature + margin, and the slowdown follows a few degrees
  * beyond (at a margin of -2, say). */
 static int derive_slowdown(struct nvml *n, struct nvml_card *card, int64_t *limit)
@@ -282,15 +210,6 @@ static int ask_slowdown(struct nvml *n, struct nvml_card *card, int kind, int64_
     return told || nvml_is_trouble(code) ? code : derive_slowdown(n, card, &values[0]);
 }
 
-static int ask_fan_count(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    unsigned count = 0;
-    int code = n->lib.fan_count ? n->lib.fan_count(card->handle, &count) : NVML_FUNCTION_NOT_FOUND;
-    values[0] = count;
-    return code;
-}
-
 static int ask_fan_target(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
     (void)kind;
@@ -299,37 +218,6 @@ static int ask_fan_target(struct nvml *n, struct nvml_card *card, int kind, int6
     unsigned percent = 0;
     int code = n->lib.fan_target ? n->lib.fan_target(card->handle, 0, &percent) : NVML_FUNCTION_NOT_FOUND;
     values[0] = (int64_t)percent * 10;
-    return code;
-}
-
-static int ask_bank_remapper(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    struct nvml_bank_remapper now = {0};
-    int code = n->lib.bank_remapper ? n->lib.bank_remapper(card->handle, &now) : NVML_FUNCTION_NOT_FOUND;
-    values[0] = now.active;
-    values[1] = now.inactive;
-    values[2] = now.pending;
-    values[3] = now.groups_max;
-    values[4] = now.groups_none;
-    return code;
-}
-
-static int ask_power_mizer(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    struct nvml_power_mizer mode = {0};
-    int code = n->lib.power_mizer ? n->lib.power_mizer(card->handle, &mode) : NVML_FUNCTION_NOT_FOUND;
-    values[0] = mode.now;
-    return code;
-}
-
-static int ask_attributes(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
-{
-    (void)kind;
-    struct nvml_attributes attributes = {0};
-    int code = n->lib.attributes ? n->lib.attributes(card->handle, &attributes) : NVML_FUNCTION_NOT_FOUND;
-    values[0] = attributes.multiprocessors;
     return code;
 }
 
