@@ -5,7 +5,6 @@
 #include "cli/cli_show.h"
 #include "cli/fields.h"
 #include "format/json/json.h"
-#include "format/table/bar.h"
 #include "format/table/table.h"
 
 /* Rates (PCIe traffic, profiling counters) need two samples. */

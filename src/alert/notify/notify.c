@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alert/notify/thread.h"
+#include "alert/notify/send.h"
 #include "base/cleanup.h"
 #include "base/os/shared.h"
 

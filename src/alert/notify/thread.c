@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The thread of one notifier: receives notices, saves its queue to disk, sends what is due.
  */
-#include "alert/notify/thread.h"
+#include "alert/notify/send.h"
 
 #include <errno.h>
 #include <poll.h>

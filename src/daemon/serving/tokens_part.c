@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/poller.h"
-#include "daemon/serving/fetch_page.h"
+#include "daemon/serving/model_server.h"
 #include "host/identity.h"
 #include "host/listens.h"
 #include "host/procfs.h"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * All GPUs on one line, in the format of a status bar.
  */
-#include "format/table/bar.h"
+#include "format/table/table.h"
 
 #include <math.h>
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
-#include "format/json/json.h"
 #include "model/finding.h"
 
 const char *const bar_formats[] = {"plain", "waybar", "tmux", "polybar", "i3blocks", NULL};

@@ -43,6 +43,9 @@ void table_why(struct buf *out, const struct page *page, const struct snapshot *
                const char *command);
 /* `whirr why --idle`: what keeps each GPU from idling. */
 void table_idle(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only);
+/* `whirr status --line`: all GPUs on one line, for status bars. `format`: one of bar_formats, which are NULL-terminated. */
+extern const char *const bar_formats[];
+void table_bar(struct buf *out, const struct page *page, const struct snapshot *s, int only, const char *format);
 void table_resources(struct buf *out, const struct page *page, const struct snapshot *s, const struct host *host);
 void table_devices(struct buf *out, const struct page *page, const struct snapshot *s, int only);
 void table_driver(struct buf *out, const struct page *page, const struct snapshot *s);

@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "source/source.h"
 
 /* A reference to a CoreFoundation object; release those from functions with Create or Copy in their name. */
 typedef const void *cf_ref;
@@ -35,3 +36,6 @@ struct iokit_calls {
 
 /* Loads the system's own. -ENODEV with the reason: missing. */
 int iokit_calls_load(const struct env *env, struct iokit_calls *ret, struct error *err);
+
+/* The source with a table of its own, which it copies. -ENODEV: no GPU in the registry. */
+int iokit_open_with(const struct env *env, const struct iokit_calls *calls, struct source **ret, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Lists adapters with their names, addresses and memory sizes, and reads their sensors. Software renderers aren't GPUs.
  */
-#include "source/wddm/adapter.h"
+#include "source/wddm/wddm.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,12 +5,9 @@
 #include "source/wddm/wddm.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "source/wddm/adapter.h"
-#include "source/wddm/wddm_counters.h"
 
 struct wddm {
     struct source source;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fills the function table from gdi32.dll and pdh.dll, loaded lazily: a program that reads no GPU here needs neither.
  */
-#include "source/wddm/wddm_calls.h"
+#include "source/wddm/wddm.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
  * Reads the counters into rows. Instances come and go with processes between two reads, and their names are system text: rows that
  * don't parse, have no valid value or lie outside the buffer are dropped.
  */
-#include "source/wddm/wddm_counters.h"
+#include "source/wddm/wddm.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * the Task Manager: engines work in parallel, so their sum would be meaningless.
  */
 #include "base/cleanup.h"
-#include "source/wddm/wddm_counters.h"
+#include "source/wddm/wddm.h"
 
 enum { ENGINES_MAX = 256, ALL = 1000 };
 

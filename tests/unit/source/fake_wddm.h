@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "source/wddm/wddm_calls.h"
+#include "source/wddm/wddm.h"
 
 enum { FAKE_ADAPTERS = 80, FAKE_VALUES = 4096 };
 

@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "fake_wddm.h"
-#include "source/wddm/wddm_counters.h"
 #include "test.h"
 
 enum { AMD = 0x1002, INTEL = 0x8086, NVIDIA = 0x10de, ROUND = GROUP_ALL };

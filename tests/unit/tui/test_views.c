@@ -10,7 +10,6 @@
 #include "format/health.h"
 #include "format/json/json.h"
 #include "format/prometheus/prometheus.h"
-#include "format/table/bar.h"
 #include "format/table/table.h"
 #include "insight/verdict/health.h"
 #include "insight/verdict/judge.h"
