@@ -13,7 +13,6 @@
 #include "config/places.h"
 #include "daemon/part.h"
 #include "format/json/json.h"
-#include "format/json/reading.h"
 #include "format/prometheus/prometheus.h"
 #include "push/sender.h"
 #include "serve/data/data.h"

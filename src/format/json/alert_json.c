@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "base/units.h"
 #include "format/json/json.h"
 
 ANSWER_NAMES(phases, enum alert_phase, alert_phase_name, ALERT_PENDING, ALERT_RESOLVED);

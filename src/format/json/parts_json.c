@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Building blocks of JSON bodies: absent readings, times, texts.
  */
-#include <math.h>
-
 #include "format/json/json.h"
 
 void json_time(struct json_writer *j, const char *key, struct wall at)
@@ -11,11 +9,6 @@ void json_time(struct json_writer *j, const char *key, struct wall at)
     if (at.ms)
         wall_format(at, text);
     jw_key_text(j, key, at.ms ? text : NULL);
-}
-
-void json_scaled(struct json_writer *j, const char *key, struct reading r, double scale)
-{
-    jw_key_number(j, key, r.state == READING_OK ? (double)r.value * scale : NAN);
 }
 
 void json_words(struct json_writer *j, const char *key, const char *text)
