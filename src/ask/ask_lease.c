@@ -72,12 +72,12 @@ static int find_allowed(struct lease_taker *t, struct session *session, const st
     for (size_t i = 0; i < c->gpu_count && wish->gpu_count < LEASE_GPUS_MAX; i++) {
         const struct capacity_gpu *gpu = &c->gpus[i];
         bool allowed = (only == ALL_GPUS || l->snapshot->gpus[only].index == gpu->index) && placement_visible(c, i);
-        known += room_key(gpu)[0] != '\0';
-        if (!allowed || !room_key(gpu)[0])
+        known += gpu_id_key(&gpu->id)[0] != '\0';
+        if (!allowed || !gpu_id_key(&gpu->id)[0])
             continue;
         struct lease_gpu *to = &wish->gpus[wish->gpu_count++];
         *to = (struct lease_gpu){.index = gpu->index};
-        str_copy(to->uuid, sizeof to->uuid, str_from(room_key(gpu)));
+        str_copy(to->uuid, sizeof to->uuid, str_from(gpu_id_key(&gpu->id)));
     }
     if (known && !wish->gpu_count)
         return error_set(err, -ENOSPC, "the environment hides every GPU from this program (VISIBLE_DEVICES)");
@@ -149,7 +149,7 @@ static int decide(struct lease_taker *t, struct gpus_look *l, struct lease_list 
     for (size_t i = 0; i < t->answer.count; i++) {
         const struct capacity_gpu *gpu = l->rooms[t->answer.gpus[i]].card;
         t->wish.gpus[i] = (struct lease_gpu){.index = gpu->index, .free_bytes = t->answer.free_bytes[i]};
-        str_copy(t->wish.gpus[i].uuid, sizeof t->wish.gpus[i].uuid, str_from(room_key(gpu)));
+        str_copy(t->wish.gpus[i].uuid, sizeof t->wish.gpus[i].uuid, str_from(gpu_id_key(&gpu->id)));
     }
     rc = t->dir.service ? claim(t, err) : 0;
     if (rc < 0) {
@@ -428,7 +428,8 @@ bool lease_give_room(struct cli *cli, const struct snapshot *s, const struct cap
     struct lease wish;
     struct error err;
     lease_init(&wish, LEASE_WAIT, 0, clock_wall(cli->env.clock));
-    if (cli->host || !room_key(gpu)[0] || lease_new_id(wish.id) < 0 || lease_dir_open(&dir, cli->settings->lease.dir, &err) < 0)
+    if (cli->host || !gpu_id_key(&gpu->id)[0] || lease_new_id(wish.id) < 0 ||
+        lease_dir_open(&dir, cli->settings->lease.dir, &err) < 0)
         return true;
     bare.reserve_bytes = 0;
     bare.reclaimable_bytes = (struct reading){0};
@@ -437,7 +438,7 @@ bool lease_give_room(struct cli *cli, const struct snapshot *s, const struct cap
     wish.gpus_wanted = 1;
     wish.gpu_count = 1;
     wish.gpus[0] = (struct lease_gpu){.index = gpu->index};
-    str_copy(wish.gpus[0].uuid, sizeof wish.gpus[0].uuid, str_from(room_key(gpu)));
+    str_copy(wish.gpus[0].uuid, sizeof wish.gpus[0].uuid, str_from(gpu_id_key(&gpu->id)));
     return give_room(&dir, &wish, s, &room);
 }
 

@@ -22,7 +22,7 @@ enum { HISTORY_BYTES = 4 << 20, STATE_BYTES = 4096 };
 static void path_of(const char *folder, const struct gpu_id *id, const char *ending, char path[PLACE_SIZE])
 {
     char name[GPU_UUID_SIZE + GPU_PCI_SIZE];
-    snprintf(name, sizeof name, "%s", id->uuid[0] ? id->uuid : id->pci_address);
+    snprintf(name, sizeof name, "%s", gpu_id_key(id));
     keep_path(folder, name, ending, path, PLACE_SIZE);
 }
 

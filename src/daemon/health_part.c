@@ -275,7 +275,7 @@ static void tell_forgotten(struct health_part *p, const struct health_card *card
     struct json_writer j = JSON_WRITER(&data);
     char text[GPU_NAME_SIZE + GPU_UUID_SIZE + 128];
     bool forgotten = card->forgotten.ms > 0;
-    snprintf(text, sizeof text, "%s %s %s%s%s", card->id.name, card->id.uuid[0] ? card->id.uuid : card->id.pci_address,
+    snprintf(text, sizeof text, "%s %s %s%s%s", card->id.name, gpu_id_key(&card->id),
              forgotten ? "was forgotten" : "has to be there again", by[0] ? ", said " : "", by);
     log_warn(forgotten ? "a GPU was forgotten: it need not be there" : "a forgotten GPU has to be there again",
              LOG_TEXT("uuid", card->id.uuid), LOG_TEXT("pci", card->id.pci_address), LOG_TEXT("by", by));
@@ -316,7 +316,7 @@ void health_part_undo(struct health_part *p, const struct gpu *only, struct undo
     const struct health_history *known = p ? judge_health(engine_lock_judge(p->engine)) : NULL;
     for (size_t i = 0; known && i < known->card_count; i++) {
         const struct health_card *card = &known->cards[i];
-        const char *name = card->id.uuid[0] ? card->id.uuid : card->id.pci_address;
+        const char *name = gpu_id_key(&card->id);
         struct undo_entry *e =
             card->forgotten.ms && (!only || health_is_called(card, only->id.uuid)) ? undo_add(list, UNDO_FORGOTTEN, name) : NULL;
         if (!e)

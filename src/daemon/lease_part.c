@@ -72,7 +72,7 @@ static struct lease_course *course_of(struct lease_part *p, const struct lease *
 static bool runs_under(const struct lease *l, const struct gpu *gpu, const struct process *p, const struct lease_list *list)
 {
     const struct lease *own = p->lease[0] ? lease_list_find(list, p->lease) : NULL;
-    const char *key = gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
+    const char *key = gpu_id_key(&gpu->id);
     return own && (own == l || (own->uid == l->uid && lease_gpu_at(l, key) >= 0));
 }
 
@@ -82,7 +82,7 @@ static bool is_used(const struct lease *l, const struct lease_list *list, const 
     bool used = false;
     for (size_t g = 0; g < s->gpu_count && !used; g++) {
         const struct gpu *gpu = &s->gpus[g];
-        bool has = lease_gpu_at(l, gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address) >= 0;
+        bool has = lease_gpu_at(l, gpu_id_key(&gpu->id)) >= 0;
         used = has && (gpu->processes_state != READING_OK || gpu->processes_hidden);
         for (size_t k = 0; k < gpu->process_count && !used; k++)
             used = runs_under(l, gpu, &gpu->processes[k], list);

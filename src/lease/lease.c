@@ -108,7 +108,7 @@ int lease_gpu_at(const struct lease *l, const char *uuid)
 
 bool lease_is_about(const struct lease *l, const struct gpu *gpu)
 {
-    const char *uuid = gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
+    const char *uuid = gpu_id_key(&gpu->id);
     bool found = l->state == LEASE_WAITING && l->kind != LEASE_SETTING && l->gpu_count == 0;
     for (size_t i = 0; i < l->gpu_count && !found; i++)
         found = strcmp(l->gpus[i].uuid, uuid) == 0 || (l->gpus[i].index == gpu->index && l->simulated == gpu->simulated);

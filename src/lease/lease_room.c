@@ -22,11 +22,6 @@ struct room_look {
     struct room_answer *out;
 };
 
-const char *room_key(const struct capacity_gpu *gpu)
-{
-    return gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
-}
-
 /* ---- which leases count ---- */
 
 static bool overlap(const struct lease *a, const struct lease *b, struct wall now)
@@ -42,7 +37,7 @@ static int holds_at(const struct room_look *l, const struct lease *other, const 
 {
     if (other->state != LEASE_ACTIVE || other->kind == LEASE_SETTING || strcmp(other->id, l->wish->id) == 0)
         return -1;
-    int at = lease_gpu_at(other, room_key(gpu));
+    int at = lease_gpu_at(other, gpu_id_key(&gpu->id));
     return at >= 0 && overlap(other, l->wish, l->now) ? at : -1;
 }
 
@@ -100,7 +95,7 @@ static struct reading shared_room(const struct room_look *l, const struct capaci
         return room;
     room.value = MAX_OF(room.value - gpu->reserve_bytes, (int64_t)0) + reading_or(gpu->reclaimable_bytes, 0);
     for (size_t i = 0; i < l->lease_count; i++) {
-        int at = l->leases[i].state == LEASE_ACTIVE ? lease_gpu_at(&l->leases[i], room_key(gpu)) : -1;
+        int at = l->leases[i].state == LEASE_ACTIVE ? lease_gpu_at(&l->leases[i], gpu_id_key(&gpu->id)) : -1;
         if (at >= 0)
             room.value += reading_or(l->leases[i].gpus[at].used_bytes, 0);
     }
@@ -242,7 +237,7 @@ static bool can_have(const struct room_look *l, size_t at, struct room_candidate
 static bool is_waited_for(const struct room_look *l, const struct capacity_gpu *gpu)
 {
     for (size_t i = 0; i < l->lease_count; i++)
-        if (is_before(&l->leases[i], l->wish) && could_use(&l->leases[i], room_key(gpu)))
+        if (is_before(&l->leases[i], l->wish) && could_use(&l->leases[i], gpu_id_key(&gpu->id)))
             return true;
     return false;
 }
@@ -269,7 +264,7 @@ static bool could_ever(const struct room_look *l, size_t at)
     bool divided = gpu->instance < 0 && next && next->index == gpu->index && next->instance >= 0;
     int64_t total;
     bool meant = !gpu->only_if_named || l->wish->gpu_count > 0;
-    return could_use(l->wish, room_key(gpu)) && room_key(gpu)[0] && !divided && meant &&
+    return could_use(l->wish, gpu_id_key(&gpu->id)) && gpu_id_key(&gpu->id)[0] && !divided && meant &&
            (!reading_get(gpu->total_bytes, &total) || total >= l->wish->mem_bytes);
 }
 

@@ -31,9 +31,6 @@ struct room_answer {
     char words[ROOM_WORDS];                    /* what it waits for, or why it never can succeed: a sentence without a full stop */
 };
 
-/* The GPU's name in leases: UUID, else PCI address, else "". */
-const char *room_key(const struct capacity_gpu *gpu);
-
 /* `wish`: a lease whose `gpus` are the allowed ones (none: any). It may be among the leases itself. */
 void room_find(const struct lease *wish, const struct lease *leases, size_t lease_count, const struct room_gpu *gpus,
                size_t gpu_count, struct wall now, struct room_answer *ret);

@@ -119,13 +119,13 @@ int lease_set_plan(struct lease *l, const struct control_gpu *gpu, int gpu_index
     struct lease_setting *s = &l->settings[l->setting_count++];
     *s = (struct lease_setting){.least = reading_ok(now.least), .most = reading_ok(now.most)};
     snprintf(s->what, sizeof s->what, "%s", control_name(kind));
-    str_copy(s->gpu, sizeof s->gpu, str_from(control_key(gpu)));
+    str_copy(s->gpu, sizeof s->gpu, str_from(gpu_id_key(&gpu->id)));
     put_value(v, &s->asked, s->asked_text, sizeof s->asked_text);
     /* An unreadable value counts as unchanged by other programs. */
     put_value(now.now_known ? now.now : (struct control_value){.stock = true}, &s->before, s->before_text, sizeof s->before_text);
     if (lease_gpu_at(l, s->gpu) < 0 && l->gpu_count < LEASE_GPUS_MAX) {
         struct lease_gpu *to = &l->gpus[l->gpu_count++];
-        str_copy(to->uuid, sizeof to->uuid, str_from(control_key(gpu)));
+        str_copy(to->uuid, sizeof to->uuid, str_from(gpu_id_key(&gpu->id)));
         to->index = gpu_index;
     }
     return 0;
@@ -424,7 +424,7 @@ int lease_set_stock(struct lease_dir *d, const struct control_set *c, const stru
     int rc = gpu ? lease_dir_list(d, clock_wall(&clock_system), &list, err)
                  : error_set(err, -ENODEV, "the GPU is not there, or has no settings that can be changed");
     for (size_t i = 0; i < list.count && rc == 0; i++)
-        if (changes(&list.at[i], control_key(gpu), kind))
+        if (changes(&list.at[i], gpu_id_key(&gpu->id), kind))
             rc = lease_set_end(d, c, &list.at[i], NULL, err);
     if (rc == 0)
         rc = control_look(gpu, kind, &now, err);

@@ -83,17 +83,11 @@ int lease_programs_find(struct lease_programs *programs, const struct lease_list
 
 /* ---- in snapshots ---- */
 
-/* A GPU's name in leases. */
-static const char *key_of(const struct gpu_id *id)
-{
-    return id->uuid[0] ? id->uuid : id->pci_address;
-}
-
 /* The same for the place of the process. */
 static const char *place_of(const struct gpu *gpu, const struct process *p)
 {
     bool instance = p->instance >= 0 && (size_t)p->instance < gpu->instance_count;
-    return key_of(instance ? &gpu->instances[p->instance].id : &gpu->id);
+    return gpu_id_key(instance ? &gpu->instances[p->instance].id : &gpu->id);
 }
 
 static const struct lease *lease_by_user(const struct lease_list *list, const char *place, const struct process *p, struct wall now)
@@ -133,7 +127,7 @@ static bool is_of_scenario(const struct gpu *gpu)
 
 static void show_gpu(const struct lease_list *list, struct gpu *gpu, struct wall now)
 {
-    const char *key = key_of(&gpu->id);
+    const char *key = gpu_id_key(&gpu->id);
     gpu->settings = (struct gpu_lease){0};
     if (!is_of_scenario(gpu))
         gpu->lease = (struct gpu_lease){0};
@@ -168,7 +162,7 @@ int lease_add_simulated(struct lease_list *list, const struct snapshot *s)
     for (size_t g = 0; g < s->gpu_count; g++) {
         const struct gpu *gpu = &s->gpus[g];
         struct lease *l = lease_list_find(list, SIM_LEASE);
-        if (!is_of_scenario(gpu) || (l && (l->gpu_count == LEASE_GPUS_MAX || lease_gpu_at(l, key_of(&gpu->id)) >= 0)))
+        if (!is_of_scenario(gpu) || (l && (l->gpu_count == LEASE_GPUS_MAX || lease_gpu_at(l, gpu_id_key(&gpu->id)) >= 0)))
             continue;
         if (!l && !ROOM_FOR_ONE(list->at, list->count, list->capacity, 16))
             return -ENOMEM;
@@ -182,7 +176,7 @@ int lease_add_simulated(struct lease_list *list, const struct snapshot *s)
         }
         l->gpus_wanted++;
         l->gpus[l->gpu_count].index = gpu->index;
-        str_copy(l->gpus[l->gpu_count].uuid, sizeof l->gpus[0].uuid, str_from(key_of(&gpu->id)));
+        str_copy(l->gpus[l->gpu_count].uuid, sizeof l->gpus[0].uuid, str_from(gpu_id_key(&gpu->id)));
         l->gpu_count++;
     }
     return 0;

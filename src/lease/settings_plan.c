@@ -12,7 +12,7 @@ void change_list_done(struct change_list *l)
 
 static int add_change(struct change_list *l, const struct gpu *gpu, enum control_kind kind, const char *text, struct error *err)
 {
-    const char *key = gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
+    const char *key = gpu_id_key(&gpu->id);
     struct change c = {.gpu = control_find(&l->set, key), .draw_mw = gpu->power_mw};
     if (!c.gpu)
         return error_set(err, -EOPNOTSUPP, "GPU %d has no settings that whirr can change", gpu->index);

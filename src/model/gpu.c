@@ -216,6 +216,11 @@ const char *device_kind_name(enum device_kind kind)
     return names[kind];
 }
 
+const char *gpu_id_key(const struct gpu_id *id)
+{
+    return id->uuid[0] ? id->uuid : id->pci_address;
+}
+
 bool gpu_same(const struct gpu_id *a, const struct gpu_id *b)
 {
     if (a->uuid[0] && b->uuid[0])

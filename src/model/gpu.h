@@ -167,4 +167,5 @@ const char *gpu_lease_words(const struct gpu_lease *l, struct wall now, char out
 const char *device_kind_name(enum device_kind kind); /* "gpu", "npu", "accelerator" */
 /* "RTX 4090" of "NVIDIA GeForce RTX 4090": omits the vendor, and the family before a model. Points into the name. */
 const char *gpu_short_name(const struct gpu *gpu);
+const char *gpu_id_key(const struct gpu_id *id); /* how leases, settings and files name it: UUID, else PCI address, else "" */
 bool gpu_same(const struct gpu_id *a, const struct gpu_id *b); /* the same GPU by UUID, else PCI address, else name */

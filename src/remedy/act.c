@@ -16,7 +16,7 @@ static const char *act_dir(const struct act *a)
 /* What a context costs at rest is what its clocks cost. */
 static int plan_lowest_clocks(struct change_list *l, const struct gpu *gpu, struct error *err)
 {
-    const struct control_gpu *at = control_find(&l->set, gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address);
+    const struct control_gpu *at = control_find(&l->set, gpu_id_key(&gpu->id));
     struct control_state state;
     char text[24];
     int rc = at ? control_look(at, CONTROL_CLOCKS, &state, err) : error_set(err, -EOPNOTSUPP, "its clocks can't be set");

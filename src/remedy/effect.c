@@ -165,7 +165,7 @@ static bool began_alike(const struct effect *e, const struct gpu *gpu)
 
 void effects_expect(const struct effects *all, const struct gpu *gpu, struct remedy *r)
 {
-    const char *key = gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
+    const char *key = gpu_id_key(&gpu->id);
     for (int own = 1; own >= 0 && !r->source; own--)
         for (size_t i = all->count; i-- > 0 && !r->source;) {
             const struct effect *e = &all->list[i];

@@ -146,7 +146,7 @@ static bool step_between(const struct learn_gpu *g, const struct gpu *gpu, struc
 
 static struct learn_gpu *learn_find(struct learner *l, const struct gpu *gpu)
 {
-    const char *key = gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
+    const char *key = gpu_id_key(&gpu->id);
     for (size_t i = 0; i < l->count; i++)
         if (strcmp(l->gpus[i].key, key) == 0)
             return &l->gpus[i];

@@ -5,11 +5,6 @@
 
 #include "base/cleanup.h"
 
-static const char *gpu_key(const struct gpu *gpu)
-{
-    return gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
-}
-
 static struct parked_step *parked_find(const struct parked_steps *steps, const char *key)
 {
     for (size_t i = 0; i < steps->count; i++)
@@ -82,7 +77,7 @@ void parked_charge(const struct parked_steps *steps, struct gpu *gpu)
 {
     int64_t power_mw = 0;
     bool whole = gpu->processes_state == READING_OK && !gpu->processes_hidden && !gpu->processes_left_out;
-    const struct parked_step *step = parked_find(steps, gpu_key(gpu));
+    const struct parked_step *step = parked_find(steps, gpu_id_key(&gpu->id));
     if (gpu->state != GPU_OK || gpu->instance_count || !gpu->process_count)
         return;
     bool known = step && whole && reading_get(gpu->power_mw, &power_mw) && gpu->util_permille.state == READING_OK;

@@ -297,11 +297,6 @@ int control_open(const struct env *env, struct control_set *ret, struct error *e
     return error_set(err, -ENODEV, "no GPU with settings was found");
 }
 
-const char *control_key(const struct control_gpu *gpu)
-{
-    return gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
-}
-
 const struct control_gpu *control_find(const struct control_set *c, const char *key)
 {
     for (size_t i = 0; key[0] && i < c->gpu_count; i++)

@@ -95,8 +95,6 @@ struct control_set {
 int control_open(const struct env *env, struct control_set *ret, struct error *err);
 void control_close(struct control_set *c);
 #define AUTO_CONTROL __attribute__((cleanup(control_close)))
-/* UUID or PCI address: the name in leases. */
-const char *control_key(const struct control_gpu *gpu);
 /* By UUID or PCI address; NULL: not found. */
 const struct control_gpu *control_find(const struct control_set *c, const char *key);
 /* Forward to the GPU's source; they fail with a sentence if the source has no settings. */

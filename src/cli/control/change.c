@@ -80,7 +80,7 @@ static int read_all(struct cli *cli, struct session *session, const struct snaps
         rc = control_open(&cli->env, &l->set, err);
     for (size_t i = 0; rc == 0 && i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
-        const struct control_gpu *found = control_find(&l->set, gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address);
+        const struct control_gpu *found = control_find(&l->set, gpu_id_key(&gpu->id));
         for (int kind = 0; found && kind < CONTROL_ADVICE && (only == ALL_GPUS || (size_t)only == i); kind++) {
             struct change c = {.gpu = found, .setting = {.gpu_index = gpu->index, .kind = (enum control_kind)kind}};
             int looked = control_look(found, (enum control_kind)kind, &c.state, NULL);

@@ -117,7 +117,7 @@ static int find_remedy(struct do_command *d, const struct shown_answer *shown, l
     doing->gpu_index = d->gpu->index;
     doing->simulated = d->gpu->simulated;
     doing->remedy = *d->remedy;
-    str_copy(doing->gpu, sizeof doing->gpu, str_from(d->gpu->id.uuid[0] ? d->gpu->id.uuid : d->gpu->id.pci_address));
+    str_copy(doing->gpu, sizeof doing->gpu, str_from(gpu_id_key(&d->gpu->id)));
     str_copy(doing->gpu_name, sizeof doing->gpu_name, str_from(d->gpu->id.name));
     return EXIT_FINE;
 }
@@ -318,7 +318,7 @@ static void try_one(struct do_command *d, int *status, const struct gpu *gpu, co
     d->sentence = sentence;
     d->doing = (struct remedy_doing){
         .trying = true, .measure_ms = d->measure_ms, .gpu_index = gpu->index, .simulated = gpu->simulated, .remedy = *remedy};
-    str_copy(d->doing.gpu, sizeof d->doing.gpu, str_from(gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address));
+    str_copy(d->doing.gpu, sizeof d->doing.gpu, str_from(gpu_id_key(&gpu->id)));
     str_copy(d->doing.gpu_name, sizeof d->doing.gpu_name, str_from(gpu->id.name));
     printf("GPU %d: %s\n", gpu->index, sentence);
     int rc = do_it(d);

@@ -456,7 +456,7 @@ static int find_remedy(struct remedy_part *p, const struct part_request *r, cons
         d->gpu_index = gpu->index;
         d->simulated = gpu->simulated;
         d->before.values.power_mw = gpu->power_mw; /* a plan depends on it */
-        str_copy(d->gpu, sizeof d->gpu, str_from(gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address));
+        str_copy(d->gpu, sizeof d->gpu, str_from(gpu_id_key(&gpu->id)));
         str_copy(d->gpu_name, sizeof d->gpu_name, str_from(gpu->id.name));
         return 0;
     }

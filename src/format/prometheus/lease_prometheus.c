@@ -12,8 +12,7 @@ static void lease_on_gpu(struct buf *out, bool *headed, enum lease_series series
                          const struct gpu *instance, const struct lease *l)
 {
     const struct gpu *gpu = instance ? instance : card;
-    if (l->state != LEASE_ACTIVE || lease_gpu_at(l, gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address) < 0 ||
-        (series == SERIES_BYTES && !l->mem_bytes))
+    if (l->state != LEASE_ACTIVE || lease_gpu_at(l, gpu_id_key(&gpu->id)) < 0 || (series == SERIES_BYTES && !l->mem_bytes))
         return;
     prometheus_head_once(out, headed, series == SERIES_HELD ? "gpu_lease_held" : "gpu_lease_memory_bytes", "gauge",
                          series == SERIES_HELD ? "1 for each lease on the GPU" : "Memory of the GPU that the lease has");

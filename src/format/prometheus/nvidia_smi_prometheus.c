@@ -77,7 +77,7 @@ enum { FABRIC_NOT_STARTED = 1, FABRIC_COMPLETED = 3 };
 
 static void uuid_label(struct buf *out, const struct gpu_id *id)
 {
-    struct str uuid = str_from(id->uuid[0] ? id->uuid : id->pci_address);
+    struct str uuid = str_from(gpu_id_key(id));
     if (str_starts(uuid, "GPU-"))
         uuid = (struct str){uuid.at + 4, uuid.len - 4};
     prometheus_label(out, true, "uuid", uuid.at);

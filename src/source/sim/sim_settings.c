@@ -23,7 +23,7 @@ static bool file_of(const struct gpu_id *id, bool make, char path[PLACE_SIZE + 1
     if (place_simulated(make, folder, err) < 0)
         return false;
     /* The same number and seed is another GPU where another model is simulated. */
-    snprintf(name, sizeof name, "%s %s", id->uuid[0] ? id->uuid : id->pci_address, id->name);
+    snprintf(name, sizeof name, "%s %s", gpu_id_key(id), id->name);
     keep_path(folder, name, SUFFIX, path, PLACE_SIZE + 160);
     return true;
 }

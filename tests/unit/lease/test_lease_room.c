@@ -63,7 +63,7 @@ static void take(struct world *w, struct lease *wish)
     for (size_t i = 0; i < w->answer.count; i++) {
         const struct capacity_gpu *card = w->gpus[w->answer.gpus[i]].card;
         wish->gpus[i] = (struct lease_gpu){.index = card->index, .free_bytes = w->answer.free_bytes[i]};
-        snprintf(wish->gpus[i].uuid, sizeof wish->gpus[i].uuid, "%s", room_key(card));
+        snprintf(wish->gpus[i].uuid, sizeof wish->gpus[i].uuid, "%s", gpu_id_key(&card->id));
     }
 }
 
