@@ -2,7 +2,6 @@
  * Describes any answer in JSON Schema, from its table.
  */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

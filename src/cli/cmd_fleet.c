@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr fleet forget: lists hosts that don't answer, and accepts that one is gone on purpose.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr resources: CPU, memory, network and the best GPU of this host in one flat object.
  */
-#include <stdlib.h>
 
 #include "cli/cli_show.h"
 #include "format/json/json.h"

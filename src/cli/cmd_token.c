@@ -13,7 +13,6 @@
 #include "cli/cli_show.h"
 #include "cli/command.h"
 #include "config/places.h"
-#include "format/json/json.h"
 #include "http/token.h"
 
 /* Names the daemon that the change affects: the one that uses the file's directory. */

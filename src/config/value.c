@@ -3,7 +3,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/words.h"

@@ -3,7 +3,6 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/os/words.h"
 #include "doctor/doctor.h"

@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "fleet/fleet.h"
-#include "insight/facts/levels.h"
 #include "model/finding_code.h"
 
 const char *fleet_state_name(enum fleet_state state)

@@ -3,10 +3,8 @@
  * all wait only knows that the slow one is elsewhere.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/words.h"
 #include "fleet/fleet.h"
 #include "format/json/told.h"
 #include "format/table/grid.h"

@@ -10,7 +10,6 @@
 #include "base/words.h"
 #include "fleet/fleet.h"
 #include "format/table/grid.h"
-#include "insight/facts/levels.h"
 
 static enum ink show_ink_of(const struct fleet_host *h)
 {

@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/json_reader.h"
-#include "base/version.h"
 #include "base/words.h"
 #include "mcp/tool.h"
 

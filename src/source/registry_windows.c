@@ -5,7 +5,6 @@
 #include "source/replay/replay.h"
 #include "source/sim/sim.h"
 #include "source/source.h"
-#include "source/wddm/wddm.h"
 
 const struct source_ops *const source_registry[] = {&nvml_source, &nvidia_smi_source, &wddm_source, &sim_source, &replay_source};
 const size_t source_registry_count = ARRAY_LEN(source_registry);

@@ -5,7 +5,6 @@
 #include "store/all_hosts.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"

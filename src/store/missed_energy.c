@@ -6,7 +6,6 @@
  * at 0), and differing by no more than the GPU could have drawn in that time. A counter that was reset and has already passed the
  * old reading again would book too little, never too much.
  */
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"

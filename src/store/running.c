@@ -2,7 +2,6 @@
  * The current minute and hour of each GPU or host, summed up in memory as long as all of its rows are there, and the marks of
  * buckets that the database has not summed up yet. rollup.c handles buckets that are over.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/words.h"
-#include "format/json/json.h"
 #include "tui/draw.h"
 #include "tui/keys/signals.h"
 

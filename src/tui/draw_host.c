@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/words.h"
 #include "tui/draw.h"
 #include "tui/setup.h"
 

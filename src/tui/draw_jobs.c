@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "model/finding.h"
 #include "tui/draw_gpus.h"
 
 enum { JOBS_MAX = 48, NAME = 128, WIDE_FROM = 110, LIST_WIDTH = 11, NAME_SHOWN = 52 };

@@ -5,8 +5,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/words.h"
-#include "format/json/json.h"
 #include "model/finding.h"
 #include "model/finding_code.h"
 #include "tui/draw_gpus.h"

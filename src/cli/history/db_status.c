@@ -16,7 +16,6 @@
 #include "cli/cli_show.h"
 #include "config/places.h"
 #include "daemon/history_part.h"
-#include "format/json/json.h"
 #include "format/table/grid.h"
 #include "store/admin.h"
 

@@ -10,7 +10,6 @@
 #include "ask/ask_lease.h"
 #include "base/cleanup.h"
 #include "base/os/words.h"
-#include "base/words.h"
 #include "cli/cli_show.h"
 #include "cli/control/change.h"
 #include "config/config.h"

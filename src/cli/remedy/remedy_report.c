@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr report --remedies: how often remedies did what was expected of them.
  */
-#include <stdlib.h>
 
 #include "ask/answers.h"
 #include "base/cleanup.h"

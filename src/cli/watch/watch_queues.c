@@ -6,7 +6,6 @@
 #include "answer/answer.h"
 #include "base/words.h"
 #include "cli/watch/watch.h"
-#include "format/json/json.h"
 #include "host/gpu_queue.h"
 
 ANSWER_TABLE(pair_answer, struct queue_pair)

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/words.h"
 #include "format/table/table.h"
 
 static void part(struct buf *text, const struct page *page, const char *words)

@@ -3,7 +3,6 @@
  */
 #include "host/machine.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"

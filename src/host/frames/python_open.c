@@ -3,7 +3,6 @@
  * begins with a table of them, whose order changes with every minor version; before, they are fixed for each minor version.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

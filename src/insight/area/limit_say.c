@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "insight/area/limit.h"
-#include "insight/facts/levels.h"
 #include "model/finding_code.h"
 
 /* ---- words ---- */

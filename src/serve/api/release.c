@@ -9,7 +9,6 @@
 #include "answer/answer.h"
 #include "base/log.h"
 #include "engine/engine.h"
-#include "format/json/json.h"
 
 enum { TIMEOUT_MS = 5000, DEFAULT_S = 300, CLAIM_MAX_S = 86400 };
 

@@ -4,12 +4,10 @@
 #include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "format/capacity.h"
-#include "format/json/json.h"
 #include "insight/area/part.h"
 #include "tui/keys/internal.h"
 #include "tui/theme.h"
