@@ -102,12 +102,24 @@ static int report_note_gpu(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
+struct report_gpu *report_gpu_of(struct report *r, int64_t id)
+{
+    for (size_t n = 0; n < r->gpu_count; n++) {
+        size_t i = (r->gpu_found + n) % r->gpu_count;
+        if (r->gpus[i].id == id) {
+            r->gpu_found = i;
+            return &r->gpus[i];
+        }
+    }
+    return NULL;
+}
+
 static void note_emitted(void *report, int64_t gpu_id, int64_t hour, int64_t energy_mj)
 {
     struct report *r = report;
-    for (size_t i = 0; i < r->gpu_count; i++)
-        if (r->gpus[i].id == gpu_id)
-            carbon_add(r->carbon, hour, energy_mj, &r->gpus[i].emitted);
+    struct report_gpu *gpu = report_gpu_of(r, gpu_id);
+    if (gpu)
+        carbon_add(r->carbon, hour, energy_mj, &gpu->emitted);
 }
 
 static int read_energy(struct store *s, struct report *r, struct error *err)

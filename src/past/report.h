@@ -135,7 +135,7 @@ struct report {
     int64_t hot_mdegc;
     const struct carbon *carbon; /* NULL: unknown */
     struct report_gpu gpus[GPU_MAX];
-    size_t gpu_count;
+    size_t gpu_count, gpu_found;                  /* found: where the last one was */
     struct report_group *groups[REPORT_BY_COUNT]; /* most energy first */
     size_t group_count[REPORT_BY_COUNT];
     struct report_held held[REPORT_HELD_MAX]; /* most first */
@@ -158,6 +158,9 @@ int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall s
 void report_done(struct report *r);
 
 /* ---- Shared by the files of the report. ---- */
+
+/* NULL: outside of the report. Rows come by GPU, so it tries the last one first. */
+struct report_gpu *report_gpu_of(struct report *r, int64_t id);
 
 /* Fills groups and held, the latter once the GPUs are known. */
 int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct parallel_query *cards,

@@ -76,12 +76,10 @@ static int join_groups(struct report_work *w, struct member *m, bool others)
 }
 
 /* The same for a GPU and its processes, lest a process be there longer than its GPU. */
-static int64_t watched_from(const struct report *r, int64_t gpu_id)
+static int64_t watched_from(struct report *r, int64_t gpu_id)
 {
-    for (size_t i = 0; i < r->gpu_count; i++)
-        if (r->gpus[i].id == gpu_id)
-            return report_watched_from(r, &r->gpus[i]);
-    return r->since.ms;
+    const struct report_gpu *gpu = report_gpu_of(r, gpu_id);
+    return gpu ? report_watched_from(r, gpu) : r->since.ms;
 }
 
 static int note_run(void *user, const struct store_process_run *run)
@@ -172,9 +170,9 @@ int report_sum_minute(struct report_sum *sum, const struct report_minute *m)
 
 static void add_parked_of(struct report *r, int64_t gpu_id, struct reading parked_mj)
 {
-    for (size_t i = 0; i < r->gpu_count; i++)
-        if (r->gpus[i].id == gpu_id)
-            add_parked(&r->gpus[i].parked_mj, parked_mj);
+    struct report_gpu *gpu = report_gpu_of(r, gpu_id);
+    if (gpu)
+        add_parked(&gpu->parked_mj, parked_mj);
 }
 
 static int add_minute(struct report_work *w, struct member *member, const struct report_minute *m)
@@ -229,10 +227,9 @@ static struct report_minute minute_of(const struct store_process_minute *row)
 static struct member *owner_of(const struct report_work *w, int64_t process, int64_t gpu_id, struct member *others)
 {
     struct member *member = find_member(w, process);
-    bool ours = member != NULL;
-    for (size_t i = 0; !ours && w->others && i < w->report->gpu_count; i++)
-        ours = w->report->gpus[i].id == gpu_id; /* it did not fit into the list */
-    return member ? member : ours ? others : NULL;
+    if (member || !w->others || !report_gpu_of(w->report, gpu_id))
+        return member;
+    return others; /* it did not fit into the list */
 }
 
 struct time_walk {
