@@ -18,7 +18,6 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/file.h"
-#include "base/os/net.h"
 #include "base/os/shared.h"
 #include "base/os/words.h"
 #include "config/places.h"
@@ -65,32 +64,6 @@ static int open_copies(const char *configured, char path[PLACE_SIZE])
     return -1;
 }
 
-/* A connection to whirr-control, or -errno. */
-static int link_service(void)
-{
-    uid_t owner;
-    int fd = helper_connect();
-    if (fd >= 0 && (!net_peer_user(fd, &owner) || !shared_owner_trusted(owner))) {
-        close(fd);
-        return -EPERM;
-    }
-    return fd;
-}
-
-/* 1: it decides about GPUs, and its copies are there; 0: it isn't there, or an earlier version; -EPIPE: it has just ended. */
-static int ask_whether_ready(struct error *err)
-{
-    AUTO_FREE struct request *r = calloc(1, sizeof *r);
-    AUTO_CLOSE int link = r ? link_service() : -ENOMEM;
-    if (link == -ENOENT || link == -ECONNREFUSED || link == -EPERM || link == -EACCES || link == -ENOSYS)
-        return 0;
-    if (link < 0)
-        return error_set(err, link, "whirr-control, which decides about GPUs, can't be reached: %s", strerror(-link));
-    r->op = REQUEST_READY;
-    int passed, rc = helper_ask_fd(link, r, NULL, &passed, err);
-    return rc == 0 || rc == -EBUSY ? 1 : rc == -EPERM ? 0 : rc == -ECONNRESET ? -EPIPE : rc; /* busy: it is there */
-}
-
 static bool has_files(int dir)
 {
     int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -110,7 +83,7 @@ static int service_decides(int copies, const char *path, struct error *err)
     enum { PAUSE_MS = 50, WITHIN_MS = 10000 };
     struct mono begin = clock_mono(&clock_system);
     for (;;) {
-        int rc = ask_whether_ready(err);
+        int rc = lease_service_ready(err);
         bool ended = rc == -EPIPE || (rc == 0 && copies >= 0 && has_files(copies));
         if (!ended)
             return rc;
@@ -582,73 +555,11 @@ void lease_dir_sweep(const struct lease_dir *d, const struct lease_list *list)
 
 /* ---- writing ---- */
 
-/* All its places are taken for a moment, or it is being started again: what was begun before is to be begun anew (-EPIPE). */
-static int ask_service(struct lease_dir *d, const struct request *r, struct lease *ret, int *ret_fd, struct error *err)
-{
-    enum { PAUSE_MS = 20, WITHIN_MS = 30000 };
-    struct mono begin = clock_mono(&clock_system);
-    bool begun = d->link >= 0;
-    for (;;) {
-        if (d->link < 0)
-            d->link = link_service();
-        int rc = d->link < 0 ? error_set(err, d->link, "whirr-control can't be reached: %s", strerror(-d->link))
-                             : helper_ask_fd(d->link, r, ret, ret_fd, err);
-        bool keep = rc == 0 && r->op == REQUEST_BEGIN;
-        if (!keep && d->link >= 0) {
-            close(d->link);
-            d->link = -1;
-        }
-        bool again = rc == -EBUSY || rc == -EPIPE || rc == -ECONNRESET || rc == -ECONNREFUSED || rc == -ENOENT;
-        if (rc == -ENOENT && r->op == REQUEST_END)
-            return rc; /* there is no such lease */
-        if (again && begun)
-            return -EPIPE;
-        if (!again || mono_since_ms(clock_mono(&clock_system), begin) >= WITHIN_MS)
-            return rc;
-        poll(NULL, 0, PAUSE_MS);
-    }
-}
-
-static int request_begin(struct lease_dir *d, const char *id, int *ret_fd, struct error *err)
-{
-    AUTO_FREE struct request *r = calloc(1, sizeof *r);
-    if (!r)
-        return error_set(err, -ENOMEM, "out of memory");
-    if (d->link >= 0)
-        close(d->link);
-    d->link = -1;
-    r->op = REQUEST_BEGIN;
-    str_copy(r->id, sizeof r->id, str_from(id));
-    return ask_service(d, r, NULL, ret_fd, err);
-}
-
-static int request_commit(struct lease_dir *d, struct lease *l, struct error *err)
-{
-    AUTO_FREE struct request *r = calloc(1, sizeof *r);
-    if (!r)
-        return error_set(err, -ENOMEM, "out of memory");
-    r->op = REQUEST_COMMIT;
-    r->lease = *l;
-    int none;
-    return ask_service(d, r, l, &none, err);
-}
-
-static int request_end(struct lease_dir *d, const char *id, struct error *err)
-{
-    AUTO_FREE struct request *r = calloc(1, sizeof *r);
-    if (!r)
-        return error_set(err, -ENOMEM, "out of memory");
-    r->op = REQUEST_END;
-    str_copy(r->id, sizeof r->id, str_from(id));
-    int none;
-    return ask_service(d, r, NULL, &none, err);
-}
-
 int lease_dir_begin(struct lease_dir *d, const char *id, int *ret_fd, struct error *err)
 {
     char name[NAME_SIZE];
     if (d->service)
-        return request_begin(d, id, ret_fd, err);
+        return lease_service_ask(d, REQUEST_BEGIN, id, NULL, ret_fd, err);
     file_name(name, id, true);
     unlinkat(d->fd, name, 0);
     AUTO_CLOSE int fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -680,7 +591,7 @@ static int write_whole(int fd, struct str text)
 int lease_dir_commit(struct lease_dir *d, struct lease *l, int fd, struct error *err)
 {
     if (d->service)
-        return request_commit(d, l, err);
+        return lease_service_ask(d, REQUEST_COMMIT, "", l, NULL, err);
     char fresh[NAME_SIZE], name[NAME_SIZE];
     AUTO_BUF struct buf text = BUF(LEASE_BYTES_MAX);
     struct json_writer j = JSON_WRITER(&text);
@@ -721,7 +632,7 @@ int lease_dir_put(struct lease_dir *d, struct lease *l, struct error *err)
 {
     int fd = -1;
     if (d->service)
-        return request_commit(d, l, err);
+        return lease_service_ask(d, REQUEST_COMMIT, "", l, NULL, err);
     int rc = lease_dir_begin(d, l->id, &fd, err);
     if (rc < 0)
         return rc;
@@ -772,7 +683,7 @@ int lease_dir_remove(struct lease_dir *d, const char *id, struct error *err)
         return 0;
     errno = own >= 0 ? errno : ENOENT;
     if (errno == ENOENT && copies >= 0)
-        return request_end(d, id, err);
+        return lease_service_ask(d, REQUEST_END, id, NULL, NULL, err);
     return error_set(err, -errno, "cannot end lease %s: %s", id, errno == ENOENT ? "there is none of this id" : strerror(errno));
 }
 

@@ -67,3 +67,11 @@ int helper_ask_fd(int fd, const struct request *r, struct lease *ret, int *ret_f
 ssize_t helper_receive(int fd, char *byte, int *passed);
 /* The next line of a held lease, which ended: the reason. -EPIPE: the helper is gone. */
 int helper_ended(int fd, char why[SETTINGS_WORDS]);
+
+/* ---- lease_service.c: leases of GPUs, where whirr-control decides about them (lease_broker.h) ---- */
+
+/* 1: it decides about GPUs, and its copies are there; 0: it isn't there, or an earlier version; -EPIPE: it has just ended. */
+int lease_service_ready(struct error *err);
+/* Begins, commits (`l`, which becomes what was written) or ends a lease. `ret_fd`: of what was begun, else NULL. */
+struct lease_dir;
+int lease_service_ask(struct lease_dir *d, enum request_op op, const char *id, struct lease *l, int *ret_fd, struct error *err);
