@@ -27,10 +27,10 @@
 
 /* Alerts need the results of the others; push comes last and sends everything. */
 const struct part_ops *const daemon_parts[] = {
-    &log_changes_ops, &history_part_ops,  &usual_part_ops,    &idle_audit_part_ops, &resume_part_ops,
-    &guard_part_ops,  &health_part_ops,   &capacity_part_ops, &forecast_part_ops,   &notify_part_ops,
-    &hook_part_ops,   &settings_part_ops, &alert_part_ops,    &push_part_ops,       &tokens_part_ops,
-    &ras_part_ops,    &pods_part_ops,     &lease_part_ops,    &places_part_ops,     &remedy_part_ops,
+    &log_changes_ops, &history_part_ops,  &usual_part_ops,    &idle_audit_part_ops, &resume_part_ops, &guard_part_ops,
+    &health_part_ops, &capacity_part_ops, &forecast_part_ops, &notify_part_ops,     &hook_part_ops,   &settings_part_ops,
+    &alert_part_ops,  &push_part_ops,     &tokens_part_ops,   &ras_part_ops,        &pods_part_ops,   &lease_part_ops,
+    &places_part_ops, &remedy_part_ops,   &undo_part_ops,
 };
 const size_t daemon_part_count = ARRAY_LEN(daemon_parts);
 _Static_assert(ARRAY_LEN(daemon_parts) <= PARTS_MAX, "room for all parts");

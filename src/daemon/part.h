@@ -39,7 +39,8 @@ void settings_part_refuse(void *part, const char *why);
 
 extern const struct part_ops log_changes_ops, history_part_ops, usual_part_ops, idle_audit_part_ops, resume_part_ops,
     guard_part_ops, health_part_ops, capacity_part_ops, forecast_part_ops, notify_part_ops, hook_part_ops, settings_part_ops,
-    alert_part_ops, push_part_ops, tokens_part_ops, ras_part_ops, pods_part_ops, lease_part_ops, places_part_ops, remedy_part_ops;
+    alert_part_ops, push_part_ops, tokens_part_ops, ras_part_ops, pods_part_ops, lease_part_ops, places_part_ops, remedy_part_ops,
+    undo_part_ops;
 
 /* All parts, in the order of opening, starting and sampling; they are closed in reverse. */
 extern const struct part_ops *const daemon_parts[];
@@ -98,6 +99,13 @@ struct lease_part;
 struct undo_list;
 void lease_part_undo(struct lease_part *p, const struct snapshot *latest, const struct gpu *only, struct undo_list *list);
 int lease_part_end(struct lease_part *p, const char *id, struct error *err);
+
+/* ---- Remedies: settings that are put back. ---- */
+
+struct remedy_part;
+struct undo_entry;
+/* Queues it. -EBUSY: too many. */
+int remedy_part_put_back(struct remedy_part *p, const struct undo_entry *e, struct error *err);
 
 /* ---- Silences. ---- */
 
