@@ -3,6 +3,7 @@
  */
 #include "host/machine.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
