@@ -118,6 +118,7 @@ static void set_options(CURL *c, const struct http_request *r, struct curl_slist
         curl.easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long)(r->body_len ? r->body_len : strlen(r->body)));
     }
     curl.easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method);
+    curl.easy_setopt(c, CURLOPT_CONNECT_ONLY, (long)r->only_connect);
     curl_set_cancel(c, r->cancel);
 }
 

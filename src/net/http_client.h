@@ -29,6 +29,7 @@ struct http_request {
     void *each_user;
     struct buf *reply_headers;  /* receives the answer's "name: value" lines, trailers included; may be NULL */
     int64_t *retry_after_ms;    /* receives the answer's Retry-After, at most a day; 0 if missing; may be NULL */
+    bool only_connect;          /* sends nothing; returns 0 once connected */
     bool status_is_enough;      /* a status of 200 or more suffices, even if the body is too long, endless or cut off */
     const _Atomic bool *cancel; /* aborts within about a second with -ECANCELED when true; may be NULL */
 };

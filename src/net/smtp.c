@@ -49,6 +49,7 @@ static void set_options(CURL *c, const struct smtp_mail *m, struct curl_slist *t
     }
     if (m->tls_ca)
         curl.easy_setopt(c, CURLOPT_CAINFO, m->tls_ca);
+    curl.easy_setopt(c, CURLOPT_CONNECT_ONLY, (long)m->only_connect);
     curl_set_cancel(c, m->cancel);
 }
 

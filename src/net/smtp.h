@@ -14,6 +14,7 @@ struct smtp_mail {
     const char *tls_ca;          /* NULL: the system's */
     const char *from;
     const char *const *to; /* NULL-terminated */
+    bool only_connect;     /* logs in and sends nothing */
     struct str text;       /* headers and body, lines end with CR LF */
     int64_t timeout_ms;
     const _Atomic bool *cancel; /* may be NULL */

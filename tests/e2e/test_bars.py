@@ -7,6 +7,7 @@ import json
 import platform
 import re
 import shlex
+import socket
 import subprocess
 import time
 
@@ -288,3 +289,24 @@ def test_waiting_for_nothing_is_refused(whirr):
         assert "no [notify.phone]" in whirr("--source", "sim:scenario=training", "wait", *never).err
     nobody = whirr("--source", "sim:scenario=training", "wait", "train.py", "--notify")
     assert nobody.code == 1 and "no desktop session here" in nobody.err and "whirr notify add" in nobody.err and not nobody.out, "before the wait, not after it"
+
+
+def test_a_notifier_that_cannot_be_reached_is_found_before_the_wait(whirr, tmp_path):
+    """A connection that is refused, and one that is taken: nothing is sent before the wait is over."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as gone:
+        port, free = server.getsockname()[1], gone.getsockname()[1]
+        gone.close()
+        config = tmp_path / "notify.toml"
+        kinds = (("webhook", "http"), ("ntfy", "http"), ("email", "smtp"), ("mqtt", "mqtt"))
+        config.write_text("".join(f'[notify.{kind}]\ntype = "{kind}"\nurl = "{scheme}://127.0.0.1:{free}/x"\n' +
+                                  ('to = ["a@b.example"]\nfrom = "c@d.example"\n' if kind == "email" else "") for kind, scheme in kinds) +
+                          f'[notify.there]\ntype = "webhook"\nurl = "http://127.0.0.1:{port}/x"\n')
+        base = ("--config", str(config), "--source", "sim:scenario=training", "wait", "train.py", "--timeout", "300ms")
+        for kind, _ in kinds:
+            nobody = whirr(*base, f"--notify={kind}")
+            assert nobody.code == 1 and f"cannot reach notifier '{kind}'" in nobody.err and "timed out" not in nobody.err, nobody.err
+        waited = whirr(*base, "--notify=there")
+        assert "timed out after 300ms" in waited.err and "cannot reach" not in waited.err
+        server.settimeout(10)
+        with server.accept()[0] as connection:
+            assert connection.recv(100) == b"", "connected, and nothing sent"

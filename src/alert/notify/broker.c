@@ -122,6 +122,13 @@ int broker_show(const struct env *env, struct notify_target *t, const struct hom
     return rc;
 }
 
+int broker_reach(const struct env *env, struct notify_target *t, const _Atomic bool *cancel, struct error *err)
+{
+    struct home_place place;
+    place_of(t, &place);
+    return connect_broker(env, t, &place, cancel, err);
+}
+
 int broker_keep_alive(struct notify_target *t, struct error *err)
 {
     int rc = t->broker ? mqtt_ping(t->broker, err) : 0;

@@ -191,8 +191,8 @@ size_t notifier_service_stats(struct notifier_service *s, struct notifier_stats 
     return s->count;
 }
 
-void notifier_try(const struct env *env, const struct config_notify *notifier, const struct alert_notice *notice,
-                  struct notifier_result *ret)
+static void try_once(const struct env *env, const struct config_notify *notifier, const struct alert_notice *notice,
+                     bool only_connect, struct notifier_result *ret)
 {
     static const _Atomic bool never = false;
     *ret = (struct notifier_result){0};
@@ -202,6 +202,7 @@ void notifier_try(const struct env *env, const struct config_notify *notifier, c
         return;
     }
     target->visit = true;
+    target->only_connect = only_connect;
     const struct notice_group group = {(const struct alert_notice *const[]){notice}, 1};
     struct notify_attempt attempt;
     struct mono before = clock_mono(env->clock);
@@ -213,6 +214,18 @@ void notifier_try(const struct env *env, const struct config_notify *notifier, c
     str_copy(ret->answer, sizeof ret->answer, str_from(attempt.answer));
     str_copy(ret->error, sizeof ret->error, str_from(attempt.error));
     notify_target_free(target);
+}
+
+void notifier_try(const struct env *env, const struct config_notify *notifier, const struct alert_notice *notice,
+                  struct notifier_result *ret)
+{
+    try_once(env, notifier, notice, false, ret);
+}
+
+void notifier_reach(const struct env *env, const struct config_notify *notifier, const struct alert_notice *notice,
+                    struct notifier_result *ret)
+{
+    try_once(env, notifier, notice, true, ret);
 }
 
 void notifier_describe(const struct config_notify *notifier, struct notifier_stats *ret)

@@ -91,6 +91,9 @@ struct notifier_result {
 };
 void notifier_try(const struct env *env, const struct config_notify *notifier, const struct alert_notice *notice,
                   struct notifier_result *ret);
+/* The same, but only connects: `fine` if it can be reached. Programs and desktops are not tried. */
+void notifier_reach(const struct env *env, const struct config_notify *notifier, const struct alert_notice *notice,
+                    struct notifier_result *ret);
 
 /* Name, type and target of a table, without statistics. */
 void notifier_describe(const struct config_notify *notifier, struct notifier_stats *ret);

@@ -150,11 +150,16 @@ static void post(const struct env *env, const struct notify_target *t, const str
         .timeout_ms = t->timeout_ms,
         .connect_timeout_ms = MIN_OF(t->timeout_ms, (int64_t)5000),
         .secret_url = true,
+        .only_connect = t->only_connect,
         .status_is_enough = true, /* don't resend an accepted message, even if the response is cut off */
         .retry_after_ms = &pause_ms,
         .cancel = cancel,
     };
     int status = http_call(env, &request, &answer, &err);
+    if (t->only_connect && status == 0) {
+        a->result = OUTBOX_SENT;
+        return;
+    }
     if (status >= 100) {
         judge_status(a, status, pause_ms, t, &answer);
         return;
@@ -181,6 +186,7 @@ static void mail(const struct env *env, const struct notify_target *t, const str
                                      .to = (const char *const *)t->to,
                                      .text = buf_view(&m->body),
                                      .timeout_ms = t->timeout_ms,
+                                     .only_connect = t->only_connect,
                                      .cancel = cancel};
     struct error err = {0};
     int rc = smtp_send(env, &letter, &a->status, &err);
@@ -284,7 +290,11 @@ static void attempt_open(const struct env *env, struct notify_target *t, const s
         return;
     }
     const char *text = templated ? (own.at ? own.at : "") : NULL;
-    if (t->type == CONFIG_NOTIFY_MQTT)
+    if (t->type == CONFIG_NOTIFY_MQTT && t->only_connect) {
+        int rc = broker_reach(env, t, cancel, &err);
+        ret->result = rc == 0 ? OUTBOX_SENT : OUTBOX_FAILED;
+        str_copy(ret->error, sizeof ret->error, str_from(err.text));
+    } else if (t->type == CONFIG_NOTIFY_MQTT)
         broker_attempt(env, t, group, text, cancel, ret);
     else
         show_on_desktop(env, t, group, text, ret);
@@ -297,6 +307,10 @@ void notify_attempt(const struct env *env, struct notify_target *target, const s
     struct notify_message message = {0};
     struct notify_address address;
     struct error err = {0};
+    if (target->only_connect && (target->type == CONFIG_NOTIFY_DESKTOP || target->type == CONFIG_NOTIFY_COMMAND)) {
+        ret->result = OUTBOX_SENT; /* nothing to connect to */
+        return;
+    }
     if (target->type == CONFIG_NOTIFY_MQTT || target->type == CONFIG_NOTIFY_DESKTOP) {
         attempt_open(env, target, group, cancel, ret);
         return;

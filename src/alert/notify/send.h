@@ -23,6 +23,7 @@ struct notify_target {
     uint64_t shown_gpus;                   /* GPUs that the broker has configurations for; 0: none */
     struct desktop *desktop;               /* NULL: not connected */
     bool visit;                            /* for a single message: must not look like the daemon came or went */
+    bool only_connect;                     /* an attempt finds out whether it can be reached, and sends nothing */
     char *headers[NOTIFY_HEADERS_MAX + 1]; /* "Name: value" */
     char *content_type;                    /* from the headers; NULL: that of the body */
     char *command[NOTIFY_ARGUMENTS_MAX + 1];
@@ -56,6 +57,7 @@ void broker_attempt(const struct env *env, struct notify_target *t, const struct
 /* Publishes the host's state; after connecting and when the GPUs change, also the configurations for Home Assistant. */
 int broker_show(const struct env *env, struct notify_target *t, const struct home_view *view, size_t firing,
                 const _Atomic bool *cancel, struct error *err);
+int broker_reach(const struct env *env, struct notify_target *t, const _Atomic bool *cancel, struct error *err);
 int broker_keep_alive(struct notify_target *t, struct error *err);
 void broker_close(struct notify_target *t);
 

@@ -155,7 +155,7 @@ int wait_for_programs(struct cli *cli, const char *asked, int64_t timeout_ms, in
 
 /* ---- --notify ---- */
 
-/* Without a sentence it only finds out what can be known beforehand. */
+/* Without a sentence it only finds out whether it can be reached. */
 static int send_to(struct cli *cli, const struct config_notify *c, const char *sentence)
 {
     struct alert_notice notice;
@@ -168,10 +168,8 @@ static int send_to(struct cli *cli, const struct config_notify *c, const char *s
         return cli_fail("--notify can't reach anybody: %s\nFor a message to a phone, by mail or chat: whirr notify add",
                         err.code == -ENOMEDIUM ? "there is no desktop session here" : err.text);
     desktop_close(session);
-    if (!sentence)
-        return EXIT_FINE;
     notify_example(&cli->env, false, "info", "", &notice);
-    struct str words = str_trim(str_from(sentence));
+    struct str words = str_trim(str_from(sentence ? sentence : ""));
     str_copy(notice.alert, sizeof notice.alert, str_from("whirr_wait"));
     str_copy(notice.summary, sizeof notice.summary, words);
     str_copy(notice.gpu_name, sizeof notice.gpu_name, str_from(""));
@@ -179,7 +177,7 @@ static int send_to(struct cli *cli, const struct config_notify *c, const char *s
     notice.gpu_index = -1;
     notice.has_value = false;
     notice.label_count = 0;
-    notifier_try(&cli->env, c, &notice, &result);
+    (sentence ? notifier_try : notifier_reach)(&cli->env, c, &notice, &result);
     return result.fine ? EXIT_FINE : cli_fail("cannot reach notifier '%s': %s", c->entry.name, result.error);
 }
 
@@ -203,14 +201,17 @@ int wait_notify(struct cli *cli, const char *sentence)
     int status = settings_load(cli, NULL, 0, &config);
     if (status != EXIT_FINE)
         return status;
-    bool found = false;
+    bool found = false, reached = false;
     for (size_t i = 0; i < config->notify_count; i++) {
         if (name && strcmp(config->notify[i].entry.name, name) != 0)
             continue;
         int sent = send_to(cli, &config->notify[i], sentence);
         found = true;
+        reached |= sent == EXIT_FINE;
         status = status == EXIT_FINE ? sent : status;
     }
+    if (!sentence && reached) /* the others were named; it is worth waiting for this one */
+        status = EXIT_FINE;
     if (!found && name)
         status = notify_unknown(config, name, "the configuration");
     else if (!found)
