@@ -151,11 +151,12 @@ static const struct option_spec options[] = {
 const struct command command_ps = {
     .name = "ps",
     .summary = "Show GPU processes with their memory, utilization and power",
-    .details = "One row per process and GPU. SM is the share of the compute units, MEM of the memory bandwidth, ENC and DEC of the "
-               "video engines. WATTS is the part of the GPU's power above idle that the process's share of these engines explains; "
-               "BY is `util`, or `alone` where shares are unknown and it is the only process. The row `(not attributed)` has the "
-               "rest: idle power, hidden processes, unknown shares. Arguments that look like keys, tokens or passwords are masked "
-               "unless --show-secrets is given.",
+    .details =
+        "One row per process and GPU. UTIL is the share of the compute units, BW of the memory bandwidth, ENC and DEC of the "
+        "video engines. WATTS is the part of the GPU's power above idle that the process's share of these engines explains; "
+        "BY is `util`, or `alone` where shares are unknown and it is the only process. The row `(not attributed)` has the "
+        "rest: idle power, hidden processes, unknown shares. Arguments that look like keys, tokens or passwords are masked "
+        "unless --show-secrets is given.",
     OPTIONS(options),
     .examples = {{"whirr ps --sort memory", "who is using the most memory"},
                  {"whirr ps --gpu 1 --user alice", "what alice is running on GPU 1"},

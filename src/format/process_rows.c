@@ -16,7 +16,7 @@ enum sort_by { BY_GPU, BY_PID, BY_USER, BY_TYPE, BY_CONTAINER, BY_JOB, BY_MODEL,
 #define SORTS(X)                                                      \
     X("gpu", "gpu", BY_GPU, 0)                                        \
     X("memory", "vram", BY_METRIC, PROCESS_METRIC_mem_bytes)          \
-    X("utilization", "sm", BY_METRIC, PROCESS_METRIC_util_permille)   \
+    X("utilization", "util", BY_METRIC, PROCESS_METRIC_util_permille) \
     X("power", "watts", BY_METRIC, PROCESS_METRIC_power_mw)           \
     X("cpu", "cpu", BY_METRIC, PROCESS_METRIC_cpu_permille)           \
     X("host-memory", "ram", BY_METRIC, PROCESS_METRIC_host_mem_bytes) \
@@ -24,7 +24,7 @@ enum sort_by { BY_GPU, BY_PID, BY_USER, BY_TYPE, BY_CONTAINER, BY_JOB, BY_MODEL,
     X("user", "user", BY_USER, 0)                                     \
     X("name", "name", BY_NAME, 0)                                     \
     X("age", "age", BY_AGE, 0)                                        \
-    X("mem", "mem", BY_METRIC, PROCESS_METRIC_mem_util_permille)      \
+    X("mem", "bw", BY_METRIC, PROCESS_METRIC_mem_util_permille)       \
     X("enc", "enc", BY_METRIC, PROCESS_METRIC_encoder_permille)       \
     X("dec", "dec", BY_METRIC, PROCESS_METRIC_decoder_permille)       \
     X("type", "type", BY_TYPE, 0)                                     \
@@ -55,11 +55,17 @@ const char *const process_sort_names[] = {
     SORTS(X)
 #undef X
         "memory",
-    "utilization", "power", "host-memory", NULL};
+    "utilization",
+    "power",
+    "host-memory",
+    "mem",
+    "sm",
+    NULL};
 
 static size_t find_sort(const char *name)
 {
     size_t i = 0;
+    name = strcasecmp(name, "sm") == 0 ? "util" : name; /* its column until 0.2 */
     while (i < ARRAY_LEN(sorts) && strcasecmp(sorts[i].key, name) != 0 && strcasecmp(sorts[i].column, name) != 0)
         i++;
     return i;

@@ -108,14 +108,24 @@ int canvas_right(struct canvas *c, int x, int y, int width, enum tint tint, cons
     return put_text(c, x + width - columns, y, tint, buf_view(&fitted));
 }
 
-/* Cuts the next line off `rest`: whole words, or a part of one that is longer than a line. */
+/* "W" of "317 W" */
+static bool is_unit_of(struct str line, struct str word)
+{
+    return line.len && line.at[line.len - 1] >= '0' && line.at[line.len - 1] <= '9' && word.len <= 5 &&
+           strchr("WkMGT\xc2", word.at[0]);
+}
+
+/* Cuts the next line off `rest`: whole words, or a part of one that is longer than a line. A number stays with its unit. */
 static struct str cut_line(struct str *rest, int width)
 {
-    struct str line = {rest->at, 0}, tail = *rest, word;
+    struct str line = {rest->at, 0}, shorter = line, tail = *rest, word;
     while (str_word(&tail, &word)) {
         struct str longer = {line.at, (size_t)(word.at + word.len - line.at)};
-        if (line.len && text_width(longer) > width)
+        if (line.len && text_width(longer) > width) {
+            line = is_unit_of(line, word) && shorter.len ? shorter : line;
             break;
+        }
+        shorter = line;
         line = longer;
         if (text_width(line) > width)
             break;

@@ -18,7 +18,7 @@
 #include "tui/fleet_rows.h"
 
 /* Moments further back than SECONDS_SHOWN_MS have no seconds; GPU names longer than NAME_SHOWN lose their brand. */
-enum { SECONDS_SHOWN_MS = 6 * 3600 * 1000, NAME_SHOWN = 14 };
+enum { SECONDS_SHOWN_MS = 6 * 3600 * 1000, NAME_SHOWN = 14, NUMBERED_FROM = 110 };
 
 struct page draw_page(const struct top *t)
 {
@@ -89,10 +89,12 @@ static void draw_header(struct top *t, struct canvas *c)
     for (int i = 0; i < tabs; i++) {
         if (!all && i != (int)t->tab)
             continue;
-        int from = x, width = width_of(top_tab_name((size_t)i));
+        char name[16];
+        snprintf(name, sizeof name, c->width >= NUMBERED_FROM ? "%2$d %1$s" : "%1$s", top_tab_name((size_t)i), i + 1);
+        int from = x, width = width_of(name);
         if (x + width + 2 > right)
             break;
-        canvas_text(c, x + 1, 0, width, i == (int)t->tab ? TINT_STRONG : TINT_DIM, top_tab_name((size_t)i));
+        canvas_text(c, x + 1, 0, width, i == (int)t->tab ? TINT_STRONG : TINT_DIM, name);
         if (i == (int)t->tab)
             canvas_flag(c, x, 0, width + 2, CELL_REVERSE);
         x += width + 2;
@@ -131,15 +133,27 @@ static const char *headline(const struct top *t, enum tint *tint)
     return s->gpu_count ? "" : "No GPU was found on this host.";
 }
 
+/* Drops the sentences that don't fit; of the first one, what follows its main clause. */
+static void shorten(char *text, int width, int lines)
+{
+    static const char *const ends[] = {". ", ", where ", " because "};
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        for (char *last = text; last && canvas_wrap_lines(width, text) > lines;) {
+            last = NULL;
+            for (char *at = text; (at = strstr(at, ends[i])); at++)
+                last = at;
+            if (last)
+                last[i == 0] = '\0'; /* keeps the period */
+        }
+}
+
 static int draw_headline(struct top *t, struct canvas *c, int y, int lines)
 {
     enum tint tint;
-    char named[WHY_TEXT_SIZE + 130];
-    const char *text = t->fleet ? draw_fleet_headline(t, named, sizeof named, &tint) : headline(t, &tint);
-    if (t->host && text[0]) {
-        snprintf(named, sizeof named, "%s: %s", t->host, text);
-        text = named;
-    }
+    char named[WHY_TEXT_SIZE + 130], text[WHY_TEXT_SIZE + 130];
+    const char *words = t->fleet ? draw_fleet_headline(t, named, sizeof named, &tint) : headline(t, &tint);
+    snprintf(text, sizeof text, "%s%s%s", t->host && words[0] ? t->host : "", t->host && words[0] ? ": " : "", words);
+    shorten(text, c->width - 4, lines);
     canvas_text(c, 1, y, 1, tint, tint == TINT_GOOD || tint == TINT_DIM ? "●" : "▲");
     int used = canvas_wrap(c, 3, y, c->width - 4, lines, TINT_STRONG, text);
     used = MAX_OF(used, 1);
@@ -203,23 +217,24 @@ static void draw_fleet_keys(struct top *t, struct canvas *c, int x, int y)
 /* Keys of all views first, then those of this one. */
 static void draw_keys(struct top *t, struct canvas *c, int y)
 {
-    static const struct key_hint always[] = {{'q', "q", "quit"}, {'?', "?", "help"}};
+    static const struct key_hint always[] = {{'?', "?", "help"}, {'q', "q", "quit"}};
     static const struct key_hint overview[] = {
         {TOP_KEY_ENTER, "Enter", "open"},
-        {'2', "2", "why"},
+        {'a', "a", "act"},
         {TOP_KEY_LEFT, "←→", "time"},
         {'/', "/", "filter"},
         {'s', "s", "sort"},
-        {'t', "t", "tree"},
+        {'t', "t", "group"},
+        {'q', "q", "quit"},
         {'w', "w", "window"},
         {'p', "p", "pause"},
+        {'2', "2", "why"},
         {TOP_KEY_TAB, "Tab", "view"},
         {']', "[ ]", "GPU"},
         {'d', "d", "details"},
         {'g', "g", "go to time"},
         {'c', "c", "copy command"},
         {'o', "o", "setup"},
-        {'a', "a", "act"},
         {'f', "f", "fit"},
         {'W', "W", "save settings"},
     };
@@ -259,13 +274,14 @@ static void draw_keys(struct top *t, struct canvas *c, int y)
         {'n', "n", "now"},          {TOP_KEY_LEFT, "←→", "step"}, {'{', "{ }", "ten steps"},        {'(', "( )", "event"},
         {'g', "g", "go to a time"}, {'w', "w", "window"},         {TOP_KEY_ENTER, "Enter", "open"},
     };
-    int x = draw_hints(t, c, always, ARRAY_LEN(always), 1, y);
+    bool overview_shown = !t->fleet && t->tab == TAB_OVERVIEW && !t->cursor_ms;
+    int x = draw_hints(t, c, always, overview_shown ? 1 : ARRAY_LEN(always), 1, y);
     if (t->fleet)
         draw_fleet_keys(t, c, x, y);
+    else if (overview_shown)
+        draw_hints(t, c, overview, ARRAY_LEN(overview), x, y);
     else if (t->cursor_ms && top_tab_has_past(t->tab))
         draw_hints(t, c, past, ARRAY_LEN(past), x, y);
-    else if (t->tab == TAB_OVERVIEW)
-        draw_hints(t, c, overview, ARRAY_LEN(overview), x, y);
     else if (t->tab == TAB_GUARD)
         draw_hints(t, c, guard, ARRAY_LEN(guard), x, y);
     else if (t->tab == TAB_HOSTS)
@@ -369,9 +385,8 @@ void draw_frame(struct top *t, struct canvas *c)
             draw_dialog(t, c);
         return;
     }
-    int lines = s && s->gpu_count <= 4 && c->height >= 20 ? 2 : 1;
-    if (c->height >= 40)
-        lines = 3;
+    int rows_and_rest = s ? (int)s->gpu_count + 12 : 0;
+    int lines = c->height >= 40 ? 3 : s && c->height >= 20 && rows_and_rest <= c->height ? 2 : 1;
     int y = 1, bottom = c->height - 1;
     if (has_host_line(t, c, lines))
         draw_host_line(t, c, y++);

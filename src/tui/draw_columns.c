@@ -33,7 +33,12 @@ void draw_column_titles(struct top *t, struct canvas *c, const struct column_tit
         int width = info->width ? info->width : c->width - x - 1;
         bool sorted = h->sort && info->sort && strcmp(h->sort, info->sort) == 0;
         char title[32];
-        snprintf(title, sizeof title, "%s%s", info->title, !sorted ? "" : h->reverse ? (t->utf8 ? "▲" : "^") : t->utf8 ? "▼" : "v");
+        int name = (int)(sorted && info->width == width_of(info->title) ? strcspn(info->title, " ") : strlen(info->title));
+        snprintf(title, sizeof title, "%.*s%s", name, info->title,
+                 !sorted      ? ""
+                 : h->reverse ? (t->utf8 ? "▲" : "^")
+                 : t->utf8    ? "▼"
+                              : "v");
         (info->right ? canvas_right : canvas_text)(c, x, y, width, sorted ? TINT_LABEL : TINT_DIM, title);
         if (info->sort && !t->fleet)
             top_zone(t, ZONE_SORT, x, y, width, 1, i);

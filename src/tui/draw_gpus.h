@@ -39,6 +39,8 @@ bool gpu_usual_band(const struct top *t, size_t gpu, enum trail_of of, float *lo
 void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int x, int y, int width, int height);
 /* Plots two related readings: `up` upward, the next one in enum trail_of downward. */
 void draw_plot_pair(struct top *t, struct canvas *c, size_t gpu, enum trail_of up, int x, int y, int width, int height);
+/* One line of the mean of these GPUs. */
+void draw_mean_plot(struct top *t, struct canvas *c, const bool on[], enum trail_of of, int x, int y, int width);
 /* "5m ago ... now", with marks for events. */
 void draw_axis(struct top *t, struct canvas *c, int x, int y, int width);
 

@@ -8,7 +8,7 @@
 #include "tui/draw.h"
 #include "tui/setup.h"
 
-enum { GAP = 3, PIECE = 96, LOAD_FROM = 110 };
+enum { GAP = 3, PIECE = 96, LOAD_FROM = 110, IOWAIT_SHOWN = 50 };
 
 struct host_words {
     const struct top *t;
@@ -127,9 +127,10 @@ void draw_host_line(const struct top *t, struct canvas *c, int y)
         put_of(&h, &page, FIELD_RAM, "RAM", host->mem_available_bytes.state == READING_OK ? used : host->mem_available_bytes,
                host->mem_total_bytes);
     }
+    if (!t->cursor_ms && reading_or(host->cpu_iowait_permille, 0) >= IOWAIT_SHOWN)
+        put_share(&h, &page, FIELD_IOWAIT, "I/O wait", host->cpu_iowait_permille, "");
     put_drivers(&h, s);
     if (!t->cursor_ms) {
-        put_share(&h, &page, FIELD_IOWAIT, "I/O wait", host->cpu_iowait_permille, "");
         put_of(&h, &page, FIELD_SWAP, "swap", reading_or(host->swap_used_bytes, 0) ? host->swap_used_bytes : (struct reading){0},
                host->swap_total_bytes);
         put_rates(&h, &page, host);

@@ -8,7 +8,7 @@
 #include "base/words.h"
 #include "tui/draw_gpus.h"
 
-enum { JOBS_MAX = 48, NAME = 128, WIDE_FROM = 110, LIST_WIDTH = 11, NAME_SHOWN = 52 };
+enum { JOBS_MAX = 48, NAME = 128, WIDE_FROM = 110, LIST_WIDTH = 11, NAME_SHOWN = 52, PLOT_MIN = 12, PLOT_MAX = 48 };
 
 struct job_row {
     char name[NAME];
@@ -253,6 +253,8 @@ int draw_gpu_jobs(struct top *t, struct canvas *c, int y, int height)
         name -= widths[k] > 0 ? widths[k] + 1 : 0;
     }
     widths[JOB_NAME] = MIN_OF(name, (int)NAME_SHOWN);
+    enum trail_of metric = top_metric(t);
+    int plot = MIN_OF(name - (int)NAME_SHOWN - 4, (int)PLOT_MAX);
     for (int i = -1; i < rows; i++) {
         int x = 3;
         for (enum job_column k = 0; k < JOB_COLUMNS; k++) {
@@ -267,6 +269,14 @@ int draw_gpu_jobs(struct top *t, struct canvas *c, int y, int height)
                                                                                 : TINT_DIM,
                                                             i < 0 ? columns[k].title : text);
             x += widths[k] + 1;
+        }
+        if (plot >= PLOT_MIN && i >= 0) {
+            draw_mean_plot(t, c, jobs->at[i].on, metric, x + 2, y + 1 + i, plot);
+        } else if (plot >= PLOT_MIN) {
+            char span[WORDS_SIZE], text[64];
+            duration_exact(t->settings.window_ms, span);
+            snprintf(text, sizeof text, "%s of its GPUs, %s", gpu_metrics[metric].label, span);
+            canvas_text(c, x + 2, y, plot, TINT_DIM, text);
         }
         if (i >= 0 && has_trouble(t, &jobs->at[i]))
             canvas_text(c, 1, y + 1 + i, 1, TINT_WARN, "▲");

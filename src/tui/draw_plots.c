@@ -109,6 +109,26 @@ void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, in
     draw_cursor(t, c, x, y, width, height);
 }
 
+void draw_mean_plot(struct top *t, struct canvas *c, const bool on[], enum trail_of of, int x, int y, int width)
+{
+    float values[2 * CANVAS_WIDTH_MAX], sum[2 * CANVAS_WIDTH_MAX] = {0};
+    int known[2 * CANVAS_WIDTH_MAX] = {0}, slots = canvas_plot_slots(c, width);
+    for (size_t g = 0; width >= 2 && g < t->trail_count; g++) {
+        if (!on[g])
+            continue;
+        plot_values(t, c, g, of, width, gpu_full_scale(&top_shown(t)->gpus[g], of), values);
+        for (int i = 0; i < slots; i++)
+            if (!isnan(values[i])) {
+                sum[i] += values[i];
+                known[i]++;
+            }
+    }
+    for (int i = 0; i < slots; i++)
+        sum[i] = known[i] ? sum[i] / (float)known[i] : NAN;
+    canvas_plot(c, x, y, width, 1, gpu_metrics[of].tint, PLOT_AREA, sum);
+    draw_cursor(t, c, x, y, width, 1);
+}
+
 void draw_plot_pair(struct top *t, struct canvas *c, size_t gpu, enum trail_of up, int x, int y, int width, int height)
 {
     float in[2 * CANVAS_WIDTH_MAX], out[2 * CANVAS_WIDTH_MAX];

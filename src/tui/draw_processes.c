@@ -124,13 +124,22 @@ static void job_text(char *text, size_t size, const struct process *p)
     snprintf(text, size, "%s%s%s", p->job, p->job[0] && rank[0] ? " " : "", rank);
 }
 
-/* From 100 GiB on without a decimal, for which there is no room. */
+/* The heading has the unit. */
 static void memory_text(char text[NUMBER_SIZE], const struct page *page, struct reading bytes)
 {
-    int64_t value;
-    show_bytes(text, page, bytes);
-    if (reading_get(bytes, &value) && width_of(text) > top_columns[COL_VRAM].width)
-        snprintf(text, NUMBER_SIZE, "%lld GiB", (long long)((value + (1 << 29)) >> 30));
+    double gib = (double)bytes.value / (1 << 30);
+    if (bytes.state != READING_OK)
+        snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
+    else
+        snprintf(text, NUMBER_SIZE, gib > 0 && gib < 0.05 ? "<0.1" : gib < 1000 ? "%.1f" : "%.0f", gib);
+}
+
+static void watts_text(char text[NUMBER_SIZE], const struct page *page, struct reading mw)
+{
+    if (mw.state != READING_OK)
+        snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
+    else
+        snprintf(text, NUMBER_SIZE, mw.value > 0 && mw.value < 500 ? "<1" : "%.0f", (double)mw.value / 1000);
 }
 
 static void number_text(char text[NUMBER_SIZE], const struct page *page, const struct process *p, enum top_column column)
@@ -141,9 +150,9 @@ static void number_text(char text[NUMBER_SIZE], const struct page *page, const s
     case COL_MEM: show_percent(text, page, p->mem_util_permille); break;
     case COL_ENC: show_percent(text, page, p->encoder_permille); break;
     case COL_DEC: show_percent(text, page, p->decoder_permille); break;
-    case COL_WATTS: show_watts(text, page, p->power_mw); break;
+    case COL_WATTS: watts_text(text, page, p->power_mw); break;
     case COL_CPU: show_percent(text, page, p->cpu_permille); break;
-    case COL_RAM: show_bytes(text, page, p->host_mem_bytes); break;
+    case COL_RAM: memory_text(text, page, p->host_mem_bytes); break;
     case COL_TOKENS:
         if (p->tokens_milli.state == READING_OK)
             snprintf(text, NUMBER_SIZE, "%.0f", (double)p->tokens_milli.value / 1000);
@@ -217,7 +226,7 @@ static void draw_heading(struct top *t, struct canvas *c, const struct process_t
     draw_column_titles(t, c, &titles, y);
     char words[96] = "";
     if (room && t->row_count > room)
-        snprintf(words, sizeof words, "%zu to %zu of %zu", t->first + 1, MIN_OF(t->first + room, t->row_count), t->row_count);
+        snprintf(words, sizeof words, "%zu-%zu of %zu", t->first + 1, MIN_OF(t->first + room, t->row_count), t->row_count);
     int left = c->width - 1, title = width_of(top_columns[COL_COMMAND].title) + 2; /* with the mark of the sort order */
     for (int i = 0; i < COL_COMMAND; i++)
         left -= table->shown & 1U << i ? table->columns[i].width + 1 : 0;

@@ -103,10 +103,11 @@ static bool reason_text(const struct top *t, size_t position, char *words, size_
     gpu_badge_text(t, position, words, size, tint);
     if (words[0])
         return true;
+    bool limited = p && p->limit.code != LIMIT_UNJUDGED && p->limit.code != LIMIT_CANNOT_TELL;
     int waits_for = draw_straggler(t, p);
     if (waits_for >= 0 && gpu->index == waits_for) {
         *tint = TINT_WARN;
-        str_copy(words, size, str_from(p ? limit_doing(p->limit.code) : "keeps others waiting"));
+        str_copy(words, size, str_from(limited ? limit_doing(p->limit.code) : "keeps others waiting"));
         return true;
     }
     if (waits_for >= 0 && p && p->limit.code == LIMIT_STRAGGLER_WAIT) {
@@ -114,7 +115,6 @@ static bool reason_text(const struct top *t, size_t position, char *words, size_
         snprintf(words, size, "waits for GPU %d", waits_for);
         return false;
     }
-    bool limited = p && p->limit.code != LIMIT_UNJUDGED && p->limit.code != LIMIT_CANNOT_TELL;
     /* Of this sample, like the numbers beside it. */
     enum activity_code doing = gpu->activity.code;
     if (doing == ACTIVITY_UNKNOWN && why && position < why->gpu_count)
@@ -195,7 +195,7 @@ static void list_heading(struct top *t, struct canvas *c, const struct row_layou
             canvas_text(c, x + (i == ROW_WHY), y, l->width[i], TINT_DIM, i == ROW_NAME ? "GPU" : title);
         else if (i == ROW_PLOT && l->width[i]) {
             duration_exact(t->settings.window_ms, span);
-            snprintf(text, sizeof text, "%s, %s", gpu_metrics[t->settings.metric].label, span);
+            snprintf(text, sizeof text, "%s, %s", gpu_metrics[top_metric(t)].label, span);
             canvas_text(c, x + 1, y, l->width[i] - 1, TINT_DIM, text);
         } else {
             canvas_right(c, x, y, l->width[i], TINT_DIM, title);
@@ -258,6 +258,8 @@ static void draw_reason(struct top *t, struct canvas *c, size_t position, int x,
     if (reason_text(t, position, words, sizeof words, &tint))
         canvas_text(c, 0, y, 1, tint, "▲");
     gpu_shorten_limit(words, sizeof words, gpu_top_process(&top_shown(t)->gpus[position]), width);
+    if (width_of(words) > width && strstr(words, " (")) /* "throttling (94 °C); ...": the row has the numbers */
+        *strstr(words, " (") = '\0';
     int used = canvas_text(c, x, y, width, tint, words) + 2;
     gpu_lease_text(t, position, words, sizeof words);
     if (words[0] && width - used >= 12)
@@ -295,7 +297,7 @@ static void list_row(struct top *t, struct canvas *c, const struct row_layout *l
         if (i == ROW_BAR) {
             canvas_bar(c, x, y, l->width[i] - 1, TINT_UTIL, gpu->util_permille);
         } else if (i == ROW_PLOT) {
-            draw_plot(t, c, position, t->settings.metric, x + 1, y, l->width[i] - 1, 1);
+            draw_plot(t, c, position, top_metric(t), x + 1, y, l->width[i] - 1, 1);
         } else if (i == ROW_WHY) {
             draw_reason(t, c, position, x + 1, y, c->width - x - 2);
         } else {
@@ -425,6 +427,41 @@ static void map_cell(struct top *t, struct canvas *c, size_t position, enum trai
         canvas_select(c, x, y, width);
 }
 
+/* Of several GPUs in one cell: the first one with a problem, or the one with the highest value. */
+static size_t worst_of(const struct top *t, size_t from, size_t until, enum trail_of metric)
+{
+    const struct snapshot *s = top_shown(t);
+    size_t worst = from;
+    for (size_t i = from; i < until; i++) {
+        if (s->gpus[i].state == GPU_LOST || s->gpus[i].state == GPU_ERROR || gpu_is_marked(t, i))
+            return i;
+        if (reading_or(gpu_share(&s->gpus[i], metric), -1) > reading_or(gpu_share(&s->gpus[worst], metric), -1))
+            worst = i;
+    }
+    return worst;
+}
+
+/* Too many GPUs for a cell each: each cell stands for 2, 4, 8, ... of them. */
+static int draw_shared_map(struct top *t, struct canvas *c, enum trail_of metric, int y, int room, int height)
+{
+    enum { CELL_SHARED = 9 };
+    const struct snapshot *s = top_shown(t);
+    int count = (int)s->gpu_count, columns = MAX_OF((room - 1) / CELL_SHARED, 1), each = 2;
+    while ((count + each - 1) / each > columns * (height - 1))
+        each *= 2;
+    for (int i = 0; i * each < count; i++) {
+        int last = MIN_OF((i + 1) * each, count) - 1, x = i % columns * CELL_SHARED;
+        char text[24];
+        map_cell(t, c, worst_of(t, (size_t)(i * each), (size_t)last + 1, metric), metric, x + 3, y + 1 + i / columns, CELL_NARROW);
+        snprintf(text, sizeof text, "%d-%d", s->gpus[i * each].index, s->gpus[last].index);
+        canvas_right(c, x, y + 1 + i / columns, 6, TINT_DIM, text);
+    }
+    char text[32];
+    snprintf(text, sizeof text, "worst of each %d", each);
+    canvas_right(c, room / 2, y, room - room / 2 - 1, TINT_DIM, text);
+    return (count + columns * each - 1) / (columns * each) + 1;
+}
+
 /* One map, in this part of the screen; returns the lines it took. */
 static int draw_map(struct top *t, struct canvas *c, enum trail_of metric, const char *title, int x, int y, int room, int height)
 {
@@ -441,29 +478,21 @@ static int draw_map(struct top *t, struct canvas *c, enum trail_of metric, const
             break;
     }
     canvas_text(c, x + 1, y, room - 2, TINT_DIM, title);
-    for (int i = 0; i < count && i / columns < height - 1; i++)
+    if (rows > height - 1)
+        return draw_shared_map(t, c, metric, y, room, height);
+    for (int i = 0; i < count; i++)
         map_cell(t, c, (size_t)i, metric, x + i % columns * width, y + 1 + i / columns, width);
-    return MIN_OF(rows, height - 1) + 1;
+    return rows + 1;
 }
 
 int draw_gpu_map(struct top *t, struct canvas *c, int y, int height)
 {
-    static const char *const of[TRAIL_COUNT] = {"utilization, %",  "VRAM, % of the total", "power, % of the limit",
-                                                "temperature, °C", "fan speed, %",         "clock, % of the highest"};
-    const struct snapshot *s = top_shown(t);
-    enum trail_of first = t->settings.metric, second = first == TRAIL_TEMP ? TRAIL_UTIL : TRAIL_TEMP;
-    bool two = c->width >= TWO_MAPS_FROM;
-    char text[96], power[32] = "";
-    double watts = 0;
-    bool known = false;
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        watts += (double)reading_or(s->gpus[i].power_mw, 0) / 1000;
-        known |= s->gpus[i].power_mw.state == READING_OK;
-    }
-    bool many = watts >= 10000;
-    if (known)
-        snprintf(power, sizeof power, "  %.*f %s", many ? 1 : 0, many ? watts / 1000 : watts, many ? "kW" : "W");
-    snprintf(text, sizeof text, "%zu GPUs%s  %s", s->gpu_count, power, of[first]);
+    static const char *const of[TRAIL_COUNT] = {
+        "UTIL %", "VRAM % of the total", "POWER % of the limit", "TEMP °C", "FAN %", "CLOCK % of the highest", "WORK %"};
+    enum trail_of first = top_metric(t), second = first == TRAIL_TEMP ? TRAIL_UTIL : TRAIL_TEMP;
+    bool two = c->width >= TWO_MAPS_FROM, brief = c->width < BRIEF_BELOW;
+    char text[96];
+    snprintf(text, sizeof text, brief ? "%zu GPUs  %s" : "%zu GPUs  %s   m changes it", top_shown(t)->gpu_count, of[first]);
     int half = two ? c->width / 2 : c->width;
     int used = draw_map(t, c, first, text, 0, y, half, height);
     return two ? MAX_OF(used, draw_map(t, c, second, of[second], half, y, c->width - half, height)) : used;

@@ -17,7 +17,7 @@
 #include "tui/setup.h"
 #include "tui/theme.h"
 
-static const char *const metric_names[TRAIL_CHOICES] = {"util", "vram", "power", "temp", "fan", "clock"};
+static const char *const metric_names[TRAIL_CHOICES] = {"util", "vram", "power", "temp", "fan", "clock", "work"};
 
 static struct str text_of(const struct toml_value *root, const char *key)
 {

@@ -14,14 +14,14 @@ static const struct setup_item processes[COL_COUNT] = {
     [COL_USER] = {"user", "USER", 0},
     [COL_TYPE] = {"type", "TYPE  compute, graphics", 0},
     [COL_VRAM] = {"vram", "VRAM", 0},
-    [COL_SM] = {"sm", "SM  its share", 0},
+    [COL_SM] = {"sm", "UTIL  its share", 0},
     [COL_WORK] = {"work", "WORK  of the units", 0},
-    [COL_MEM] = {"mem", "MEM  bandwidth", 0},
+    [COL_MEM] = {"mem", "BW  memory bandwidth", 0},
     [COL_ENC] = {"enc", "ENC", 0},
     [COL_DEC] = {"dec", "DEC", 0},
     [COL_WATTS] = {"watts", "WATTS", 0},
     [COL_TOKENS] = {"tokens", "TOK/S", 0},
-    [COL_BY] = {"by", "BY  basis of watts", 0},
+    [COL_BY] = {"by", "BY  basis of WATTS", 0},
     [COL_CPU] = {"cpu", "CPU", 0},
     [COL_RAM] = {"ram", "RAM", 0},
     [COL_AGE] = {"age", "AGE", 0},
@@ -144,7 +144,7 @@ const char *setup_value(const struct top_settings *s, int item, char *text, size
     switch ((enum view_setting)item) {
     case LOOK_THEME: return s->theme;
     case LOOK_PLOTS: return s->blocks ? "blocks" : "dots";
-    case LOOK_METRIC: return plots[s->metric].name;
+    case LOOK_METRIC: return s->metric == TRAIL_WORK ? "work, else util" : plots[s->metric].name;
     case LOOK_GROUPS:
         return s->group == GROUPED_NOT ? "not grouped" : s->group == GROUPED_TREE ? "as a tree" : top_group_names[s->group];
     case LOOK_COMPUTE: return s->compute_only ? "hidden" : "shown";

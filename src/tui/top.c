@@ -26,6 +26,7 @@ const struct top_settings top_defaults = {
     .theme = "default",
     .sort = "gpu",
     .window_ms = 5 * MINUTE_MS,
+    .metric = TRAIL_WORK,
     .columns = (1U << COL_COUNT) - 1,
 };
 
@@ -132,6 +133,15 @@ const struct snapshot *top_shown(const struct top *t)
 const struct why *top_shown_why(const struct top *t)
 {
     return t->missing.at_ms ? NULL : t->cursor_ms && t->past ? t->past_why : t->why;
+}
+
+enum trail_of top_metric(const struct top *t)
+{
+    const struct snapshot *s = top_shown(t);
+    bool works = false;
+    for (size_t i = 0; s && i < s->gpu_count && !works; i++)
+        works = s->gpus[i].sm_active_permille.state == READING_OK;
+    return t->settings.metric == TRAIL_WORK && !works ? TRAIL_UTIL : t->settings.metric;
 }
 
 /* Recognizes the GPU of the headline by its answer, with which the headline begins. */

@@ -25,9 +25,9 @@ enum trail_of {
     TRAIL_TEMP,
     TRAIL_FAN,
     TRAIL_CLOCK,
+    TRAIL_WORK,
     TRAIL_CHOICES, /* rows and the heat map show one of the above */
-    TRAIL_WORK = TRAIL_CHOICES,
-    TRAIL_RX,
+    TRAIL_RX = TRAIL_CHOICES,
     TRAIL_TX,
     TRAIL_ENCODER,
     TRAIL_DECODER,
@@ -407,6 +407,8 @@ struct top_request top_next_request(struct top *t);
 /* What is on screen: the live sample, or the cursor's moment. NULL before the first sample, and if that moment is missing. */
 const struct snapshot *top_shown(const struct top *t);
 const struct why *top_shown_why(const struct top *t);
+/* The chosen metric of the heat map and the short plots; utilization where the work is not measured. */
+enum trail_of top_metric(const struct top *t);
 /* The explanation of the selected GPU, or of the most important one; NULL without one. */
 const struct why_part *top_why_part(const struct top *t);
 /* A command in the advice that can be pasted; false if there is none. */

@@ -101,7 +101,7 @@ def test_what_is_written_piece_by_piece_is_the_whole_picture(terminal):
     t.keys("p")
     # Drawn in the new size: both ends of it have what belongs there.
     eventually(lambda: (lines := t.screen().splitlines()) and re.search(r"PAUSED \d\d:\d\d:\d\d$", lines[0].rstrip()) and
-               len(lines) == 31 and "q quit" in lines[30], explain=t.screen)
+               len(lines) == 31 and "? help" in lines[30], explain=t.screen)
     before = eventually(lambda: (screen := seen(t.screen("-e"))) == seen(t.screen("-e")) and screen)
     t.tmux("send-keys", "-R")  # another program has written over it
     eventually(lambda: "PROCESS" not in t.screen())
@@ -136,7 +136,7 @@ def test_the_mouse_sorts_and_opens_tabs(terminal):
         """Where the column's name is, from 1."""
         return next(((i + 1, text.index("VRAM") + 2) for i, text in enumerate(t.screen().splitlines()) if "PID" in text and "VRAM" in text), None)
 
-    t.wait("VRAM   ")
+    t.wait("VRAM GiB")
     t.keys("p")  # from now on nothing moves
     t.wait("PAUSED")
 
@@ -263,7 +263,7 @@ def test_it_follows_every_size(terminal):
     t.wait("PROCESS")
     for width, height in ((80, 24), (40, 12), (300, 90), (20, 6), (100, 30)):
         t.tmux("resize-window", "-x", str(width), "-y", str(height))
-        t.wait(rf"\A whirr.*\n(.*\n){{{height - 2}}}.*q quit")
+        t.wait(rf"\A whirr.*\n(.*\n){{{height - 2}}}.*\? help")
     t.keys("q")
     assert t.ended() == 0
 

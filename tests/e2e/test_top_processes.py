@@ -77,7 +77,7 @@ def test_details_scroll_where_they_do_not_fit(machine, terminal):  # noqa: F811
     t.keys("Home")
     t.wait("User ")
     t.keys("d")
-    t.wait_all("q quit", gone=["VARIABLE"])
+    t.wait_all(r"\? help", gone=["VARIABLE"])
     t.keys("q")
     assert t.ended() == 0
 
@@ -143,7 +143,7 @@ def test_whether_to_signal_at_all_is_asked_once(machine, terminal, tmp_path):  #
     t.keys("x")
     t.wait("Let top signal processes")
     t.keys("Enter")  # only y agrees
-    t.wait_all("q quit", gone=["Let top signal"])
+    t.wait_all(r"\? help", gone=["Let top signal"])
     t.keys("x", "y")
     t.wait("Send a signal")
     t.keys("y")
@@ -184,7 +184,7 @@ def test_the_tree_joins_processes_to_the_one_that_started_them(machine, terminal
     t = top(machine, terminal, "--sort pid", width=100, height=30)
     t.wait("sleep 602")
     t.keys("t")
-    t.wait_all("Tree", rf"{launcher.pid} +3.9 GiB .*sh: 2 processes\n.*{first} .*├─ sleep 601 *\n.*{second} .*└─ sleep 602", rf"{alone.pid} .*(?<!─ )sleep 600")
+    t.wait_all("Tree", rf"{launcher.pid} +3\.9 .*sh: 2 processes\n.*{first} .*├─ sleep 601 *\n.*{second} .*└─ sleep 602", rf"{alone.pid} .*(?<!─ )sleep 600")
     machine.hold(launcher.pid, 100)  # and where the parent is on the GPU itself
     t.wait(rf"{launcher.pid} .* sh -c sleep.*\n.*{first} .*├─ sleep 601")
     t.keys("q")
@@ -197,7 +197,7 @@ def test_columns_are_chosen_and_kept(machine, terminal, tmp_path):  # noqa: F811
     t = top(machine, terminal, width=280, height=30, XDG_CONFIG_HOME=config)
     heading = next(line for line in t.wait("NAME +PROCESS").splitlines() if "PROCESS" in line).split()
     heading = [name for name in heading if name not in ("LIMIT", "IDLE")]  # only once they are known
-    assert heading == "GPU▼ PID USER TYPE VRAM SM MEM ENC DEC WATTS BY CPU RAM AGE CONTAINER MODEL NAME PROCESS".split()
+    assert heading == "GPU▼ PID USER TYPE VRAM GiB UTIL BW ENC DEC WATTS BY CPU RAM GiB AGE CONTAINER MODEL NAME PROCESS".split()
     t.keys("o", "j", "j", "Space", "W", "Escape")  # without USER
     eventually(lambda: "USER" not in t.screen())
     t.keys("q")

@@ -220,8 +220,8 @@ static void add_event(struct grid *g, const struct page *page, const json_t *row
 int history_show_list(struct buf *out, const struct page *page, bool events, struct str answer, struct error *err)
 {
     static const struct grid_column process_columns[] = {
-        {"GPU", RIGHT, 0},       {"PID", RIGHT, 0},      {"USER", LEFT, 1},    {"NAME", LEFT, 0}, {"FROM", LEFT, 2},
-        {"TO", LEFT, 2},         {"PEAK", RIGHT, 0},     {"MEAN", RIGHT, 3},   {"SM", RIGHT, 1},  {"ENERGY", RIGHT, 0},
+        {"GPU", RIGHT, 0},       {"PID", RIGHT, 0},      {"USER", LEFT, 1},    {"NAME", LEFT, 0},  {"FROM", LEFT, 2},
+        {"TO", LEFT, 2},         {"PEAK", RIGHT, 0},     {"MEAN", RIGHT, 3},   {"UTIL", RIGHT, 1}, {"ENERGY", RIGHT, 0},
         {"LIMITED BY", LEFT, 3}, {"CONTAINER", LEFT, 5}, {"COMMAND", LEFT, 4},
     };
     static const struct grid_column event_columns[] = {{"FROM", LEFT, 0}, {"TO", LEFT, 2},       {"GPU", RIGHT, 0},

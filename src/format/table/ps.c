@@ -9,8 +9,8 @@
 #include "format/table/table.h"
 
 static const struct grid_column columns[] = {
-    {"GPU", RIGHT, 0},  {"PID", RIGHT, 0},  {"USER", LEFT, 2},      {"TYPE", LEFT, 6},    {"VRAM", RIGHT, 0}, {"SM", RIGHT, 0},
-    {"MEM", RIGHT, 8},  {"ENC", RIGHT, 10}, {"DEC", RIGHT, 10},     {"WATTS", RIGHT, 3},  {"BY", LEFT, 11},   {"CPU", RIGHT, 4},
+    {"GPU", RIGHT, 0},  {"PID", RIGHT, 0},  {"USER", LEFT, 2},      {"TYPE", LEFT, 6},    {"VRAM", RIGHT, 0}, {"UTIL", RIGHT, 0},
+    {"BW", RIGHT, 8},   {"ENC", RIGHT, 10}, {"DEC", RIGHT, 10},     {"WATTS", RIGHT, 3},  {"BY", LEFT, 11},   {"CPU", RIGHT, 4},
     {"RAM", RIGHT, 7},  {"AGE", RIGHT, 5},  {"CONTAINER", LEFT, 9}, {"JOB", LEFT, 8},     {"RANK", RIGHT, 9}, {"LEASE", LEFT, 7},
     {"LIMIT", LEFT, 7}, {"MODEL", LEFT, 9}, {"NAME", LEFT, 6},      {"COMMAND", LEFT, 0},
 };

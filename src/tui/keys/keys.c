@@ -293,7 +293,7 @@ void top_key_main(struct top *t, int key)
     case 'W': top_want(t, REQUEST_SAVE); break;
     case '-': top_change_window(t, -1); break;
     case 'm':
-        t->settings.metric = (t->settings.metric + 1) % TRAIL_CHOICES;
+        t->settings.metric = (top_metric(t) + 1) % TRAIL_CHOICES;
         top_want(t, REQUEST_LOOK);
         break;
     case 'C': toggle_setting(t, &t->settings.compute_only); break;

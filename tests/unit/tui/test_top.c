@@ -145,13 +145,66 @@ static void test_64_gpus_are_a_heat_map(void **state)
     (void)state;
     struct view v;
     open_view(&v, "gpus=64,scenario=training", 80, 24, false);
-    assert_shows(&v, " kW  utilization"); /* not 44800 W */
-    assert_shows(&v, "64 GPUs");
+    assert_shows(&v, "64 GPUs   44.8 kW"); /* not 44800 W */
+    assert_shows(&v, "64 GPUs  WORK %");
     assert_shows(&v, " 63 # ");
     assert_shows(&v, "GPUS        JOB"); /* one row for all 64 */
     assert_shows(&v, "0-63        train");
+    keys(&v, "mm");
+    assert_shows(&v, "VRAM % of the total");
+    close_view(&v);
+    open_view(&v, "gpus=64,scenario=multi-user", 200, 60, false);
+    assert_shows(&v, "64 GPUs  UTIL %"); /* their work is not measured */
     keys(&v, "m");
-    assert_shows(&v, "VRAM, % of the total");
+    assert_shows(&v, "VRAM % of the total");
+    close_view(&v);
+}
+
+static void test_jobs_have_a_plot_where_there_is_room(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=64,scenario=training", 200, 60, false);
+    for (int i = 0; i < 400; i++)
+        sample(&v);
+    assert_shows(&v, "Work of its GPUs, 5m");
+    for (int y = 0; y < v.canvas.height; y++) /* a whole line of it */
+        if (canvas_cell(&v.canvas, 3, y)->glyph == '0' && canvas_cell(&v.canvas, 4, y)->glyph == '-')
+            for (int x = 150; x < 170; x++)
+                assert_int_not_equal(canvas_cell(&v.canvas, x, y)->glyph, ' ');
+    close_view(&v);
+}
+
+static void test_where_each_gpu_has_no_cell_several_share_one(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=64,scenario=gpu-lost", 40, 12, true);
+    assert_shows(&v, "worst of each 4");
+    assert_shows(&v, " 0-3!"); /* GPU 0 is lost */
+    assert_shows(&v, " 4-7█");
+    assert_shows(&v, "60-63█");
+    close_view(&v);
+}
+
+static void test_a_headline_ends_with_a_sentence_and_numbers_keep_their_unit(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=8,scenario=late-rank", 80, 24, true);
+    assert_shows(&v, "(alice, job 4711) is late.\n");
+    assert_shows(&v, "216/700 keeps others waiting");
+    top_resize(&v.top, 46, 12);
+    assert_int_equal(canvas_resize(&v.canvas, 46, 12), 0);
+    assert_shows(&v, "GPUs 1-7 are waiting for GPU 0\n");
+    close_view(&v);
+    open_view(&v, "gpus=1,scenario=inference,start=40", 80, 24, true);
+    for (int width = 60; width < 90; width++) {
+        top_resize(&v.top, width, 24);
+        assert_int_equal(canvas_resize(&v.canvas, width, 24), 0);
+        assert_hides(&v, "0\n   W,");
+        assert_hides(&v, "\n   °C,");
+    }
     close_view(&v);
 }
 
@@ -731,9 +784,9 @@ static void test_the_keys_at_the_bottom_are_those_of_the_view(void **state)
     (void)state;
     struct view v;
     open_view(&v, "gpus=1,scenario=training", 120, 40, true);
-    assert_shows(&v, "q quit  ? help  Enter open  2 why");
+    assert_shows(&v, "? help  Enter open  a act  ←→ time  / filter  s sort  t group  q quit");
     keys(&v, "2");
-    assert_shows(&v, "q quit  ? help  Esc back");
+    assert_shows(&v, "? help  q quit  Esc back");
     keys(&v, "7");
     assert_shows(&v, "e evict  H hold");
     close_view(&v);
@@ -1054,6 +1107,9 @@ int main(void)
         TEST(test_a_paused_picture_stays_as_it_is),
         TEST(test_sixteen_gpus_have_a_row_each_in_80x24),
         TEST(test_64_gpus_are_a_heat_map),
+        TEST(test_jobs_have_a_plot_where_there_is_room),
+        TEST(test_where_each_gpu_has_no_cell_several_share_one),
+        TEST(test_a_headline_ends_with_a_sentence_and_numbers_keep_their_unit),
         TEST(test_a_small_screen_has_a_row_and_a_word_for_each_gpu),
         TEST(test_a_lost_gpu_keeps_its_row_with_the_reason),
         TEST(test_the_filter_works_while_it_is_typed),
