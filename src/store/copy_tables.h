@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is copied of a history: the columns of each table, and the SQL that reads and writes them in a database of either kind.
- * Private to copy.c.
+ * Private to the files of a copy: the columns of each table with the SQL that reads and writes them in a database of either kind,
+ * and the state of a copy, which finds the number that each host and GPU has there (copy_ids.c), and pairs, compares and writes
+ * rows of one piece of a table (copy_rows.c).
  */
 #pragma once
 
+#include "base/arena.h"
 #include "store/copy.h"
 #include "store/internal.h"
 
@@ -63,3 +65,55 @@ void copy_insert_sql(const struct copy_table *t, enum db_kind kind, struct buf *
  */
 void copy_update_sql(const struct copy_table *t, enum db_kind kind, struct buf *out);
 bool copy_packs(const struct copy_table *t, enum db_kind kind);
+
+/* ---- the state of a copy ---- */
+
+#define COPY_SQL_MAX ((size_t)1 << 18)
+
+struct copied_cell {
+    int64_t number;
+    const char *text; /* NULL: a number */
+    bool there;
+};
+
+/* Rows of one side. A row begins with a cell that has the length of its key, for sorting. */
+struct copied_rows {
+    struct copied_cell *cells;
+    struct copied_cell **rows, **pairs; /* pairs: the row with the same key on the other side, or NULL */
+    size_t count, capacity;             /* of rows; of cells */
+    struct arena texts;
+};
+
+struct id_pair {
+    int64_t from, to;
+};
+
+struct id_map {
+    struct id_pair *list;
+    size_t count, capacity;
+};
+
+struct copier {
+    const struct copy_options *options;
+    struct store *from, *to;
+    struct copy_scope from_scope, to_scope;
+    struct id_map hosts, gpus, processes;
+    struct copy_table table;
+    struct db_statement *ahead, *read, *read_to, *insert, *update;
+    struct copied_rows ours, theirs; /* of the source, of the destination */
+    struct copy_counts *counts;
+    struct copy_table_count *count;
+    const struct id_pair *subject; /* of the buckets that are copied */
+    int64_t first;                 /* moment of the table */
+};
+
+int id_map_add(struct id_map *m, int64_t from, int64_t to, struct error *err);
+bool id_map_find(const struct id_map *m, int64_t *id); /* replaces the number of the source by that of the destination */
+void id_map_sort(struct id_map *m);                    /* before it is searched */
+/* Adds hosts, GPUs and columns that the destination lacks, and fills the maps and scopes. */
+int copy_prepare_destination(struct copier *c, struct error *err);
+
+void piece_init(struct copied_rows *p);
+void piece_done(struct copied_rows *p);
+/* Copies the rows from..before `to`: moments, or keys of the source. */
+int copy_piece(struct copier *c, int64_t from, int64_t to, struct error *err);
