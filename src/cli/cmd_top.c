@@ -13,7 +13,7 @@
 #include "config/config.h"
 #include "tui/prefs.h"
 #include "tui/theme.h"
-#include "tui/tui_live.h"
+#include "tui/top.h"
 
 enum { INTERVAL_MS = 1000, INTERVAL_LEAST_MS = 100, HEIGHT_UNKNOWN = 24 };
 

@@ -4,7 +4,6 @@
 #include "answer/answer.h"
 #include "base/cleanup.h"
 #include "base/os/library.h"
-#include "base/version.h"
 #include "cli/cli_show.h"
 #include "serve/api/assets.h"
 #include "source/source.h"

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "base/env.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "lease/lease_dir.h"
 #include "lease/lease_room.h"
 #include "model/snapshot.h"
@@ -36,3 +38,18 @@ void lease_count_use(struct lease_list *list, const struct snapshot *s);
 
 /* The GPUs that can be leased; `rooms` must fit all of the capacity. */
 void lease_rooms(const struct capacity *c, const struct snapshot *s, struct room_gpu *rooms);
+
+/* ---- vram_cap.c: memory of GPUs that the kernel lets a program have: dmem.max of a control group of its own, where kernel and
+ * driver have it. Beyond it, the driver moves memory to the host's, or refuses it. ---- */
+
+struct vram_cap {
+    char folder[PATH_SIZE]; /* the control group; "": none */
+};
+
+/* 0, or why this kernel can limit no memory of GPUs. */
+int vram_cap_possible(const struct env *env, struct error *err);
+/* Moves the process into a group of its own that may have `bytes` on each of these GPUs; on errors there is no group. */
+int vram_cap_set(const struct env *env, const char *const *addresses, size_t count, int64_t bytes, int32_t pid,
+                 struct vram_cap *ret, struct error *err);
+/* Removes the group once the program is over. One whose children still run stays, and the kernel keeps limiting them. */
+void vram_cap_done(const struct vram_cap *cap);

@@ -4,7 +4,7 @@
  *   /sys/fs/cgroup/.../ours         this process
  *   /sys/fs/cgroup/.../whirr-PID    the program, beside us: a group with processes can't have limited ones below it
  */
-#include "lease/vram_cap.h"
+#include "lease/lease_use.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,6 +11,7 @@
 #include "format/table/table.h"
 #include "model/snapshot.h"
 
+struct cli;
 struct why;
 
 /* ---- trail.c: the course of one GPU's main readings, for plots: a bounded list of points, oldest first, thinned to what a window
@@ -428,3 +429,21 @@ void top_watch_busy(struct top *t, const struct snapshot *s);
 /* Rebuilds the rows, after a sample, a filter or another order. */
 void top_make_rows(struct top *t);
 void top_zone(struct top *t, enum zone_kind kind, int x, int y, int width, int height, int64_t number);
+
+/* ---- tui_live.c: `whirr top` as a whole connects the state, the feed and the terminal in one loop ---- */
+
+struct live_options {
+    int64_t interval_ms;
+    const char *record; /* NULL: not recorded */
+    const char *fleet;  /* the database of all hosts; NULL: none */
+    bool fleet_first;   /* begin with all hosts */
+    int64_t fleet_interval_ms;
+    const char *prefs; /* the settings file; "": none */
+    bool read_only, allow_signals, mouse, direct_color;
+    int width, height; /* of --once */
+};
+
+/* Returns the exit status. */
+int live_run(struct cli *cli, const struct top_settings *settings, const struct live_options *options);
+/* Prints one frame as text. */
+int live_once(struct cli *cli, const struct top_settings *settings, const struct live_options *options);

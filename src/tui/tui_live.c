@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The loop: waits for keys and news, performs requests, draws.
  */
-#include "tui/tui_live.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/cli.h"
 #include "ask/hosts.h"
 #include "ask/session.h"
 #include "base/cleanup.h"
@@ -18,6 +17,7 @@
 #include "tui/fleet_rows.h"
 #include "tui/prefs.h"
 #include "tui/terminal/screen.h"
+#include "tui/top.h"
 
 enum { TICK_MS = 1000, ONCE_TIMEOUT_MS = 10000, ONCE_SAMPLES = 2 };
 

@@ -9,6 +9,7 @@
 #include "alert/notify/home_assistant.h"
 #include "alert/notify/send.h"
 #include "base/cleanup.h"
+#include "net/mqtt.h"
 
 static void place_of(const struct notify_target *t, struct home_place *place)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Notices as mail (RFC 5322): plain text in base64, so that long lines and non-ASCII text survive any relay.
+ * Notices as mail (RFC 5322): plain text in base64, so that long lines and non-ASCII text survive any relay. Sent through libcurl.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "alert/notify/chat.h"
+#include "alert/notify/send.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "net/curl.h"
 
 enum { LINE_BYTES = 57 /* 76 characters */, WORD_BYTES = 42 /* an encoded word has at most 75 characters */, TEXT_MAX = 1 << 20 };
 
@@ -103,4 +105,82 @@ void email_message(const struct notify_address *a, const struct notice_group *gr
         base64_encode((const uint8_t *)text.at + at, MIN_OF(text.len - at, (size_t)LINE_BYTES), line);
         buf_printf(&ret->body, "%s\r\n", line);
     }
+}
+
+/* ---- sending ---- */
+
+enum { SMTP_ANSWER_SIZE = 200 };
+
+static size_t give_text(char *to, size_t size, size_t count, void *from)
+{
+    struct str *left = from;
+    size_t len = MIN_OF(size * count, left->len);
+    memcpy(to, left->at, len);
+    *left = (struct str){left->at + len, left->len - len};
+    return len;
+}
+
+/* Keeps the server's last line, "550 5.1.1 no such user": libcurl's own message is vague. */
+static size_t keep_answer(char *bytes, size_t size, size_t count, void *to)
+{
+    str_copy_clean(to, SMTP_ANSWER_SIZE, str_trim((struct str){bytes, size * count}));
+    return size * count;
+}
+
+static void set_options(CURL *c, const struct notify_target *t, const struct notify_message *m, struct curl_slist *to,
+                        struct str *left, char *answer, char *said)
+{
+    curl.easy_setopt(c, CURLOPT_URL, m->url);
+    curl_set_protocols(c, "smtp,smtps", CURLPROTO_SMTP | CURLPROTO_SMTPS);
+    curl.easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    curl.easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)MIN_OF(t->timeout_ms, (int64_t)5000));
+    curl.easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)t->timeout_ms);
+    curl.easy_setopt(c, CURLOPT_ERRORBUFFER, said);
+    curl.easy_setopt(c, CURLOPT_USE_SSL, t->clear ? (long)CURLUSESSL_NONE : (long)CURLUSESSL_ALL);
+    curl.easy_setopt(c, CURLOPT_MAIL_FROM, m->sender);
+    curl.easy_setopt(c, CURLOPT_MAIL_RCPT, to);
+    curl.easy_setopt(c, CURLOPT_UPLOAD, 1L);
+    curl.easy_setopt(c, CURLOPT_READFUNCTION, give_text);
+    curl.easy_setopt(c, CURLOPT_READDATA, left);
+    curl.easy_setopt(c, CURLOPT_HEADERFUNCTION, keep_answer);
+    curl.easy_setopt(c, CURLOPT_HEADERDATA, answer);
+    if (t->user[0]) {
+        curl.easy_setopt(c, CURLOPT_USERNAME, t->user);
+        curl.easy_setopt(c, CURLOPT_PASSWORD, t->password);
+    }
+    if (t->tls_ca[0])
+        curl.easy_setopt(c, CURLOPT_CAINFO, t->tls_ca);
+    curl.easy_setopt(c, CURLOPT_CONNECT_ONLY, (long)t->only_connect);
+}
+
+int email_send(const struct env *env, const struct notify_target *t, const struct notify_message *m, const _Atomic bool *cancel,
+               int *status, struct error *err)
+{
+    *status = 0;
+    CURL *c = NULL;
+    int rc = curl_open(env, &c, err);
+    if (rc < 0)
+        return rc;
+    char said[CURL_ERROR_SIZE] = "", answer[SMTP_ANSWER_SIZE] = "";
+    struct str left = buf_view(&m->body);
+    struct curl_slist *to = NULL;
+    for (size_t i = 0; t->to[i]; i++)
+        to = curl.slist_append(to, t->to[i]);
+    set_options(c, t, m, to, &left, answer, said);
+    curl_set_cancel(c, cancel);
+    CURLcode code = curl.easy_perform(c);
+    long answered = 0;
+    curl.easy_getinfo(c, CURLINFO_RESPONSE_CODE, &answered);
+    char why[CURL_WHY_SIZE];
+    curl_why(c, code, said, why);
+    curl.easy_cleanup(c);
+    curl.slist_free_all(to);
+    *status = (int)answered;
+    if (code == CURLE_OK)
+        return (int)answered;
+    if (code == CURLE_USE_SSL_FAILED)
+        return error_set(err, -EPROTO, "the mail server does not offer TLS; with tls = \"none\" mail is sent in the clear");
+    if (answered >= 400)
+        return error_set(err, curl_errno(code), "the mail server answered %s", answer);
+    return error_set(err, curl_errno(code), "%s", why);
 }

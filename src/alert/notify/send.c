@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/secret/mask.h"
 #include "net/http_client.h"
-#include "net/smtp.h"
 
 enum { ANSWER_MAX = 256 * 1024, TRY_AGAIN = 75 /* EX_TEMPFAIL in sysexits.h */ };
 
@@ -177,19 +176,8 @@ static void post(const struct env *env, const struct notify_target *t, const str
 static void mail(const struct env *env, const struct notify_target *t, const struct notify_message *m, const _Atomic bool *cancel,
                  struct notify_attempt *a)
 {
-    const struct smtp_mail letter = {.url = m->url,
-                                     .clear = t->clear,
-                                     .user = t->user,
-                                     .password = t->password,
-                                     .tls_ca = t->tls_ca[0] ? t->tls_ca : NULL,
-                                     .from = m->sender,
-                                     .to = (const char *const *)t->to,
-                                     .text = buf_view(&m->body),
-                                     .timeout_ms = t->timeout_ms,
-                                     .only_connect = t->only_connect,
-                                     .cancel = cancel};
     struct error err = {0};
-    int rc = smtp_send(env, &letter, &a->status, &err);
+    int rc = email_send(env, t, m, cancel, &a->status, &err);
     if (rc >= 0) {
         a->result = OUTBOX_SENT;
         return;

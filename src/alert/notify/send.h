@@ -50,6 +50,11 @@ struct notify_attempt {
 void notify_attempt(const struct env *env, struct notify_target *target, const struct notice_group *group, struct wall now,
                     const _Atomic bool *cancel, struct notify_attempt *ret);
 
+/* Sends one mail; blocking, like net/http_client.h. The server's last status (250, ...), or -errno with a sentence and *status as
+ * the server's answer, 0: none. */
+int email_send(const struct env *env, const struct notify_target *t, const struct notify_message *m, const _Atomic bool *cancel,
+               int *status, struct error *err);
+
 /* ---- MQTT: the connection stays open ---- */
 
 void broker_attempt(const struct env *env, struct notify_target *t, const struct notice_group *group, const char *own,

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "base/moment.h"
+#include "format/plot/plot.h"
 #include "format/table/grid.h"
 
 void history_title(const char *metric, char *text, size_t size)

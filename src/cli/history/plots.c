@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
+#include "format/plot/plot.h"
 #include "model/limit.h"
 
 enum { PLOTS_MAX = 256 };

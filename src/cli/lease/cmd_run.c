@@ -18,7 +18,7 @@
 #include "cli/cli_show.h"
 #include "cli/lease/wish.h"
 #include "config/config.h"
-#include "lease/vram_cap.h"
+#include "lease/lease_use.h"
 
 enum { WAIT_DEFAULT_MS = 120000, POLL_MS = 200, SAID_MS = 1000 };
 

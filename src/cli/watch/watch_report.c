@@ -12,6 +12,7 @@
 #include "base/words.h"
 #include "cli/watch/watch.h"
 #include "format/json/json.h"
+#include "insight/view/course.h"
 
 enum { TITLE_SIZE = 96, LIST_MAX = 4096 };
 

@@ -2,8 +2,6 @@
  * whirr why --prove CODE: the rule of a finding, the readings that decide about it, and the nearest one that would change the
  * answer; now, or at a stored moment.
  */
-#include "cli/why/why_prove.h"
-
 #include <errno.h>
 #include <stdio.h>
 
@@ -13,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
+#include "cli/command.h"
 #include "config/places.h"
 #include "format/json/json.h"
 #include "format/table/grid.h"

@@ -50,3 +50,11 @@ void console_start(void);
 void console_lend(void); /* restores the code page for another program */
 /* To stderr; false: not a console. */
 bool console_message(const char *text, size_t len);
+
+/* ---- linked.c: libraries that Linux hosts provide and Windows doesn't: linked statically, and found by their Linux names ---- */
+
+/* "libz.so.1"; NULL: not linked. */
+void *linked_library(const char *name);
+bool linked_is(const void *library);
+/* NULL: no such symbol. */
+void *linked_symbol(const void *library, const char *name);

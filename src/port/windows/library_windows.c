@@ -12,7 +12,6 @@
 #include "base/os/library_names.h"
 #include "base/os/place.h"
 #include "port/windows/internal.h"
-#include "port/windows/linked.h"
 
 const struct library_name library_names[] = {
     {"libcrypto.so.3", "libcrypto-3-x64.dll", "OpenSSL for Windows"},

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The functions of statically linked libraries. Only their names matter here; callers know their types.
  */
-#include "port/windows/linked.h"
+#include "port/windows/internal.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
-
-#include "port/windows/internal.h"
 
 /* clang-format off */
 #define CURL_NAMES(X) \

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "host/collective.h"
 #include "host/identity.h"
 #include "host/linux/evidence/internal.h"
 
