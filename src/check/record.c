@@ -33,6 +33,8 @@ SHARED_ANSWER_TABLE(check_device_answer, struct check_device, .name = "CheckDevi
     FIELD(BOOL, "shared", shared, "With programs of others, through MPS");
 }
 
+ANSWER_TEST(is_wrong, struct check_test_run, of->wrong > 0);
+
 ANSWER_TABLE(test_answer, struct check_test_run, .name = "CheckTest")
 {
     FIELD(NAME, "test", test, NULL, NAMES(test_names));
@@ -43,9 +45,9 @@ ANSWER_TABLE(test_answer, struct check_test_run, .name = "CheckTest")
     FIELD(INT, "wrong", wrong, NULL);
     FIELD(INT, "bits_lost", lost, "0 instead of 1, of all wrong ones");
     FIELD(INT, "bits_set", set, "1 instead of 0");
-    FIELD(INT, "place", place, "Of the first wrong one: its word; of an answer, from bit 32 on its multiprocessor");
-    FIELD(INT, "expected", expected, NULL);
-    FIELD(INT, "got", got, NULL);
+    FIELD(INT, "place", place, "Of the first wrong one: its word; of an answer, from bit 32 on its multiprocessor", WHEN(is_wrong));
+    FIELD(INT, "expected", expected, NULL, WHEN(is_wrong));
+    FIELD(INT, "got", got, NULL, WHEN(is_wrong));
     FIELD(BOOL, "one_multiprocessor", one_processor, "All wrong answers came from one");
 }
 
@@ -55,9 +57,9 @@ ANSWER_TABLE(measure_answer, struct check_measure, .name = "CheckValue")
 {
     FIELD(NAME, "value", value, NULL, NAMES(value_names));
     MADE(WORD, "unit", make_unit, NULL, OR_NULL);
-    FIELD(NUMBER, "measured", measured, "The median of its launches; 0: not measured");
-    FIELD(NUMBER, "spread", spread, "Slow launches beside fast ones: 1 is steady; 0: unknown");
-    FIELD(NUMBER, "expected", expected, "0: nothing to compare with");
+    FIELD(NUMBER, "measured", measured, "The median of its launches", NONE(0));
+    FIELD(NUMBER, "spread", spread, "Slow launches beside fast ones: 1 is steady", NONE(0));
+    FIELD(NUMBER, "expected", expected, "What others of its kind reach; null: nothing to compare with", NONE(0));
     FIELD(NAME, "basis", basis, "Where the expectation comes from", NAMES(basis_names));
     FIELD(INT, "basis_runs", basis_runs, "Runs of this GPU that it comes from");
     FIELD(BOOL, "low", low, NULL);
@@ -87,10 +89,10 @@ SHARED_ANSWER_TABLE(check_run_answer, struct check_run, .name = "CheckRun")
     FIELD(NUMBER, "asked_seconds", asked_s, NULL);
     FIELD(NUMBER, "took_seconds", took_s, NULL);
     FIELD(INT, "seed", seed, "Of the random patterns");
-    FIELD(INT, "memory_wanted_bytes", wanted_bytes, "Free memory without the margin");
+    FIELD(INT, "memory_wanted_bytes", wanted_bytes, "Free memory without the margin", NONE(0));
     FIELD(INT, "memory_covered_bytes", covered_bytes, "Written and read back at least once");
     FIELD(INT, "memory_verified_bytes", verified_bytes, "All passes together");
-    FIELD(NUMBER, "launch_longest_ms", longest_ms, NULL);
+    FIELD(NUMBER, "launch_longest_ms", longest_ms, NULL, NONE(0));
     FIELD(READING, "temperature_max_celsius", temp_max_mdegc, NULL, SCALE(1e-3));
     FIELD(READING, "power_max_watts", power_max_mw, NULL, SCALE(1e-3));
     FIELD(READING, "fan_max_percent", fan_max_permille, NULL, SCALE(0.1));

@@ -65,7 +65,8 @@ def test_a_healthy_gpu(box):
     assert run["memory_covered_bytes"] == run["memory_wanted_bytes"] > 8 << 20
     values = {v["value"]: v for v in run["values"]}
     assert values["read"]["expected"] == pytest.approx(0.1) and values["read"]["basis"] == "physics"
-    assert all(t["finished"] and t["wrong"] == 0 for t in run["tests"])
+    assert all(t["finished"] and t["wrong"] == 0 and t["place"] is t["got"] is None for t in run["tests"])
+    assert all(v[key] != 0 for v in run["values"] for key in ("measured", "spread", "expected")), "what is not known is no 0"
 
 
 def test_wrong_memory_is_a_finding_until_a_clean_check(box):
