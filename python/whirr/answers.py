@@ -1689,6 +1689,16 @@ class Gpu(_Gpu):
     nvlink_errors: Optional[float]
     #: The NVLink with most of them
     nvlink_worst_link: Optional[float]
+    #: Packets that NVLinks sent again
+    nvlink_replays: Optional[float]
+    #: Recoveries of NVLinks
+    nvlink_recoveries: Optional[float]
+    #: CRC errors of flow control on NVLinks
+    nvlink_crc_flit_errors: Optional[float]
+    #: CRC errors of data on NVLinks
+    nvlink_crc_data_errors: Optional[float]
+    #: This vGPU has its license
+    vgpu_licensed: Optional[bool]
     #: The chip-to-chip link to the CPU is on
     c2c_enabled: Optional[bool]
     #: The GPU has joined the NVLink fabric

@@ -51,8 +51,9 @@ DRAM_ACTIVE PROF_DRAM_UTIL_RATIO|PCIE_TX_BYTES -|PCIE_RX_BYTES -"""
 MORE = """ECC_SBE_VOL_TOTAL -|ECC_DBE_VOL_TOTAL -|ECC_SBE_AGG_TOTAL -|ECC_DBE_AGG_TOTAL -|POWER_VIOLATION DEV_GPU_POWER_THROTTLE_SECONDS_TOTAL 1e-9|THERMAL_VIOLATION DEV_GPU_THERMAL_THROTTLE_SECONDS_TOTAL 1e-9
 SM_ACTIVE PROF_SM_UTIL_RATIO|SM_OCCUPANCY PROF_SM_OCCUPANCY_RATIO|PIPE_FP64_ACTIVE PROF_FP64_UTIL_RATIO|PIPE_FP32_ACTIVE PROF_FP32_UTIL_RATIO|PIPE_FP16_ACTIVE PROF_FP16_UTIL_RATIO
 NVLINK_TX_BYTES -|NVLINK_RX_BYTES -"""
+LINKS = "|".join(f"NVLINK_{kind}_ERROR_COUNT_TOTAL DEV_NVLINK_{kind}_ERROR_TOTAL" for kind in ("REPLAY", "RECOVERY", "CRC_FLIT", "CRC_DATA"))
 PROFILED = {"GR_ENGINE_ACTIVE", "PIPE_TENSOR_ACTIVE", "DRAM_ACTIVE", "PCIE_TX_BYTES", "PCIE_RX_BYTES", "SM_ACTIVE", "SM_OCCUPANCY", "PIPE_FP64_ACTIVE", "PIPE_FP32_ACTIVE", "PIPE_FP16_ACTIVE", "NVLINK_TX_BYTES", "NVLINK_RX_BYTES"}
-NOT_READ = {"DCGM_FI_DEV_VGPU_LICENSE_STATUS"}  # of virtual machines with a license server
+NOT_READ = {"DCGM_FI_DEV_VGPU_LICENSE_STATUS"}  # of a vGPU alone
 
 
 def dcgm_fields(text):
@@ -83,6 +84,18 @@ def test_fields_of_dcgm_exporter_before_and_since_4_9(whirr):
     for name, label, wrong in (("dcgm", "DCGM_FI_SYSTEM_DRIVER_VERSION", "DCGM_FI_DEV_GPU_TEMP"), ("dcgm-4.8", "DCGM_FI_DRIVER_VERSION", "DCGM_FI_DEV_GPU_TEMP_CELSIUS")):
         series, labels = dcgm_series(whirr("export", *h100, "--set", name).out)
         assert label in labels and wrong not in series and "DCGM_FI_PROF_PCIE_TX_BYTES" in series, name
+
+
+def test_errors_of_nvlinks_by_kind_and_a_license_are_there_where_the_driver_knows_them(nvml):
+    """Each link of the fake has 1, 2, 3 and 4 errors of the kinds, and one has seven replays more; as Blackwell answers, there are none."""
+    export = lambda script: dcgm_series(nvml(script, "export", "--set", "dcgm", "--set", "dcgm-4.8").out)[0]  # noqa: E731
+    seen = export("gpu NVIDIA H100-20C\n field 91 4\n nvlinks_active 4\n nvlink_errors 7\n virtualization 2\n license 1\n")
+    assert [(seen[old], seen[new]) for old, new, _ in dcgm_fields(LINKS)] == [(11, 11), (8, 8), (12, 12), (16, 16)]
+    assert seen["DCGM_FI_DEV_VGPU_LICENSE_STATUS"] == 1
+    assert export("gpu NVIDIA H100-20C\n virtualization 2\n license 0\n")["DCGM_FI_DEV_VGPU_LICENSE_STATUS"] == 0
+    for script in ("gpu NVIDIA B200\n field 91 18\n nvlinks_active 18\n license 0\n", "gpu NVIDIA H100-20C\n virtualization 2\n", "gpu X\n virtualization 1\n license 1\n"):
+        missing = {name for old, new, _ in dcgm_fields(LINKS) for name in (old, new)} | NOT_READ
+        assert not missing & set(export(script)), script
 
 
 def test_a_collector_never_sees_half_of_a_file(whirr, tmp_path):

@@ -1678,6 +1678,16 @@ export interface Gpu {
   nvlink_errors: number | null;
   /** The NVLink with most of them */
   nvlink_worst_link: number | null;
+  /** Packets that NVLinks sent again */
+  nvlink_replays: number | null;
+  /** Recoveries of NVLinks */
+  nvlink_recoveries: number | null;
+  /** CRC errors of flow control on NVLinks */
+  nvlink_crc_flit_errors: number | null;
+  /** CRC errors of data on NVLinks */
+  nvlink_crc_data_errors: number | null;
+  /** This vGPU has its license */
+  vgpu_licensed: boolean | null;
   /** The chip-to-chip link to the CPU is on */
   c2c_enabled: boolean | null;
   /** The GPU has joined the NVLink fabric */

@@ -252,6 +252,16 @@ struct nvml_fabric_v2 {
     unsigned char state;
     unsigned health;
 };
+struct nvml_licenses {
+    int supported;
+    unsigned count;
+    struct {
+        unsigned code, licensed;
+        char info[128], product[128];
+        unsigned enabled;
+        unsigned char expiry[16];
+    } features[3];
+};
 struct nvml_fbc_stats {
     unsigned sessions, fps, latency;
 };
@@ -282,3 +292,4 @@ NVML_SIZE(nvml_repair_status, 12);
 NVML_SIZE(nvml_sram_errors, 104);
 NVML_SIZE(nvml_platform_v1, 44);
 NVML_SIZE(nvml_fabric_v2, 36);
+NVML_SIZE(nvml_licenses, 860);

@@ -140,15 +140,16 @@ static int ask_nvlinks(struct nvml *n, struct nvml_card *card, int kind, int64_t
 static int ask_nvlink_errors(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
     (void)kind;
-    enum { COUNTERS = 4 };
+    enum { ALL, WORST, KINDS, KIND_COUNT = 4 };
     if (!n->lib.nvlink_errors)
         return NVML_FUNCTION_NOT_FOUND;
-    int64_t links = 0, most = 0, all = 0;
+    int64_t links = 0, most = 0;
     int code = field_read(n, card, NVML_FIELD_NVLINK_COUNT, 0, &links), answered = NVML_NOT_SUPPORTED;
-    values[1] = QUERY_ABSENT;
+    for (unsigned i = WORST; i < KINDS + KIND_COUNT; i++)
+        values[i] = QUERY_ABSENT;
     for (unsigned i = 0; code == NVML_OK && i < (unsigned)links && i < NVML_NVLINKS_MAX; i++) {
         int64_t sum = 0;
-        for (unsigned counter = 0; counter < COUNTERS; counter++) {
+        for (unsigned counter = 0; counter < KIND_COUNT; counter++) {
             unsigned long long value = 0;
             int rc = n->lib.nvlink_errors(card->handle, i, counter, &value);
             if (nvml_is_trouble(rc))
@@ -158,16 +159,35 @@ static int ask_nvlink_errors(struct nvml *n, struct nvml_card *card, int kind, i
             if (rc != NVML_OK)
                 continue;
             answered = NVML_OK;
-            sum += (int64_t)MIN_OF(value, (unsigned long long)UINT32_MAX);
+            int64_t count = (int64_t)MIN_OF(value, (unsigned long long)UINT32_MAX), *of_kind = &values[KINDS + counter];
+            *of_kind = count + (*of_kind == QUERY_ABSENT ? 0 : *of_kind);
+            sum += count;
         }
-        all += sum;
+        values[ALL] += sum;
         if (sum > most) {
             most = sum;
-            values[1] = i;
+            values[WORST] = i;
         }
     }
-    values[0] = all;
     return code == NVML_OK ? answered : code;
+}
+
+/* A vGPU without a license works slowly after a while; any other GPU has none to show. */
+static int ask_license(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
+{
+    (void)kind;
+    unsigned mode = 0;
+    struct nvml_licenses all = {0};
+    if (!n->lib.licenses || !n->lib.virtualization)
+        return NVML_FUNCTION_NOT_FOUND;
+    int code = n->lib.virtualization(card->handle, &mode);
+    if (code == NVML_OK && mode != NVML_VIRTUAL_GUEST)
+        return NVML_NOT_SUPPORTED;
+    if (code == NVML_OK)
+        code = n->lib.licenses(card->handle, &all);
+    for (size_t i = 0; i < all.count && i < ARRAY_LEN(all.features); i++)
+        values[0] |= all.features[i].licensed != 0;
+    return code == NVML_OK && (!all.supported || !all.count) ? NVML_NOT_SUPPORTED : code;
 }
 
 static int ask_fabric(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
@@ -267,7 +287,9 @@ const struct nvml_query query_slow[] = {
     OWN("encoder_stats", ask_encoder_stats, 0, METRIC_encoder_sessions, METRIC_encoder_fps, METRIC_encoder_latency_us),
     OWN("fbc_stats", ask_fbc_stats, 0, METRIC_capture_sessions, METRIC_capture_fps, METRIC_capture_latency_us),
     OWN("nvlink_state", ask_nvlinks, 0, METRIC_nvlink_links, METRIC_nvlink_links_active),
-    OWN("nvlink_errors", ask_nvlink_errors, 0, METRIC_nvlink_errors, METRIC_nvlink_worst_link),
+    OWN("nvlink_errors", ask_nvlink_errors, 0, METRIC_nvlink_errors, METRIC_nvlink_worst_link, METRIC_nvlink_replays,
+        METRIC_nvlink_recoveries, METRIC_nvlink_crc_flit_errors, METRIC_nvlink_crc_data_errors),
+    OWN("licenses", ask_license, 0, METRIC_vgpu_licensed),
     OWN("fabric", ask_fabric, 0, METRIC_fabric_ready, METRIC_fabric_clique),
     PLAIN(c2c_mode, 1, METRIC_c2c_enabled),
 

@@ -680,13 +680,21 @@ EXPORT int nvmlDeviceGetNvLinkState(nvml_device device, unsigned link, unsigned 
     return NVML_OK;
 }
 
-/* Every link has one error of each kind; link 3 has those of the script besides. */
+/* Every link has 1, 2, 3 and 4 errors of the kinds; link 3 has those of the script besides. */
 EXPORT int nvmlDeviceGetNvLinkErrorCounter(nvml_device device, unsigned link, unsigned counter, unsigned long long *errors)
 {
     ENTER_GPU(device);
     if (g->value[FAKE_nvlink_errors] == FAKE_NA)
         return NVML_NOT_SUPPORTED;
-    *errors = 1 + (link == 3 && counter == 0 ? (unsigned long long)g->value[FAKE_nvlink_errors] : 0);
+    *errors = 1 + counter + (link == 3 && counter == 0 ? (unsigned long long)g->value[FAKE_nvlink_errors] : 0);
+    return NVML_OK;
+}
+
+EXPORT int nvmlDeviceGetGridLicensableFeatures_v4(nvml_device device, struct nvml_licenses *ret)
+{
+    ENTER_GPU(device);
+    *ret = (struct nvml_licenses){.supported = g->value[FAKE_license] != FAKE_NA, .count = 2};
+    ret->features[1].licensed = g->value[FAKE_license] == 1;
     return NVML_OK;
 }
 

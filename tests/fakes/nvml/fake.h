@@ -37,7 +37,7 @@ enum {
     KEY(pcie_gen, 1) KEY(pcie_width, 16) KEY(pcie_gen_max, 4) KEY(pcie_width_max, 16) KEY(replays, 0) KEY(persistence, 0) \
     KEY(compute_mode, 0) KEY(display_active, 1) KEY(ecc, FAKE_NA) KEY(ecc_corrected, FAKE_NA) KEY(ecc_uncorrected, FAKE_NA) \
     KEY(ecc_corrected_life, FAKE_NA) KEY(ecc_uncorrected_life, FAKE_NA) KEY(remapped, FAKE_NA) KEY(remap_pending, 0) \
-    KEY(remap_failed, 0) KEY(nvlinks_active, 0) KEY(nvlink_errors, FAKE_NA) KEY(mig, FAKE_NA) KEY(brand, 15) KEY(architecture, 8) KEY(cc_major, 8) \
+    KEY(remap_failed, 0) KEY(nvlinks_active, 0) KEY(nvlink_errors, FAKE_NA) KEY(license, FAKE_NA) KEY(mig, FAKE_NA) KEY(brand, 15) KEY(architecture, 8) KEY(cc_major, 8) \
     KEY(cc_minor, 9) KEY(virtualization, 0) KEY(gpm, 0) KEY(gone, 0) KEY(process_utilization, 1) KEY(addressing, 0) \
     KEY(app_graphics, FAKE_NA) KEY(app_memory, FAKE_NA) KEY(boost_max, FAKE_NA) KEY(pcie_gen_card, 4) KEY(sessions, 0) \
     KEY(fps, 0) KEY(latency, 0) KEY(captures, FAKE_NA) KEY(protected_total, FAKE_NA) KEY(protected_used, 0) \

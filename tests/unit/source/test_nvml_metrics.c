@@ -497,7 +497,9 @@ static void errors_of_links_are_summed_and_the_worst_link_named(void **state)
 {
     (void)state;
     struct gpu g = first_sample("", "gpu X\n field 91 18\n nvlinks_active 18\n nvlink_errors 312\n", GROUP_RARE);
-    assert_reading(g.nvlink_errors, 18 * 4 + 312);
+    assert_reading(g.nvlink_errors, 18 * (1 + 2 + 3 + 4) + 312);
+    assert_reading(g.nvlink_replays, 18 + 312);
+    assert_reading(g.nvlink_crc_data_errors, 18 * 4);
     assert_reading(g.nvlink_worst_link, 3);
     end(&g);
     g = first_sample("", "gpu X\n field 91 18\n nvlinks_active 18\n", GROUP_RARE); /* as Blackwell answers */
