@@ -67,7 +67,7 @@ int slots_choose(struct slot *slots, size_t max, const char *const *names, size_
             return error_set(err, -EINVAL, "more than %zu sources", max);
         if (rest.len >= sizeof slots[0].params)
             return error_set(err, -EINVAL, "the parameters of source '%s' are too long", ops->name);
-        int rc = ops->check ? ops->check(rest.at, err) : 0; /* NUL-terminated: the parameters extend to the end of names[i] */
+        int rc = source_check(ops, rest.at, err); /* NUL-terminated: the parameters extend to the end of names[i] */
         if (rc < 0)
             return rc;
         add_slot(&slots[used++], ops, rest, true);

@@ -27,6 +27,8 @@ struct source_ops {
     bool completes;         /* may know more about processes than another source for the same GPU: its values fill the gaps */
     bool names_driver;      /* its start and failures are the driver's, see struct source_status */
 
+    bool ignores_parameters; /* else one without check() takes none */
+
     /* Optional: validates the parameters before anything is opened, so that typos are reported at once. */
     int (*check)(const char *params, struct error *err);
 
@@ -84,6 +86,8 @@ extern const size_t source_registry_count;
 struct config;
 size_t sources_configured(const struct config *c, const char **list, size_t max);
 
+/* Whether it takes these parameters; -EINVAL. */
+int source_check(const struct source_ops *ops, const char *params, struct error *err);
 const struct source_ops *source_find(struct str name); /* NULL: unknown */
 /* From "NAME[:PARAMETERS]"; `ret_params` ("" without any) may be NULL. NULL: unknown. */
 const struct source_ops *source_of_spec(const char *spec, const char **ret_params);

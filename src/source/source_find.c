@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Finds sources by name, and those that the settings ask for.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "config/config.h"
@@ -17,6 +18,13 @@ size_t sources_configured(const struct config *c, const char **list, size_t max)
         if (source_registry[i]->automatic && !source_registry[i]->names_driver)
             list[count++] = source_registry[i]->name;
     return count;
+}
+
+int source_check(const struct source_ops *ops, const char *params, struct error *err)
+{
+    if (ops->check)
+        return ops->check(params, err);
+    return ops->ignores_parameters || !params[0] ? 0 : error_set(err, -EINVAL, "the %s source takes no parameters", ops->name);
 }
 
 const struct source_ops *source_find(struct str name)

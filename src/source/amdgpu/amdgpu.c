@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The amdgpu source: finds cards, checks whether they sleep, and decides what to read.
  */
-#include "source/source.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "source/amdgpu/amdgpu_read.h"
 #include "source/amdgpu/kfd.h"
-#include "source/drm/scan.h"
+#include "source/drm/card_source.h"
 #include "source/source_control.h"
-#include "source/sysfs/sysfs_card.h"
 
 struct amdgpu {
-    struct source source;
-    const struct env *env;
-    struct card_list cards;
+    struct card_source base;
     struct amdgpu_memory memory[GPU_MAX];
     char names[GPU_MAX][GPU_NAME_SIZE];
     struct kfd kfd;
-    struct drm_scan *scan;
     struct platform platform;
     struct amdgpu_reader reader; /* large, so not on the stack */
 };
@@ -33,30 +28,24 @@ static bool is_ours(const struct drm_card *card)
 
 static void amdgpu_close(struct source *source)
 {
-    struct amdgpu *s = (struct amdgpu *)source;
-    if (!s)
-        return;
-    drm_scan_unref(s->scan);
-    kfd_done(&s->kfd);
-    card_list_done(&s->cards);
-    free(s);
+    if (source)
+        kfd_done(&((struct amdgpu *)source)->kfd);
+    card_source_close(source);
 }
 
 /* Cards known only to KFD come last: containers may see its tree but no DRM devices. */
-static int update_cards(struct amdgpu *s)
+static int complete(struct card_source *s)
 {
-    int rc = card_list_update(&s->cards, s->env, is_ours);
-    if (rc < 0)
-        return rc;
-    rc = kfd_read(&s->kfd, s->env);
+    struct kfd *kfd = &((struct amdgpu *)s)->kfd;
+    int rc = kfd_read(kfd, s->env);
     if (rc < 0 && rc != -EIO)
         return rc;
     s->cards.unread |= rc == -EIO;
     AUTO_FREE struct drm_card *known = calloc(GPU_MAX, sizeof *known);
-    size_t count = known ? kfd_cards(&s->kfd, known, GPU_MAX) : 0;
+    size_t count = known ? kfd_cards(kfd, known, GPU_MAX) : 0;
     for (size_t i = 0; i < s->cards.count; i++)
         if (!s->cards.slots[i].card.name[0])
-            s->cards.slots[i].present = kfd_count_of(&s->kfd, s->cards.slots[i].card.pci_address) > 0;
+            s->cards.slots[i].present = kfd_count_of(kfd, s->cards.slots[i].card.pci_address) > 0;
     for (size_t k = 0; k < count; k++) {
         bool listed = false;
         for (size_t i = 0; i < s->cards.count && !listed; i++)
@@ -68,107 +57,69 @@ static int update_cards(struct amdgpu *s)
     return (int)s->cards.count;
 }
 
-static int amdgpu_check(const char *params, struct error *err)
-{
-    return params[0] ? error_set(err, -EINVAL, "the amdgpu source takes no parameters") : 0;
-}
-
-static int amdgpu_open(const struct env *env, const char *params, struct source **ret, struct error *err)
-{
-    int wrong = amdgpu_check(params, err);
-    if (wrong < 0)
-        return wrong;
-    struct amdgpu *s = calloc(1, sizeof *s);
-    if (!s)
-        return error_set(err, -ENOMEM, "out of memory");
-    s->source.ops = &amdgpu_source;
-    s->env = env;
-    s->scan = drm_scan_ref(env);
-    int count = s->scan ? update_cards(s) : -ENOMEM;
-    if (count <= 0) {
-        amdgpu_close(&s->source);
-        return count < 0 ? error_set(err, count, "cannot read /sys/class/drm: %s", strerror(-count))
-                         : error_set(err, -ENODEV,
-                                     "no GPU with the amdgpu or radeon driver in /sys/class/drm, and none in KFD's topology");
-    }
-    *ret = &s->source;
-    return 0;
-}
-
 /* "amd-<unique id of the chip>"; older chips have none. */
 static void read_uuid(struct amdgpu *s, const struct drm_card *card, char uuid[GPU_UUID_SIZE])
 {
     struct attrs device;
     char text[64];
     const struct kfd_node *node = kfd_node_of(&s->kfd, card->pci_address, 0);
-    drm_device_attrs(card, s->env, &device);
+    drm_device_attrs(card, s->base.env, &device);
     if (card->name[0] && attrs_text(&device, "unique_id", text, sizeof text) > 0 && strspn(text, "0") != strlen(text))
         snprintf(uuid, GPU_UUID_SIZE, "amd-%s", text);
     else if (node && node->unique_id)
         snprintf(uuid, GPU_UUID_SIZE, "amd-%016llx", (unsigned long long)node->unique_id);
-    s->cards.unread |= device.unread;
+    s->base.cards.unread |= device.unread;
 }
 
-static int amdgpu_list(struct source *source, struct gpu_id *ids, size_t max)
+static void identify(struct card_source *base, size_t at, struct gpu_id *id)
 {
-    struct amdgpu *s = (struct amdgpu *)source;
-    int count = update_cards(s);
-    if (count < 0)
-        return count;
-    for (size_t i = 0; i < (size_t)count && i < max; i++) {
-        const struct drm_card *card = &s->cards.slots[i].card;
-        ids[i] = (struct gpu_id){.vendor = "amd"};
-        str_copy(ids[i].pci_address, sizeof ids[i].pci_address, str_from(card->pci_address));
-        gpu_name_find(s->env, card, ids[i].name);
-        memcpy(s->names[i], ids[i].name, sizeof s->names[i]);
-        read_uuid(s, card, ids[i].uuid);
-    }
-    return (int)MIN_OF((size_t)count, max);
+    struct amdgpu *s = (struct amdgpu *)base;
+    memcpy(s->names[at], id->name, sizeof s->names[at]);
+    read_uuid(s, &base->cards.slots[at].card, id->uuid);
 }
 
-static bool amdgpu_changed(struct source *source)
+static const struct card_kind amdgpu_kind = {
+    .ops = &amdgpu_source,
+    .size = sizeof(struct amdgpu),
+    .folder = "/sys/class/drm",
+    .none = "no GPU with the amdgpu or radeon driver in /sys/class/drm, and none in KFD's topology",
+    .vendor = "amd",
+    .subject = "the GPU",
+    .complete = complete,
+    .identify = identify};
+
+static int amdgpu_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
-    struct amdgpu *s = (struct amdgpu *)source;
-    return card_list_changed(&s->cards, s->env);
+    int wrong = source_check(&amdgpu_source, params, err);
+    return wrong < 0 ? wrong : card_source_open(&amdgpu_kind, env, is_ours, ret, err);
 }
 
 static int amdgpu_refresh(struct source *source, unsigned groups, struct error *err)
 {
-    (void)err;
-    struct amdgpu *s = (struct amdgpu *)source;
-    if (groups & GROUP_PROCESS)
-        drm_scan_refresh(s->scan);
-    return 0;
-}
-
-static void lost(struct gpu *out)
-{
-    gpu_done(out);
-    gpu_mark_state(out, GPU_LOST, "the GPU was removed or its driver unbound");
+    return groups & GROUP_PROCESS ? card_source_refresh(source, groups, err) : 0;
 }
 
 /* Identity and memory are safe to read; anything else would wake the card. */
-static void asleep(const struct amdgpu *s, size_t at, struct gpu *out)
+static void rest(const struct amdgpu *s, size_t at, enum card_power power, struct gpu *out)
 {
+    const struct drm_card *card = &s->base.cards.slots[at].card;
     struct attrs device;
-    drm_device_attrs(&s->cards.slots[at].card, s->env, &device);
-    gpu_done(out);
-    gpu_mark_state(out, GPU_ASLEEP, NULL);
+    if (!card_source_rests(&s->base, power, out))
+        return;
+    drm_device_attrs(card, s->base.env, &device);
     amdgpu_read_memory(&device, &s->memory[at], out);
-    drm_card_properties(&s->cards.slots[at].card, s->env, out);
+    drm_card_properties(card, s->base.env, out);
 }
 
 /* The card may have fallen asleep or vanished in mid-read: discard the readings then. All its files are world-readable, so EPERM
  * never means missing privileges, but asleep or in reset. */
 static void judge_failure(const struct amdgpu *s, size_t at, unsigned groups, struct gpu *out)
 {
-    enum card_power power = drm_card_power(&s->cards.slots[at].card, s->env);
+    enum card_power power = drm_card_power(&s->base.cards.slots[at].card, s->base.env);
     bool nothing = (groups & GROUP_FAST) && out->temp_mdegc.state != READING_OK && out->power_mw.state != READING_OK &&
                    out->util_permille.state != READING_OK;
-    if (power == CARD_GONE)
-        lost(out);
-    else if (power == CARD_ASLEEP)
-        asleep(s, at, out);
+    if (power != CARD_AWAKE)
+        rest(s, at, power, out);
     else if (nothing)
         gpu_mark_state(out, GPU_ERROR, "the driver does not answer; the GPU may be in a reset");
 }
@@ -177,8 +128,8 @@ static void judge_failure(const struct amdgpu *s, size_t at, unsigned groups, st
 static void read_processes(const struct amdgpu *s, size_t at, unsigned groups, struct gpu *out)
 {
     struct drm_load load;
-    drm_scan_fill(s->scan, &s->cards.slots[at].card, s->memory[at].is_apu, out, &load);
-    kfd_fill_processes(&s->kfd, s->env, s->cards.slots[at].card.pci_address, out);
+    drm_scan_fill(s->base.scan, &s->base.cards.slots[at].card, s->memory[at].is_apu, out, &load);
+    kfd_fill_processes(&s->kfd, s->base.env, s->base.cards.slots[at].card.pci_address, out);
     for (size_t i = 0; i < out->process_count; i++)
         if (!out->processes[i].type)
             out->processes[i].type = PROCESS_GRAPHICS;
@@ -197,8 +148,8 @@ static void read_processes(const struct amdgpu *s, size_t at, unsigned groups, s
 /* Partitions, with their individual load from gpu_metrics. */
 static void fill_instances(const struct amdgpu *s, size_t at, unsigned groups, const struct amdgpu_reader *r, struct gpu *out)
 {
-    const struct drm_card *card = &s->cards.slots[at].card;
-    kfd_fill_instances(&s->kfd, s->env, card, s->names[at], out);
+    const struct drm_card *card = &s->base.cards.slots[at].card;
+    kfd_fill_instances(&s->kfd, s->base.env, card, s->names[at], out);
     for (size_t i = 0; i < out->instance_count && r && r->has_metrics; i++)
         out->instances[i].util_permille = gpu_metrics_partition_permille(&r->metrics, (unsigned)i);
     if ((groups & GROUP_SLOW) && kfd_count_of(&s->kfd, card->pci_address) > 0)
@@ -208,10 +159,10 @@ static void fill_instances(const struct amdgpu *s, size_t at, unsigned groups, c
 /* Without DRM files there are no sensors, only the topology and KFD's processes. */
 static void sample_kfd_only(const struct amdgpu *s, size_t at, unsigned groups, struct gpu *out)
 {
-    const struct drm_card *card = &s->cards.slots[at].card;
+    const struct drm_card *card = &s->base.cards.slots[at].card;
     const struct kfd_node *node = kfd_node_of(&s->kfd, card->pci_address, 0);
     if (groups & GROUP_STATIC) {
-        drm_card_properties(card, s->env, out);
+        drm_card_properties(card, s->base.env, out);
         kfd_fill_static(&s->kfd, card->pci_address, out);
         const char *architecture = gpu_architecture(card);
         if (architecture)
@@ -227,27 +178,25 @@ static void sample_kfd_only(const struct amdgpu *s, size_t at, unsigned groups, 
 static void amdgpu_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)
 {
     struct amdgpu *s = (struct amdgpu *)source;
-    const struct card_slot *slot = &s->cards.slots[gpu];
+    const struct card_slot *slot = &s->base.cards.slots[gpu];
     if (slot->present && !slot->card.name[0])
         return sample_kfd_only(s, gpu, groups, out);
-    enum card_power power = slot->present ? drm_card_power(&slot->card, s->env) : CARD_GONE;
-    if (power == CARD_GONE)
-        return lost(out);
-    if (power == CARD_ASLEEP)
-        return asleep(s, gpu, out);
+    enum card_power power = card_source_power(&s->base, gpu);
+    if (power != CARD_AWAKE)
+        return rest(s, gpu, power, out);
 
     struct amdgpu_reader *r = &s->reader;
-    amdgpu_reader_init(r, s->env, &slot->card, &s->memory[gpu]);
+    amdgpu_reader_init(r, s->base.env, &slot->card, &s->memory[gpu]);
     amdgpu_read(r, groups, out);
     if (groups & GROUP_PROCESS)
         read_processes(s, gpu, groups, out);
     if (groups & GROUP_STATIC) {
-        drm_card_properties(&slot->card, s->env, out);
+        drm_card_properties(&slot->card, s->base.env, out);
         kfd_fill_static(&s->kfd, slot->card.pci_address, out);
     }
     fill_instances(s, gpu, groups, r, out);
     if ((groups & GROUP_FAST) && out->fan_rpm.state == READING_UNSUPPORTED && out->fan_permille.state == READING_UNSUPPORTED) {
-        platform_update(&s->platform, s->env);
+        platform_update(&s->platform, s->base.env);
         platform_fill_fan(&s->platform, out);
     }
 
@@ -258,20 +207,12 @@ static void amdgpu_sample(struct source *source, size_t gpu, unsigned groups, st
 static void amdgpu_describe(struct source *source, struct buf *out)
 {
     struct amdgpu *s = (struct amdgpu *)source;
-    for (size_t i = 0; i < s->cards.count; i++) {
-        const struct card_slot *slot = &s->cards.slots[i];
-        static const char *const powers[] = {"awake", "asleep", "gone"};
-        enum card_power power = slot->present ? drm_card_power(&slot->card, s->env) : CARD_GONE;
-        buf_printf(out, "%s at %s, driver %s, %s, %zu compute nodes\n", slot->card.name[0] ? slot->card.name : "no DRM device",
-                   slot->card.pci_address, slot->card.driver, powers[power], kfd_count_of(&s->kfd, slot->card.pci_address));
+    for (size_t i = 0; i < s->base.cards.count; i++) {
+        const struct drm_card *card = &s->base.cards.slots[i].card;
+        buf_printf(out, "%s at %s, driver %s, %s, %zu compute nodes\n", card->name[0] ? card->name : "no DRM device",
+                   card->pci_address, card->driver, card_power_name(card_source_power(&s->base, i)),
+                   kfd_count_of(&s->kfd, card->pci_address));
     }
-}
-
-const struct drm_card *amdgpu_card(struct source *source, size_t gpu, const struct env **ret_env)
-{
-    const struct amdgpu *s = (const struct amdgpu *)source;
-    *ret_env = s->env;
-    return gpu < s->cards.count && s->cards.slots[gpu].present ? &s->cards.slots[gpu].card : NULL;
 }
 
 const struct source_ops amdgpu_source = {
@@ -279,13 +220,12 @@ const struct source_ops amdgpu_source = {
     .what = "AMD GPUs through the kernel's files",
     .automatic = true,
     .reads_files = true,
-    .check = amdgpu_check,
     .open = amdgpu_open,
     .presence = drm_cards_signature,
-    .list = amdgpu_list,
+    .list = card_source_list,
     .refresh = amdgpu_refresh,
     .sample = amdgpu_sample,
-    .changed = amdgpu_changed,
+    .changed = card_source_changed,
     .describe = amdgpu_describe,
     .control = &amdgpu_control,
     .close = amdgpu_close,

@@ -6,6 +6,7 @@
  *   gpu_od/fan_ctrl/acoustic_target_rpm_threshold   needs a bit of amdgpu.ppfeaturemask; the firmware keeps the fan
  *   power_dpm_force_performance_level               auto, low, high, ...
  */
+#include "source/drm/card_source.h"
 #include "source/source_control.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ struct amd_files {
 static int reach(struct source *source, size_t gpu, struct amd_files *f, struct error *err)
 {
     const struct env *env;
-    const struct drm_card *card = amdgpu_card(source, gpu, &env);
+    const struct drm_card *card = card_source_card(source, gpu, &env);
     if (!card || !card->name[0])
         return error_set(err, card ? -EOPNOTSUPP : -ENODEV, card ? "its files are not visible here" : "the GPU is gone");
     drm_device_attrs(card, env, &f->device);

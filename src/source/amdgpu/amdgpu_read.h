@@ -144,11 +144,6 @@ void amdgpu_read_static(struct amdgpu_reader *r, struct gpu *out);
 /* RAS error counts and retired pages. */
 void amdgpu_read_ras(struct attrs *device, struct gpu *out);
 
-/* ---- for its settings ---- */
-
-struct source;
-const struct drm_card *amdgpu_card(struct source *source, size_t gpu, const struct env **ret_env); /* NULL: gone */
-
 /* ---- Tables of clock states: pp_dpm_sclk and its siblings, rows like "1: 789Mhz *" ---- */
 
 struct dpm_clock {

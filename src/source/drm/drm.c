@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The basic source: lists cards by their render nodes, sums up their clients, and reads the sensors that all drivers name alike.
  */
-#include "source/source.h"
-
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
-#include "source/drm/scan.h"
+#include "source/drm/card_source.h"
 #include "source/sysfs/devfreq.h"
 #include "source/sysfs/hwmon.h"
 #include "source/sysfs/shared_memory.h"
-#include "source/sysfs/sysfs_card.h"
 
 struct drm {
-    struct source source;
-    const struct env *env;
-    bool (*wanted)(const struct drm_card *);
-    struct card_list cards;
-    struct drm_scan *scan;
+    struct card_source base;
     struct platform platform;
 };
 
@@ -42,65 +35,21 @@ static bool has_no_other_source(const struct drm_card *card)
     return is_gpu(card);
 }
 
-static void drm_close(struct source *source)
-{
-    struct drm *s = (struct drm *)source;
-    if (!s)
-        return;
-    drm_scan_unref(s->scan);
-    card_list_done(&s->cards);
-    free(s);
-}
-
 static int drm_check(const char *params, struct error *err)
 {
     return params[0] && strcmp(params, "all") != 0 ? error_set(err, -EINVAL, "the drm source knows the parameter 'all' only") : 0;
 }
 
+static const struct card_kind drm_kind = {.ops = &drm_source,
+                                          .size = sizeof(struct drm),
+                                          .folder = "/sys/class/drm",
+                                          .none = "no other GPU with a render node in /sys/class/drm",
+                                          .subject = "the GPU"};
+
 static int drm_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
-    bool all = strcmp(params, "all") == 0;
     int wrong = drm_check(params, err);
-    if (wrong < 0)
-        return wrong;
-    struct drm *s = calloc(1, sizeof *s);
-    if (!s)
-        return error_set(err, -ENOMEM, "out of memory");
-    s->source.ops = &drm_source;
-    s->env = env;
-    s->wanted = all ? is_gpu : has_no_other_source;
-    s->scan = drm_scan_ref(env);
-    int count = s->scan ? card_list_update(&s->cards, env, s->wanted) : -ENOMEM;
-    if (count <= 0) {
-        drm_close(&s->source);
-        return count < 0 ? error_set(err, count, "cannot read /sys/class/drm: %s", strerror(-count))
-                         : error_set(err, -ENODEV, "no other GPU with a render node in /sys/class/drm");
-    }
-    *ret = &s->source;
-    return 0;
-}
-
-static int drm_list(struct source *source, struct gpu_id *ids, size_t max)
-{
-    struct drm *s = (struct drm *)source;
-    int count = card_list_update(&s->cards, s->env, s->wanted);
-    for (int i = 0; i < count && (size_t)i < max; i++) {
-        const struct drm_card *card = &s->cards.slots[i].card;
-        ids[i] = (struct gpu_id){0};
-        str_copy(ids[i].pci_address, sizeof ids[i].pci_address, str_from(card->pci_address));
-        str_copy(ids[i].vendor, sizeof ids[i].vendor, str_from(gpu_vendor(card)));
-        gpu_name_find(s->env, card, ids[i].name);
-    }
-    return count < 0 ? count : (int)MIN_OF((size_t)count, max);
-}
-
-static int drm_refresh(struct source *source, unsigned groups, struct error *err)
-{
-    (void)err;
-    struct drm *s = (struct drm *)source;
-    if (groups & (GROUP_FAST | GROUP_PROCESS))
-        drm_scan_refresh(s->scan);
-    return 0;
+    return wrong < 0 ? wrong : card_source_open(&drm_kind, env, params[0] ? is_gpu : has_no_other_source, ret, err);
 }
 
 /* A GPU inside a SoC: the kernel's scaling and throttling. */
@@ -110,21 +59,21 @@ static void read_chip(struct drm *s, const struct drm_card *card, unsigned group
                                                                                                               "cpu-thermal"};
     char path[PATH_SIZE], target[PATH_SIZE], basis[GPU_TEXT_SIZE] = "";
     snprintf(path, sizeof path, "/sys/class/drm/%s/device", card->name);
-    const char *last = file_read_link(s->env, path, target, sizeof target) > 0 ? strrchr(target, '/') : NULL;
+    const char *last = file_read_link(s->base.env, path, target, sizeof target) > 0 ? strrchr(target, '/') : NULL;
     const char *device = last ? last + 1 : "";
     struct attrs devfreq;
     bool display = strncmp(card->driver, "msm", 3) == 0; /* its DRM device is the display controller */
-    if ((display || device[0]) && devfreq_find(s->env, device, display ? "adreno" : NULL, &devfreq))
+    if ((display || device[0]) && devfreq_find(s->base.env, device, display ? "adreno" : NULL, &devfreq))
         devfreq_read(&devfreq, groups, out);
     if (!(groups & GROUP_FAST) || out->temp_mdegc.state != READING_UNSUPPORTED)
         return;
     if (device[0])
-        out->temp_mdegc = thermal_zone_of_device(s->env, device, basis);
+        out->temp_mdegc = thermal_zone_of_device(s->base.env, device, basis);
     if (out->temp_mdegc.state == READING_UNSUPPORTED)
-        out->temp_mdegc = thermal_zone_read(s->env, zones, ARRAY_LEN(zones), basis);
+        out->temp_mdegc = thermal_zone_read(s->base.env, zones, ARRAY_LEN(zones), basis);
     /* A Raspberry Pi has one sensor for the die that both share. */
     if (out->temp_mdegc.state == READING_UNSUPPORTED && strcmp(card->driver, "v3d") == 0)
-        out->temp_mdegc = thermal_zone_read(s->env, die, ARRAY_LEN(die), basis);
+        out->temp_mdegc = thermal_zone_read(s->base.env, die, ARRAY_LEN(die), basis);
     if (out->temp_mdegc.state == READING_OK)
         gpu_set_property(out, PROPERTY_temperature_basis, basis);
 }
@@ -133,7 +82,7 @@ static void read_sensors(struct drm *s, const struct drm_card *card, unsigned gr
 {
     static const char *const powers[] = {"power1_average", "power1_input"};
     struct attrs device, hwmon;
-    drm_device_attrs(card, s->env, &device);
+    drm_device_attrs(card, s->base.env, &device);
     hwmon_find(&device, &hwmon);
     if (groups & GROUP_FAST) {
         out->temp_mdegc = attrs_reading(&hwmon, "temp1_input", 1, 1);
@@ -144,11 +93,11 @@ static void read_sensors(struct drm *s, const struct drm_card *card, unsigned gr
         out->voltage_mv = attrs_reading(&hwmon, "in0_input", 1, 1);
     }
     if (card->pci_address[0])
-        pcie_link(card, s->env, false, groups, out);
+        pcie_link(card, s->base.env, false, groups, out);
     else
         read_chip(s, card, groups, out);
     if ((groups & GROUP_FAST) && out->fan_rpm.state == READING_UNSUPPORTED && out->fan_permille.state == READING_UNSUPPORTED) {
-        platform_update(&s->platform, s->env);
+        platform_update(&s->platform, s->base.env);
         platform_fill_fan(&s->platform, out);
     }
 }
@@ -158,12 +107,12 @@ static void read_clients(struct drm *s, const struct drm_card *card, unsigned gr
 {
     bool shared = !card->pci_address[0];
     struct drm_load load;
-    drm_scan_fill(s->scan, card, shared, out, &load);
+    drm_scan_fill(s->base.scan, card, shared, out, &load);
     for (size_t i = 0; i < out->process_count; i++)
         if (!out->processes[i].type)
             out->processes[i].type = PROCESS_GRAPHICS;
     if ((groups & GROUP_FAST) && shared)
-        shared_memory_fill(s->env, &(struct shared_memory){0}, out);
+        shared_memory_fill(s->base.env, &(struct shared_memory){0}, out);
     if (!(groups & GROUP_FAST) || load.state != READING_OK)
         return;
     out->util_permille = load.busy_permille;
@@ -182,7 +131,7 @@ static void read_awake(struct drm *s, const struct drm_card *card, unsigned grou
         read_clients(s, card, groups, out);
     read_sensors(s, card, groups, out);
     if (groups & GROUP_STATIC) {
-        drm_card_properties(card, s->env, out);
+        drm_card_properties(card, s->base.env, out);
         if (!card->pci_address[0])
             gpu_set_property(out, PROPERTY_memory_kind, "shared");
     }
@@ -191,33 +140,19 @@ static void read_awake(struct drm *s, const struct drm_card *card, unsigned grou
 static void drm_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)
 {
     struct drm *s = (struct drm *)source;
-    const struct card_slot *slot = &s->cards.slots[gpu];
-    enum card_power power = slot->present ? drm_card_power(&slot->card, s->env) : CARD_GONE;
+    const struct drm_card *card = &s->base.cards.slots[gpu].card;
+    enum card_power power = card_source_power(&s->base, gpu);
     if (power == CARD_AWAKE) {
-        read_awake(s, &slot->card, groups, out);
-        power = drm_card_power(&slot->card, s->env); /* it may be gone or asleep meanwhile */
+        read_awake(s, card, groups, out);
+        power = drm_card_power(card, s->base.env); /* it may be gone or asleep meanwhile */
     }
-    if (power != CARD_AWAKE)
-        gpu_done(out);
-    if (power == CARD_GONE) {
-        gpu_mark_state(out, GPU_LOST, "the GPU was removed or its driver unbound");
-        return;
-    }
-    if (power == CARD_ASLEEP) {
-        gpu_mark_state(out, GPU_ASLEEP, NULL);
-        drm_card_properties(&slot->card, s->env, out);
-    }
-}
-
-static bool drm_changed(struct source *source)
-{
-    struct drm *s = (struct drm *)source;
-    return card_list_changed(&s->cards, s->env);
+    if (card_source_rests(&s->base, power, out))
+        drm_card_properties(card, s->base.env, out);
 }
 
 static void drm_describe(struct source *source, struct buf *out)
 {
-    struct drm *s = (struct drm *)source;
+    const struct card_source *s = (const struct card_source *)source;
     struct drm_scan_stats stats;
     drm_scan_stats(s->scan, &stats);
     for (size_t i = 0; i < s->cards.count; i++)
@@ -235,10 +170,10 @@ const struct source_ops drm_source = {
     .check = drm_check,
     .open = drm_open,
     .presence = drm_cards_signature,
-    .list = drm_list,
-    .refresh = drm_refresh,
+    .list = card_source_list,
+    .refresh = card_source_refresh,
     .sample = drm_sample,
-    .changed = drm_changed,
+    .changed = card_source_changed,
     .describe = drm_describe,
-    .close = drm_close,
+    .close = card_source_close,
 };

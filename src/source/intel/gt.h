@@ -17,11 +17,6 @@ struct gt_reading {
 
 void gt_read(const struct drm_card *card, const struct env *env, struct gt_reading *ret);
 
-/* ---- for its settings ---- */
-
-struct source;
-const struct drm_card *intel_card(struct source *source, size_t gpu, const struct env **ret_env); /* NULL: gone */
-
 /* ---- Memory size of an Intel card. No file has it: ask the driver through the render node. ---- */
 
 /* Opens the render node briefly. Only for awake cards of the real host; otherwise UNSUPPORTED. */

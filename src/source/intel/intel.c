@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The intel source: i915 and xe cards, discrete and integrated.
  */
-#include "source/source.h"
-
-#include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
-#include "source/drm/scan.h"
+#include "source/drm/card_source.h"
 #include "source/intel/gt.h"
 #include "source/source_control.h"
 #include "source/sysfs/hwmon.h"
 #include "source/sysfs/shared_memory.h"
-#include "source/sysfs/sysfs_card.h"
 
 struct intel_memory {
     struct energy energy;
@@ -24,11 +20,8 @@ struct intel_memory {
 };
 
 struct intel {
-    struct source source;
-    const struct env *env;
-    struct card_list cards;
+    struct card_source base;
     struct intel_memory memory[GPU_MAX];
-    struct drm_scan *scan;
     struct platform platform;
 };
 
@@ -43,68 +36,17 @@ static bool is_discrete(const struct drm_card *card)
     return strcmp(card->pci_address, "0000:00:02.0") != 0;
 }
 
-static void intel_close(struct source *source)
-{
-    struct intel *s = (struct intel *)source;
-    if (!s)
-        return;
-    drm_scan_unref(s->scan);
-    card_list_done(&s->cards);
-    free(s);
-}
-
-static int intel_check(const char *params, struct error *err)
-{
-    return params[0] ? error_set(err, -EINVAL, "the intel source takes no parameters") : 0;
-}
+static const struct card_kind intel_kind = {.ops = &intel_source,
+                                            .size = sizeof(struct intel),
+                                            .folder = "/sys/class/drm",
+                                            .none = "no GPU with the i915 or xe driver in /sys/class/drm",
+                                            .vendor = "intel",
+                                            .subject = "the GPU"};
 
 static int intel_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
-    int wrong = intel_check(params, err);
-    if (wrong < 0)
-        return wrong;
-    struct intel *s = calloc(1, sizeof *s);
-    if (!s)
-        return error_set(err, -ENOMEM, "out of memory");
-    s->source.ops = &intel_source;
-    s->env = env;
-    s->scan = drm_scan_ref(env);
-    int count = s->scan ? card_list_update(&s->cards, env, is_ours) : -ENOMEM;
-    if (count <= 0) {
-        intel_close(&s->source);
-        return count < 0 ? error_set(err, count, "cannot read /sys/class/drm: %s", strerror(-count))
-                         : error_set(err, -ENODEV, "no GPU with the i915 or xe driver in /sys/class/drm");
-    }
-    *ret = &s->source;
-    return 0;
-}
-
-static int intel_list(struct source *source, struct gpu_id *ids, size_t max)
-{
-    struct intel *s = (struct intel *)source;
-    int count = card_list_update(&s->cards, s->env, is_ours);
-    for (int i = 0; i < count && (size_t)i < max; i++) {
-        const struct drm_card *card = &s->cards.slots[i].card;
-        ids[i] = (struct gpu_id){.vendor = "intel"};
-        str_copy(ids[i].pci_address, sizeof ids[i].pci_address, str_from(card->pci_address));
-        gpu_name_find(s->env, card, ids[i].name);
-    }
-    return count < 0 ? count : (int)MIN_OF((size_t)count, max);
-}
-
-static bool intel_changed(struct source *source)
-{
-    struct intel *s = (struct intel *)source;
-    return card_list_changed(&s->cards, s->env);
-}
-
-static int intel_refresh(struct source *source, unsigned groups, struct error *err)
-{
-    (void)err;
-    struct intel *s = (struct intel *)source;
-    if (groups & (GROUP_FAST | GROUP_PROCESS))
-        drm_scan_refresh(s->scan);
-    return 0;
+    int wrong = source_check(&intel_source, params, err);
+    return wrong < 0 ? wrong : card_source_open(&intel_kind, env, is_ours, ret, err);
 }
 
 /* Share of time in which the GT wasn't idle. It stays awake slightly longer than it works. */
@@ -152,17 +94,17 @@ static void fill_shared(struct intel *s, const struct drm_card *card, struct gpu
 {
     struct shared_memory m = {0};
     if (strcmp(card->driver, "xe") == 0)
-        m.limit_bytes = shared_memory_ttm_limit(s->env);
-    shared_memory_fill(s->env, &m, out);
+        m.limit_bytes = shared_memory_ttm_limit(s->base.env);
+    shared_memory_fill(s->base.env, &m, out);
 }
 
 static void read_clients(struct intel *s, size_t at, unsigned groups, struct gpu *out)
 {
-    const struct drm_card *card = &s->cards.slots[at].card;
+    const struct drm_card *card = &s->base.cards.slots[at].card;
     struct intel_memory *m = &s->memory[at];
     bool discrete = is_discrete(card);
     struct drm_load load;
-    drm_scan_fill(s->scan, card, !discrete, out, &load);
+    drm_scan_fill(s->base.scan, card, !discrete, out, &load);
     for (size_t i = 0; i < out->process_count; i++)
         if (!out->processes[i].type)
             out->processes[i].type = PROCESS_GRAPHICS;
@@ -171,7 +113,7 @@ static void read_clients(struct intel *s, size_t at, unsigned groups, struct gpu
     choose_utilization(&load, m, out);
     out->decoder_permille = load.decoder_permille;
     if (discrete && m->vram_total.state == READING_UNREAD)
-        m->vram_total = intel_vram_total(card, s->env);
+        m->vram_total = intel_vram_total(card, s->base.env);
     if (discrete)
         out->mem_total_bytes = m->vram_total;
     else
@@ -228,8 +170,9 @@ static void read_power(struct intel *s, size_t at, struct attrs *h, unsigned gro
     static const char *const limits[] = {"power1_cap", "power1_max", "power2_cap", "power2_max"};
     struct energy *e = &s->memory[at].energy;
     struct reading counters[ENERGY_COUNTERS] = {attrs_reading(h, "energy1_input", 1, 1), attrs_reading(h, "energy2_input", 1, 1)};
-    counters[2] = is_discrete(&s->cards.slots[at].card) ? reading_absent(READING_UNSUPPORTED) : read_uncore_energy(s->env);
-    energy_update(e, counters, env_is_recorded(s->env), clock_mono(s->env->clock));
+    counters[2] =
+        is_discrete(&s->base.cards.slots[at].card) ? reading_absent(READING_UNSUPPORTED) : read_uncore_energy(s->base.env);
+    energy_update(e, counters, env_is_recorded(s->base.env), clock_mono(s->base.env->clock));
     if (groups & GROUP_FAST) {
         out->power_mw = e->power_mw;
         out->power_limit_mw = attrs_first(h, limits, ARRAY_LEN(limits), 1, 1000);
@@ -262,9 +205,9 @@ static void read_heat(struct intel *s, const struct drm_card *card, struct attrs
 static void read_gt(struct intel *s, size_t at, unsigned groups, struct gpu *out)
 {
     struct gt_reading gt;
-    gt_read(&s->cards.slots[at].card, s->env, &gt);
+    gt_read(&s->base.cards.slots[at].card, s->base.env, &gt);
     if (groups & GROUP_FAST) {
-        update_idle(&s->memory[at], gt.idle_ms, env_is_recorded(s->env), clock_mono(s->env->clock));
+        update_idle(&s->memory[at], gt.idle_ms, env_is_recorded(s->base.env), clock_mono(s->base.env->clock));
         out->clock_graphics_khz = gt.graphics_khz;
         out->clock_video_khz = gt.media_khz;
         out->throttle_bits = gt.throttle_bits;
@@ -286,18 +229,18 @@ static void read_static(const struct drm_card *card, const struct env *env, stru
 
 static void read_awake(struct intel *s, size_t at, unsigned groups, struct attrs *h, struct gpu *out)
 {
-    const struct drm_card *card = &s->cards.slots[at].card;
+    const struct drm_card *card = &s->base.cards.slots[at].card;
     if (groups & (GROUP_FAST | GROUP_STATIC)) {
         read_gt(s, at, groups, out);
-        pcie_link(card, s->env, is_discrete(card), groups, out);
+        pcie_link(card, s->base.env, is_discrete(card), groups, out);
         read_fans(h, groups, out);
     }
     if (groups & GROUP_RARE)
-        pcie_errors(s->env, card->pci_address, out);
+        pcie_errors(s->base.env, card->pci_address, out);
     if (groups & (GROUP_FAST | GROUP_RARE))
         read_power(s, at, h, groups, out);
     if (groups & GROUP_FAST) {
-        platform_update(&s->platform, s->env);
+        platform_update(&s->platform, s->base.env);
         read_heat(s, card, h, out);
         if (out->fan_rpm.state == READING_UNSUPPORTED)
             platform_fill_fan(&s->platform, out);
@@ -305,7 +248,7 @@ static void read_awake(struct intel *s, size_t at, unsigned groups, struct attrs
     if (groups & (GROUP_FAST | GROUP_PROCESS))
         read_clients(s, at, groups, out);
     if (groups & GROUP_STATIC) {
-        read_static(card, s->env, out);
+        read_static(card, s->base.env, out);
         out->temp_shutdown_mdegc = hwmon_reading(h, "temp", chip_sensor(h), "_emergency", 1, 1);
         out->temp_memory_limit_mdegc = hwmon_reading(h, "temp", hwmon_channel(h, "temp", "vram"), "_crit", 1, 1);
     }
@@ -314,48 +257,34 @@ static void read_awake(struct intel *s, size_t at, unsigned groups, struct attrs
 static void intel_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)
 {
     struct intel *s = (struct intel *)source;
-    const struct card_slot *slot = &s->cards.slots[gpu];
-    enum card_power power = slot->present ? drm_card_power(&slot->card, s->env) : CARD_GONE;
+    const struct drm_card *card = &s->base.cards.slots[gpu].card;
+    enum card_power power = card_source_power(&s->base, gpu);
     if (power == CARD_AWAKE) {
         struct attrs device, hwmon;
-        drm_device_attrs(&slot->card, s->env, &device);
+        drm_device_attrs(card, s->base.env, &device);
         hwmon_find(&device, &hwmon);
         read_awake(s, gpu, groups, &hwmon, out);
         /* It may have fallen asleep or vanished in mid-read. */
         if (hwmon.refused || hwmon.gone || !attrs_exists(&device, "uevent"))
-            power = drm_card_power(&slot->card, s->env);
+            power = drm_card_power(card, s->base.env);
     }
     if (power == CARD_AWAKE)
         return;
     /* Don't attribute energy of its sleep or absence to the next second. */
     s->memory[gpu].energy = (struct energy){0};
     s->memory[gpu].idle_known = false;
-    gpu_done(out);
-    if (power == CARD_GONE) {
-        gpu_mark_state(out, GPU_LOST, "the GPU was removed or its driver unbound");
-        return;
-    }
-    gpu_mark_state(out, GPU_ASLEEP, NULL);
-    read_static(&slot->card, s->env, out);
+    if (card_source_rests(&s->base, power, out))
+        read_static(card, s->base.env, out);
 }
 
 static void intel_describe(struct source *source, struct buf *out)
 {
-    struct intel *s = (struct intel *)source;
+    const struct card_source *s = (const struct card_source *)source;
     for (size_t i = 0; i < s->cards.count; i++) {
-        const struct card_slot *slot = &s->cards.slots[i];
-        static const char *const powers[] = {"awake", "asleep", "gone"};
-        enum card_power power = slot->present ? drm_card_power(&slot->card, s->env) : CARD_GONE;
-        buf_printf(out, "%s at %s, driver %s, %s, %s\n", slot->card.name, slot->card.pci_address, slot->card.driver,
-                   is_discrete(&slot->card) ? "discrete" : "on the processor's die", powers[power]);
+        const struct drm_card *card = &s->cards.slots[i].card;
+        buf_printf(out, "%s at %s, driver %s, %s, %s\n", card->name, card->pci_address, card->driver,
+                   is_discrete(card) ? "discrete" : "on the processor's die", card_power_name(card_source_power(s, i)));
     }
-}
-
-const struct drm_card *intel_card(struct source *source, size_t gpu, const struct env **ret_env)
-{
-    const struct intel *s = (const struct intel *)source;
-    *ret_env = s->env;
-    return gpu < s->cards.count && s->cards.slots[gpu].present ? &s->cards.slots[gpu].card : NULL;
 }
 
 const struct source_ops intel_source = {
@@ -363,14 +292,13 @@ const struct source_ops intel_source = {
     .what = "Intel graphics through the kernel's files",
     .automatic = true,
     .reads_files = true,
-    .check = intel_check,
     .open = intel_open,
     .presence = drm_cards_signature,
-    .list = intel_list,
-    .refresh = intel_refresh,
+    .list = card_source_list,
+    .refresh = card_source_refresh,
     .sample = intel_sample,
-    .changed = intel_changed,
+    .changed = card_source_changed,
     .describe = intel_describe,
     .control = &intel_control,
-    .close = intel_close,
+    .close = card_source_close,
 };

@@ -5,6 +5,7 @@
  *   xe    device/tileN/gt0/freq0/{min,max}_freq                    from rpn_freq to rp0_freq
  *   i915  gt_{min,max}_freq_mhz                                    from gt_RPn_freq_mhz to gt_RP0_freq_mhz
  */
+#include "source/drm/card_source.h"
 #include "source/source_control.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ struct intel_files {
 static int reach(struct source *source, size_t gpu, struct intel_files *f, struct error *err)
 {
     const struct env *env;
-    const struct drm_card *card = intel_card(source, gpu, &env);
+    const struct drm_card *card = card_source_card(source, gpu, &env);
     if (!card)
         return error_set(err, -ENODEV, "the GPU is gone");
     *f = (struct intel_files){.names = strcmp(card->driver, "xe") == 0 ? &xe_names : &i915_names};

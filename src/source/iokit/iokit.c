@@ -155,11 +155,6 @@ static void iokit_close(struct source *source)
     free(s);
 }
 
-static int iokit_check(const char *params, struct error *err)
-{
-    return params[0] ? error_set(err, -EINVAL, "the iokit source takes no parameters") : 0;
-}
-
 static const char *vendor_of(struct reading id)
 {
     switch (reading_or(id, 0)) {
@@ -239,7 +234,7 @@ int iokit_open_with(const struct env *env, const struct iokit_calls *calls, stru
 static int iokit_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
     struct iokit_calls calls;
-    int rc = iokit_check(params, err);
+    int rc = source_check(&iokit_source, params, err);
     if (rc == 0)
         rc = iokit_calls_load(env, &calls, err);
     return rc < 0 ? rc : iokit_open_with(env, &calls, ret, err);
@@ -364,7 +359,6 @@ const struct source_ops iokit_source = {
     .name = "iokit",
     .what = "GPUs of a Mac through IOKit",
     .automatic = true,
-    .check = iokit_check,
     .open = iokit_open,
     .list = iokit_list,
     .refresh = iokit_refresh,

@@ -228,6 +228,7 @@ static void nvml_describe(struct source *s, struct buf *out)
 
 const struct source_ops nvml_source = {
     .name = "nvml",
+    .ignores_parameters = true,
     .what = "NVIDIA GPUs through the driver's own library (libnvidia-ml.so.1)",
     .automatic = true,
     .names_driver = true,

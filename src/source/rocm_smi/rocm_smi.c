@@ -135,15 +135,10 @@ static void rocm_close(struct source *source)
     free(s);
 }
 
-static int rocm_check(const char *params, struct error *err)
-{
-    return params[0] ? error_set(err, -EINVAL, "the rocm-smi source takes no parameters") : 0;
-}
-
 static int rocm_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
     static const char *const programs[] = {"rocm-smi", "amd-smi"};
-    int wrong = rocm_check(params, err);
+    int wrong = source_check(&rocm_smi_source, params, err);
     if (wrong < 0)
         return wrong;
     /* A program on this host knows nothing about a recorded one. */
@@ -227,7 +222,6 @@ const struct source_ops rocm_smi_source = {
     .instead_of = "amdgpu",
     .automatic = true,
     .periodic_only = true,
-    .check = rocm_check,
     .open = rocm_open,
     .list = rocm_list,
     .refresh = rocm_refresh,

@@ -14,15 +14,10 @@ struct tegra {
     bool unnamed; /* the board's name was unreadable when listed */
 };
 
-static int tegra_check(const char *params, struct error *err)
-{
-    return params[0] ? error_set(err, -EINVAL, "the tegra source takes no parameters") : 0;
-}
-
 static int tegra_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
     struct attrs devfreq;
-    int wrong = tegra_check(params, err);
+    int wrong = source_check(&tegra_source, params, err);
     if (wrong < 0)
         return wrong;
     if (!tegra_find(env, &devfreq))
@@ -88,7 +83,6 @@ const struct source_ops tegra_source = {
     .instead_of = "nvml",
     .automatic = true,
     .reads_files = true,
-    .check = tegra_check,
     .open = tegra_open,
     .list = tegra_list,
     .sample = tegra_sample,

@@ -27,11 +27,6 @@ static void wddm_close(struct source *source)
     free(s);
 }
 
-static int wddm_check(const char *params, struct error *err)
-{
-    return params[0] ? error_set(err, -EINVAL, "the wddm source takes no parameters") : 0;
-}
-
 int wddm_open_with(const struct env *env, const struct wddm_calls *calls, struct source **ret, struct error *err)
 {
     (void)env;
@@ -56,7 +51,7 @@ int wddm_open_with(const struct env *env, const struct wddm_calls *calls, struct
 static int wddm_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
     struct wddm_calls calls;
-    int rc = wddm_check(params, err);
+    int rc = source_check(&wddm_source, params, err);
     if (rc == 0)
         rc = wddm_calls_load(env, &calls, err);
     return rc < 0 ? rc : wddm_open_with(env, &calls, ret, err);
@@ -156,7 +151,6 @@ const struct source_ops wddm_source = {
     .what = "GPUs of every vendor through the counters of Windows",
     .automatic = true,
     .completes = true,
-    .check = wddm_check,
     .open = wddm_open,
     .list = wddm_list,
     .refresh = wddm_refresh,
