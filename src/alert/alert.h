@@ -63,7 +63,6 @@ enum alert_change alert_step(struct alert_state *state, const struct alert_timin
 enum alert_change alert_end(struct alert_state *state, struct wall now);
 
 const char *alert_phase_name(enum alert_phase phase); /* "firing" */
-bool alert_phase_from_name(const char *name, enum alert_phase *ret);
 
 enum {
     ALERT_BUCKETS = 1024,

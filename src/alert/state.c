@@ -7,21 +7,10 @@
 
 #include "base/cleanup.h"
 
-static const char *const phase_names[] = {"inactive", "pending", "firing", "resolved"};
-
 const char *alert_phase_name(enum alert_phase phase)
 {
-    return phase_names[phase];
-}
-
-bool alert_phase_from_name(const char *name, enum alert_phase *ret)
-{
-    for (size_t i = 0; i < ARRAY_LEN(phase_names); i++)
-        if (strcmp(name, phase_names[i]) == 0) {
-            *ret = (enum alert_phase)i;
-            return true;
-        }
-    return false;
+    static const char *const names[] = {"inactive", "pending", "firing", "resolved"};
+    return names[phase];
 }
 
 static enum alert_change fire(struct alert_state *s, struct wall now)

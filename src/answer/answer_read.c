@@ -126,6 +126,30 @@ static bool read_list(const struct answer_field *f, const json_t *value, char *r
     return fine;
 }
 
+static bool read_map(const struct answer_field *f, const json_t *value, char *record)
+{
+    char *const list = record + f->offset;
+    size_t count = 0;
+    const char *key;
+    json_t *item;
+    if (f->item != ANSWER_TEXT)
+        return true; /* only written so far */
+    json_object_foreach((json_t *)value, key, item)
+    {
+        char *at = list + count * f->stride;
+        size_t same = 0;
+        if (count == f->size / f->stride || !json_is_string(item))
+            continue;
+        str_copy_clean(at, f->value_offset, str_from(key));
+        read_text(item, at + f->value_offset, f->stride - f->value_offset);
+        while (same < count && strcmp(list + same * f->stride, at) != 0)
+            same++;
+        count += same == count;
+    }
+    memcpy(record + f->count_offset, &count, sizeof count);
+    return json_is_object(value);
+}
+
 static bool read_value(const struct answer_field *f, const json_t *value, char *record)
 {
     void *at = record + f->offset;
@@ -152,10 +176,10 @@ static bool read_value(const struct answer_field *f, const json_t *value, char *
     case ANSWER_OBJECT: return answer_read(f->of, value, at, NULL);
     case ANSWER_LINES: return read_lines(value, at, f->size);
     case ANSWER_LIST: return read_list(f, value, record);
+    case ANSWER_MAP: return read_map(f, value, record);
     case ANSWER_PIECE:
     case ANSWER_ANY:
-    case ANSWER_KEYS:
-    case ANSWER_MAP: break;
+    case ANSWER_KEYS: break;
     }
     return true;
 }

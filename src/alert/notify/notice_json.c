@@ -3,85 +3,48 @@
  */
 #include "alert/notify/notice.h"
 
-#include <math.h>
-
+#include "answer/answer.h"
 #include "base/json_reader.h"
 
-static void key_text_or_null(struct json_writer *j, const char *key, const char *text)
-{
-    jw_key_text(j, key, text[0] ? text : NULL);
-}
+ANSWER_NAMES(statuses, enum notice_status, notice_status_name, NOTICE_FIRING, NOTICE_RESOLVED);
 
-static void key_time(struct json_writer *j, const char *key, struct wall at)
+ANSWER_TABLE(notice_answer, struct alert_notice)
 {
-    char text[WALL_TEXT_SIZE];
-    wall_format(at, text);
-    jw_key_text(j, key, at.ms ? text : NULL);
+    FIELD(NAME, "status", status, NULL, NAMES(statuses));
+    FIELD(TEXT, "alert", alert, NULL);
+    FIELD(TEXT, "severity", severity, NULL);
+    FIELD(INT, "gpu_index", gpu_index, NULL, NONE(-1));
+    FIELD(TEXT, "gpu_name", gpu_name, NULL, OR_NULL);
+    FIELD(TEXT, "gpu_uuid", gpu_uuid, NULL, OR_NULL);
+    FIELD(BOOL, "simulated", simulated, NULL);
+    FIELD(TEXT, "host", host, NULL, OR_NULL);
+    FIELD(NUMBER, "value", value, NULL, PRESENT(has_value));
+    FIELD(TEXT, "summary", summary, NULL);
+    FIELD(TEXT, "why", why, NULL, OR_NULL);
+    FIELD(TEXT, "link", link, NULL, OR_NULL);
+    FIELD(MOMENT, "started_at", started_at, NULL, OR_NULL);
+    FIELD(MOMENT, "ended_at", ended_at, NULL, OR_NULL);
+    PAIRS(TEXT, "labels", labels, label_count, NULL);
+    FIELD(TEXT, "fingerprint", fingerprint, NULL);
 }
 
 void notice_json_members(struct json_writer *j, const struct alert_notice *n)
 {
-    jw_key_text(j, "status", notice_status_name(n->status));
-    jw_key_text(j, "alert", n->alert);
-    jw_key_text(j, "severity", n->severity);
-    jw_key(j, "gpu_index");
-    if (n->gpu_index >= 0)
-        jw_int(j, n->gpu_index);
-    else
-        jw_null(j);
-    key_text_or_null(j, "gpu_name", n->gpu_name);
-    key_text_or_null(j, "gpu_uuid", n->gpu_uuid);
-    jw_key_bool(j, "simulated", n->simulated);
-    key_text_or_null(j, "host", n->host);
-    jw_key_number(j, "value", n->has_value ? n->value : NAN);
-    jw_key_text(j, "summary", n->summary);
-    key_text_or_null(j, "why", n->why);
-    key_text_or_null(j, "link", n->link);
-    key_time(j, "started_at", n->started_at);
-    key_time(j, "ended_at", n->ended_at);
-    jw_key_object(j, "labels");
-    for (size_t i = 0; i < n->label_count; i++)
-        jw_key_text(j, n->labels[i].key, n->labels[i].value);
-    jw_end(j);
-    jw_key_text(j, "fingerprint", n->fingerprint);
+    answer_write_keys(j, &notice_answer, n, NULL);
 }
 
 void notice_json(struct json_writer *j, const struct alert_notice *n)
 {
-    jw_object(j);
-    notice_json_members(j, n);
-    jw_end(j);
+    answer_write(j, &notice_answer, n, NULL);
 }
 
 bool notice_from_json(const json_t *object, struct alert_notice *ret)
 {
-    const char *status = json_string_value(json_object_get(object, "status"));
-    if (!status)
-        return false;
-    struct alert_notice n = {.status = strcmp(status, "resolved") == 0 ? NOTICE_RESOLVED : NOTICE_FIRING, .gpu_index = -1};
-    json_copy_text(object, "alert", n.alert, sizeof n.alert);
-    json_copy_text(object, "severity", n.severity, sizeof n.severity);
-    json_copy_text(object, "gpu_name", n.gpu_name, sizeof n.gpu_name);
-    json_copy_text(object, "gpu_uuid", n.gpu_uuid, sizeof n.gpu_uuid);
-    json_copy_text(object, "host", n.host, sizeof n.host);
-    json_copy_text(object, "summary", n.summary, sizeof n.summary);
-    json_copy_text(object, "why", n.why, sizeof n.why);
-    json_copy_text(object, "link", n.link, sizeof n.link);
-    json_copy_text(object, "fingerprint", n.fingerprint, sizeof n.fingerprint);
-    n.started_at = json_moment(object, "started_at");
-    n.ended_at = json_moment(object, "ended_at");
-    n.simulated = json_is_true(json_object_get(object, "simulated"));
-    const json_t *index = json_object_get(object, "gpu_index"), *value = json_object_get(object, "value");
-    json_int_t number = json_integer_value(index);
-    if (json_is_integer(index) && number >= 0 && number < GPU_MAX)
-        n.gpu_index = (int)number;
-    n.has_value = json_is_number(value);
-    n.value = json_number_value(value);
-    const char *key;
-    json_t *label;
-    json_object_foreach((json_t *)json_object_get(object, "labels"), key, label)
-        notice_add_label(&n, key, json_string_value(label) ? json_string_value(label) : "");
-    if (!n.alert[0] || !n.fingerprint[0])
+    struct alert_notice n = {.gpu_index = -1};
+    answer_read(&notice_answer, object, &n, NULL);
+    if (n.gpu_index < 0 || n.gpu_index >= GPU_MAX)
+        n.gpu_index = -1;
+    if (!json_is_string(json_object_get(object, "status")) || !n.alert[0] || !n.fingerprint[0])
         return false;
     *ret = n;
     return true;

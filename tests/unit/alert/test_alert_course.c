@@ -453,6 +453,35 @@ static void what_is_no_state_is_refused(void **state)
     assert_int_equal(c.set.count + c.set.silences.count, 0);
 }
 
+/* A daemon goes on with what the one before it has written, whichever version that was. */
+static void states_are_written_as_they_always_were(void **state)
+{
+    (void)state;
+    static const char kept[] =
+        "{\"version\":1,\"saved_at\":1699999999999,\"next_silence\":2,\"alerts\":["
+        "{\"alert\":\"busy\",\"severity\":\"warning\",\"scope\":\"process\",\"gpu_index\":3,\"gpu_uuid\":\"GPU-3\",\"gpu_name\":"
+        "\"Card\","
+        "\"simulated\":true,\"host\":\"box\",\"pid\":42,\"start_key\":7,\"process\":\"python3\",\"user\":\"alice\",\"state\":"
+        "\"firing\","
+        "\"pending_at\":1699999990000,\"calm_at\":1699999999500,\"known_at\":1699999999600,\"started_at\":1699999999000,"
+        "\"fired\":[1699999999000,1699999998000],\"flapping\":true,\"lapsed\":false,\"value\":97.5,\"summary\":\"busy\","
+        "\"notify\":[\"ops\",\"chat\"],\"silenced_by\":\"s1\",\"told\":true,\"labels\":{\"team\":\"ml\",\"rack\":\"7\"}},"
+        "{\"alert\":\"gone\",\"severity\":\"info\",\"scope\":\"host\",\"gpu_index\":-1,\"gpu_uuid\":\"\",\"gpu_name\":\"\","
+        "\"simulated\":false,\"host\":\"box\",\"pid\":0,\"start_key\":0,\"process\":\"\",\"user\":\"\",\"state\":\"resolved\","
+        "\"ended_at\":1699999999900,\"fired\":[],\"flapping\":false,\"lapsed\":true,\"summary\":\"\",\"notify\":[],"
+        "\"silenced_by\":\"\",\"told\":false,\"labels\":{}}],\"silences\":[{\"id\":\"s1\",\"created_at\":1699999990000,"
+        "\"until\":1800000000000,\"comment\":\"c\",\"created_by\":\"me\",\"matchers\":[{\"key\":\"alert\",\"value\":\"b*\"}]}]}\n";
+    AUTO_BUF struct buf again = BUF(1 << 16);
+    struct error err;
+    course_begin(&c, BUSY, 1);
+    assert_int_equal(alert_keep_read(&c.set, str_from(kept), &err), 0);
+    assert_true(c.set.list[0]->sent && c.set.list[0]->has_value);
+    assert_string_equal(c.set.list[0]->labels[1].value, "7");
+    assert_string_equal(c.set.list[0]->notify, "ops\nchat");
+    alert_keep_write(&again, &c.set);
+    assert_string_equal(again.at, kept);
+}
+
 static void rules_that_go_take_their_alerts_along(void **state)
 {
     (void)state;
@@ -517,6 +546,7 @@ int main(void)
         IN_TIME(a_process_that_idles_for_an_hour_is_told),
         IN_TIME(states_survive_a_restart),
         IN_TIME(what_is_no_state_is_refused),
+        IN_TIME(states_are_written_as_they_always_were),
         IN_TIME(rules_that_go_take_their_alerts_along),
         IN_TIME(too_many_alerts_are_counted),
     };
