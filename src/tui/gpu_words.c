@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
+#include "format/table/table.h"
 #include "insight/facts/levels.h"
 #include "model/finding.h"
 #include "model/finding_code.h"
@@ -53,18 +54,10 @@ void gpu_shorten_limit(char *words, size_t size, const struct process *p, int wi
 
 void gpu_fan_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu)
 {
-    enum fan_state state = fan_judge(gpu).state;
-    int64_t rpm;
-    if (state == FAN_STATE_OFF)
-        snprintf(text, NUMBER_SIZE, "off");
-    else if (state == FAN_STATE_NONE)
+    if (fan_judge(gpu).state == FAN_STATE_NONE)
         snprintf(text, NUMBER_SIZE, "none");
-    else if (gpu->fan_permille.state == READING_OK)
-        show_percent(text, page, gpu->fan_permille);
-    else if (reading_get(gpu->fan_rpm, &rpm))
-        snprintf(text, NUMBER_SIZE, "%lld rpm", (long long)rpm);
     else
-        snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
+        show_fan(text, page, gpu);
 }
 
 void gpu_power_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, bool limit)

@@ -379,6 +379,13 @@ def test_a_straggler_is_marked_and_the_others_name_it(whirr):
     assert rows[0] == ("▲", "0", "waits for its CPU thread") and [row[2] for row in rows[1:]] == ["waits for GPU 0"] * 7, rows
 
 
+def test_a_stopped_fan_is_off_as_in_status(whirr):
+    stopped = ("--source", "sim:scenario=fan-stopped,gpus=2,start=400")
+    row = next(line for line in whirr(*stopped, "status").out.splitlines() if "FAN STOPPED" in line)
+    shown = [line for line in whirr(*stopped, "top", "--once").out.splitlines() if " Fan " in line]
+    assert " off " in row and shown[0].rstrip().endswith(" off") and shown[1].rstrip().endswith("%"), (row, shown)
+
+
 def test_a_dumb_terminal_gets_one_frame(tmp_path):
     t = Terminal([WHIRR, "--source", "sim:gpus=1,scenario=idle", "top"], environment(tmp_path, TERM="dumb"))
     assert t.end() == 0 and "Overview" in t.text and "\033" not in t.text

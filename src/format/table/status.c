@@ -107,16 +107,16 @@ static void memory_text(char text[NUMBER_SIZE], const struct page *page, const s
         snprintf(text, NUMBER_SIZE, "%s", part);
 }
 
-static void fan_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu)
+void show_fan(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu)
 {
     int64_t rpm;
     enum fan_state fan = fan_judge(gpu).state;
     if (fan == FAN_STATE_OFF || fan == FAN_STATE_FIRMWARE || fan == FAN_STATE_OFF_HOT || fan == FAN_STATE_STOPPED)
         snprintf(text, NUMBER_SIZE, "off");
-    else if (gpu->fan_permille.state == READING_OK)
-        show_percent(text, page, gpu->fan_permille);
-    else if (reading_get(gpu->fan_rpm, &rpm))
+    else if (gpu->fan_permille.state != READING_OK && reading_get(gpu->fan_rpm, &rpm))
         snprintf(text, NUMBER_SIZE, "%lld rpm", (long long)rpm);
+    else
+        show_percent(text, page, gpu->fan_permille);
 }
 
 static enum ink memory_ink(const struct gpu *gpu)
@@ -141,7 +141,7 @@ static void make_cells(struct status_cell cells[COLUMN_COUNT], const struct page
     show_temperature(cells[COLUMN_MEMORY_TEMP].text, page, gpu->temp_memory_mdegc);
     power_text(cells[COLUMN_POWER].text, page, gpu);
     cells[COLUMN_POWER].ink = power_ink(gpu);
-    fan_text(cells[COLUMN_FAN].text, page, gpu);
+    show_fan(cells[COLUMN_FAN].text, page, gpu);
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
         cells[i].known = strcmp(cells[i].text, page_dash(page)) != 0;
         if (!cells[i].known)

@@ -67,5 +67,7 @@ int table_report(struct buf *out, const struct page *page, const struct json_t *
 /* "desk   4 GPUs   1184 W   ▲ GPU 1 is throttling (93 °C)", with a clear mark for simulated GPUs. */
 void status_verdict(struct buf *out, const struct page *page, const struct snapshot *s, int only);
 /* One line per source in trouble. */
+/* "61%", "off", "1800 rpm". */
+void show_fan(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu);
 void status_leases(struct buf *out, const struct page *page, const struct snapshot *s, int only); /* one line per lease */
 void status_troubles(struct buf *out, const struct page *page, const struct snapshot *s);
