@@ -38,6 +38,12 @@ def test_remedies_are_the_suggestions_with_what_is_known_about_them():
     assert all(r["root"] in roots for r in gpu["remedies"])
 
 
+def test_what_can_be_done_is_offered_beside_its_advice_alone():
+    """GPUs that are all the same share one sentence, without advice that a number could mean."""
+    one, two = (run_whirr("--source", f"sim:scenario=power-cap,gpus={gpus},start=500", "why").stdout for gpus in (1, 2))
+    assert "Do 1" in one and "do it: whirr do 1" in one and "Do 1" not in two and "whirr do" not in two, one + two
+
+
 def test_two_commands_from_a_hot_gpu_to_a_measured_cooler_one_and_back():
     assert "do it: whirr do" in run_whirr("--source", HOT, "why").stdout
     done = run_whirr("do", number_of_quiet(), "--yes", "--measure", "1s")

@@ -386,6 +386,11 @@ def test_a_stopped_fan_is_off_as_in_status(whirr):
     assert " off " in row and shown[0].rstrip().endswith(" off") and shown[1].rstrip().endswith("%"), (row, shown)
 
 
+def test_a_reason_without_room_keeps_what_it_says(whirr):
+    frame = whirr("--source", "sim:scenario=crypto-miner,gpus=2,start=500", "top", "--once", "--size", "100x14").out
+    assert len(re.findall("kworkerds has been mining for", frame)) == 2, frame
+
+
 def test_a_dumb_terminal_gets_one_frame(tmp_path):
     t = Terminal([WHIRR, "--source", "sim:gpus=1,scenario=idle", "top"], environment(tmp_path, TERM="dumb"))
     assert t.end() == 0 and "Overview" in t.text and "\033" not in t.text

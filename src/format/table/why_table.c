@@ -475,13 +475,14 @@ void table_idle(struct buf *out, const struct page *page, const struct snapshot 
     buf_char(out, '\n');
 }
 
-static void hints(struct buf *out, const struct page *page, const struct why *why, bool one, const char *command)
+/* `advised`: the part whose advice was shown, and can be done by its number; NULL: none. */
+static void hints(struct buf *out, const struct page *page, const struct why *why, bool one, const struct why_part *advised,
+                  const char *command)
 {
     char text[160];
-    const struct why_part *part = why->gpu_count ? &why->gpus[why->main] : NULL;
     int used = 0;
-    for (size_t i = 0; part && i < MIN_OF(part->suggestion_count, 2) && !used && !one; i++)
-        if (remedy_row(part->remedies[i].code)->kind == REMEDY_SETTING)
+    for (size_t i = 0; advised && i < MIN_OF(advised->suggestion_count, 2) && !used; i++)
+        if (remedy_row(advised->remedies[i].code)->kind == REMEDY_SETTING)
             used = snprintf(text, sizeof text, "do it: whirr do %zu%s", i + 1, page_dot(page));
     used += snprintf(text + used, sizeof text - (size_t)used, "evidence: %s -v", command);
     if (!one && why->gpu_count > 1)
@@ -526,5 +527,5 @@ void table_why(struct buf *out, const struct page *page, const struct snapshot *
     if (!one)
         other_gpus(out, page, why, explained, used + 1 < LINES_MAX ? LINES_MAX - used : 1);
     if (command)
-        hints(out, page, why, one, command);
+        hints(out, page, why, one, one || !explained ? NULL : &why->gpus[why->main], command);
 }
