@@ -81,6 +81,7 @@ struct fleet_note {
     struct fleet_findings findings;
     bool silent, down;     /* down: a target of Prometheus says so */
     int64_t silent_ms;     /* for how long; 0: unknown */
+    int64_t back_ms;       /* the database itself was away, and has been back for so long: no host could write; 0: it was not */
     struct fleet_sum last; /* what a silent host added up last; no GPUs: unknown */
     char own[HOST_NAME_SIZE], instance[HOST_NAME_SIZE], machine[FLEET_MACHINE_SIZE]; /* of a silent host, as it named itself */
     int64_t forgotten_ms; /* how long ago a person accepted that it is gone; 0: it is expected */

@@ -165,8 +165,8 @@ void fleet_settle(struct fleet *f)
     for (size_t i = 0; i < f->note_count; i++) {
         struct fleet_note *n = &f->notes[i];
         n->silent = n->silent && !fleet_has_gpus(f, n->host);
-        f->silent += n->silent;
-        if (n->silent) /* before other warnings */
+        f->silent += n->silent && !n->back_ms;
+        if (n->silent && !n->back_ms) /* before other warnings */
             n->findings.first =
                 (struct finding){.code = FINDING_LOST, .severity = SEVERITY_WARNING, .confidence = 1, .gpu_index = -1};
     }
@@ -223,7 +223,7 @@ static void hosts_add_up(struct fleet_host *h)
     }
     if (!own || (!own->silent && !own->findings.code[0]))
         return;
-    h->state = MAX_OF(h->state, own->silent ? FLEET_SILENT : state_of(&own->findings));
+    h->state = MAX_OF(h->state, own->back_ms ? FLEET_UNJUDGED : own->silent ? FLEET_SILENT : state_of(&own->findings));
     if (!h->count || finding_compare(&own->findings.first, &h->first->first) < 0)
         h->first = &own->findings;
 }
@@ -238,6 +238,8 @@ static void write_own_note(struct fleet_host *h)
     char span[WORDS_SIZE];
     if (n->expected_only)
         snprintf(h->note, sizeof h->note, "expected, but not seen in the last week");
+    else if (n->back_ms)
+        snprintf(h->note, sizeof h->note, "not heard yet: the database came back %s ago", words_duration(n->back_ms, span));
     else if (n->silent)
         snprintf(h->note, sizeof h->note, "%s%s%s", state_words[FLEET_SILENT], n->silent_ms ? " for " : "",
                  n->silent_ms ? words_duration(n->silent_ms, span) : "");
@@ -283,7 +285,7 @@ static void write_note(struct fleet_host *h)
     bool trouble = h->first->first.severity > SEVERITY_INFO;
     int64_t bytes = 0;
     size_t count = 0;
-    if (trouble && h->host_note && h->first == &h->host_note->findings) {
+    if (h->host_note && h->first == &h->host_note->findings && (trouble || h->host_note->back_ms)) {
         write_own_note(h);
         return;
     }
@@ -389,14 +391,14 @@ static void name_silent(const struct fleet *f, struct buf *out)
     const char *names[NAMED + 1] = {0};
     size_t count = 0;
     for (size_t i = 0; i < f->note_count; i++) {
-        const char *name = f->notes[i].silent ? f->notes[i].host : NULL;
+        const char *name = f->notes[i].silent && !f->notes[i].back_ms ? f->notes[i].host : NULL;
+        count += name != NULL;
         for (size_t k = 0; name && k < NAMED; k++)
             if (!names[k] || strverscmp(name, names[k]) < 0) {
                 const char *next = names[k];
                 names[k] = name;
                 name = next;
             }
-        count += f->notes[i].silent;
     }
     for (size_t k = 0; k < NAMED && names[k]; k++)
         buf_printf(out, "%s%s", k ? ", " : " (", names[k]);

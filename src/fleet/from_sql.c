@@ -100,6 +100,7 @@ static int take_silent(void *user, const struct silent_host *from)
         return -ENOMEM;
     n->silent = true;
     n->silent_ms = from->silent_ms;
+    n->back_ms = from->waited_ms < HOST_GRACE_MS ? from->waited_ms : 0;
     n->last = (struct fleet_sum){.gpus = from->gpus,
                                  .judged = from->gpus,
                                  .util_permille = from->util_permille,

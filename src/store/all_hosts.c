@@ -160,16 +160,19 @@ static void write_silent(const struct store *s, const struct clocks *c, struct b
     (void)s;
     write_heard(c, sql);
     /* Of the last minute before, in which every GPU that was awake has a sample. */
-    buf_printf(sql,
-               "SELECT h.name, h.silent_ms, z.gpus, z.util, z.used, z.total, z.temp, z.power FROM heard h LEFT JOIN LATERAL ("
-               "SELECT COUNT(*) AS gpus, CAST(AVG(y.util_permille) AS BIGINT) AS util, SUM(y.mem_used_bytes)::bigint AS used, "
-               "SUM(y.mem_total_bytes)::bigint AS total, MAX(y.temp_mdegc) AS temp, SUM(y.power_mw)::bigint AS power FROM "
-               "(SELECT DISTINCT ON (x.gpu_id) x.* FROM gpus g JOIN samples x ON x.gpu_id = g.id WHERE g.host_id = h.id AND "
-               "x.recorded_at > to_timestamp(%lld / 1000.0) AND "
-               "x.recorded_at > to_timestamp((%lld + h.ahead_ms - h.silent_ms - 60000) / 1000.0) AND "
-               "x.recorded_at < to_timestamp((%lld + h.ahead_ms - h.silent_ms + 1000) / 1000.0) "
-               "ORDER BY x.gpu_id, x.recorded_at DESC) y) z ON true WHERE h.silent_ms >= h.allowed_ms",
-               (long long)(c->slowest_ms - HOST_SILENT_MS), (long long)c->now_ms, (long long)c->now_ms);
+    buf_printf(
+        sql,
+        "SELECT h.name, h.silent_ms, z.gpus, z.util, z.used, z.total, z.temp, z.power, LEAST(h.silent_ms, u.up_ms) FROM heard h "
+        "CROSS JOIN (SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp() - pg_postmaster_start_time()) * 1000 AS BIGINT) AS up_ms) u "
+        "LEFT JOIN LATERAL ("
+        "SELECT COUNT(*) AS gpus, CAST(AVG(y.util_permille) AS BIGINT) AS util, SUM(y.mem_used_bytes)::bigint AS used, "
+        "SUM(y.mem_total_bytes)::bigint AS total, MAX(y.temp_mdegc) AS temp, SUM(y.power_mw)::bigint AS power FROM "
+        "(SELECT DISTINCT ON (x.gpu_id) x.* FROM gpus g JOIN samples x ON x.gpu_id = g.id WHERE g.host_id = h.id AND "
+        "x.recorded_at > to_timestamp(%lld / 1000.0) AND "
+        "x.recorded_at > to_timestamp((%lld + h.ahead_ms - h.silent_ms - 60000) / 1000.0) AND "
+        "x.recorded_at < to_timestamp((%lld + h.ahead_ms - h.silent_ms + 1000) / 1000.0) "
+        "ORDER BY x.gpu_id, x.recorded_at DESC) y) z ON true WHERE h.silent_ms >= h.allowed_ms",
+        (long long)(c->slowest_ms - HOST_SILENT_MS), (long long)c->now_ms, (long long)c->now_ms);
 }
 
 int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct error *err)
@@ -177,7 +180,7 @@ int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct e
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = prepare_now(s, write_silent, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
-        struct silent_host h = {.silent_ms = db_i64(q, 1)};
+        struct silent_host h = {.silent_ms = db_i64(q, 1), .waited_ms = db_i64(q, 8)};
         struct reading *const to[] = {&h.gpus, &h.util_permille, &h.used_bytes, &h.total_bytes, &h.temp_mdegc, &h.power_mw};
         str_copy(h.host, sizeof h.host, db_text(q, 0));
         for (int i = 0; i < (int)ARRAY_LEN(to) && db_i64(q, 2); i++)

@@ -31,7 +31,7 @@ int all_hosts_gpus(struct store *s, host_gpu_fn *each, void *user, struct error 
 /* Hosts that have stopped writing, how long ago, and what their GPUs did last; no GPUs: unknown. */
 struct silent_host {
     char host[HOST_NAME_SIZE];
-    int64_t silent_ms;
+    int64_t silent_ms, waited_ms; /* waited: since the database has been up */
     struct reading gpus, util_permille, used_bytes, total_bytes, temp_mdegc, power_mw;
 };
 typedef int silent_host_fn(void *user, const struct silent_host *host);

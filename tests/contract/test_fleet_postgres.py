@@ -78,6 +78,7 @@ def fleet(start):
     eventually(lambda: sql("SELECT COUNT(*) FROM processes p JOIN process_minutes m ON m.process_id = p.id WHERE p.last_seen_ms > p.first_seen_ms + 2000") != "0"
                if real.json("/api/health")["store"]["written_total"] >= 5 else False, explain=real.log)
     sql((ROOT / "tests" / "support" / "parts.sql").read_text() + "SELECT pg_temp.make_parts(5);" + ROWS.format(hosts=HOSTS, gpus=GPUS, gib=f"{GIB}::bigint"))
+    eventually(lambda: sql("SELECT clock_timestamp() - pg_postmaster_start_time() > interval '15 s'") == "t")  # of one that has just come, no host is called silent
     yield real
     real.stop()
 

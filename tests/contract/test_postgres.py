@@ -73,8 +73,8 @@ def number(query):
     return int(sql(query) or 0)
 
 
-def control(*what):
-    subprocess.run([CONTROL, *what], check=True, timeout=PATIENCE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def control(*what, **more):
+    subprocess.run([CONTROL, *what], check=True, env=dict(os.environ, **more), timeout=PATIENCE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 @pytest.fixture(autouse=True)
