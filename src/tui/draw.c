@@ -61,8 +61,10 @@ const char *draw_gpu_name(const struct gpu *gpu)
 
 /* ---- header ---- */
 
-static void clock_text(const struct top *t, char text[64])
+static void clock_text(const struct top *t, char text[64], bool host_line)
 {
+    const struct snapshot *s = top_shown(t);
+    bool simulated = !host_line && s && s->gpu_count && s->gpus[0].simulated;
     char at[MOMENT_TEXT_SIZE] = "";
     bool past = t->cursor_ms && top_tab_has_past(t->tab);
     struct wall shown = {past ? t->cursor_ms : t->now.ms};
@@ -72,13 +74,18 @@ static void clock_text(const struct top *t, char text[64])
         moment_format(shown, t->now, at);
     else if (t->now.ms && localtime_r(&seconds, &local))
         strftime(at, sizeof at, "%H:%M:%S", &local);
-    snprintf(text, 64, "%s%s", past && t->waiting ? "looking up " : past ? "PAST " : t->paused ? "PAUSED " : "", at);
+    snprintf(text, 64, "%s%s%s", simulated ? "SIMULATED " : "",
+             past && t->waiting ? "looking up "
+             : past             ? "PAST "
+             : t->paused        ? "PAUSED "
+                                : "",
+             at);
 }
 
-static void draw_header(struct top *t, struct canvas *c)
+static void draw_header(struct top *t, struct canvas *c, bool host_line)
 {
     char clock[64];
-    clock_text(t, clock);
+    clock_text(t, clock, host_line);
     /* Nothing in the last column: after it the cursor's position is undefined, so the clock would need a move each second. */
     int right = c->width - 1 - width_of(clock), x = 1;
     x += canvas_text(c, x, 0, 5, TINT_STRONG, "whirr");
@@ -133,11 +140,25 @@ static const char *headline(const struct top *t, enum tint *tint)
     return s->gpu_count ? "" : "No GPU was found on this host.";
 }
 
-/* Drops the sentences that don't fit; of the first one, what follows its main clause. */
+/* Removes what stands in parentheses. */
+static void drop_asides(char *text)
+{
+    for (char *from, *to; (from = strstr(text, " (")) && (to = strchr(from, ')'));)
+        memmove(from, to + 1, strlen(to));
+}
+
+/* Drops the sentences that don't fit; of the first one, its asides if that is enough, then what follows its main clause. */
 static void shorten(char *text, int width, int lines)
 {
     static const char *const ends[] = {". ", ", where ", " because "};
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+    char brief[WHY_TEXT_SIZE + 130];
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        str_copy(brief, sizeof brief, str_from(text));
+        drop_asides(brief);
+        if (i && canvas_wrap_lines(width, text) > lines && canvas_wrap_lines(width, brief) <= lines) {
+            str_copy(text, sizeof brief, str_from(brief));
+            return;
+        }
         for (char *last = text; last && canvas_wrap_lines(width, text) > lines;) {
             last = NULL;
             for (char *at = text; (at = strstr(at, ends[i])); at++)
@@ -145,6 +166,15 @@ static void shorten(char *text, int width, int lines)
             if (last)
                 last[i == 0] = '\0'; /* keeps the period */
         }
+    }
+}
+
+/* The host line says so once. */
+static void drop_simulated(char *text)
+{
+    size_t len = strlen("simulated ");
+    for (char *at = text; (at = strcasestr(at, "simulated GPU"));)
+        memmove(at, at + len, strlen(at + len) + 1);
 }
 
 static int draw_headline(struct top *t, struct canvas *c, int y, int lines)
@@ -153,6 +183,7 @@ static int draw_headline(struct top *t, struct canvas *c, int y, int lines)
     char named[WHY_TEXT_SIZE + 130], text[WHY_TEXT_SIZE + 130];
     const char *words = t->fleet ? draw_fleet_headline(t, named, sizeof named, &tint) : headline(t, &tint);
     snprintf(text, sizeof text, "%s%s%s", t->host && words[0] ? t->host : "", t->host && words[0] ? ": " : "", words);
+    drop_simulated(text);
     shorten(text, c->width - 4, lines);
     canvas_text(c, 1, y, 1, tint, tint == TINT_GOOD || tint == TINT_DIM ? "●" : "▲");
     int used = canvas_wrap(c, 3, y, c->width - 4, lines, TINT_STRONG, text);
@@ -373,7 +404,8 @@ void draw_frame(struct top *t, struct canvas *c)
     c->blocks = t->settings.blocks;
     t->zone_count = 0;
     const struct snapshot *s = top_shown(t);
-    draw_header(t, c);
+    if (t->mode == MODE_SETUP || (t->missing.at_ms && top_tab_has_past(t->tab)))
+        draw_header(t, c, false);
     if (t->mode == MODE_SETUP) {
         draw_setup(t, c, 1, c->height - 2);
         draw_bottom(t, c, c->height - 1);
@@ -386,9 +418,11 @@ void draw_frame(struct top *t, struct canvas *c)
         return;
     }
     int rows_and_rest = s ? (int)s->gpu_count + 12 : 0;
-    int lines = c->height >= 40 ? 3 : s && c->height >= 20 && rows_and_rest <= c->height ? 2 : 1;
+    int lines = c->height >= 40 ? 3 : c->height >= 30 || (s && c->height >= 20 && rows_and_rest <= c->height) ? 2 : 1;
     int y = 1, bottom = c->height - 1;
-    if (has_host_line(t, c, lines))
+    bool host_line = has_host_line(t, c, lines);
+    draw_header(t, c, host_line);
+    if (host_line)
         draw_host_line(t, c, y++);
     y += draw_headline(t, c, y, lines);
     /* On a small screen each GPU's row comes before the advice. */

@@ -18,7 +18,7 @@ const char *const top_help[] = {
     "         s S , . F6 sort     r reverse     o F2 setup: columns, plots, theme",
     "         t F5 tree, groups by user, container, job, model",
     "Process  Enter d e details, history     Space tag, U untag     F follow",
-    "Act      a what can be done     x F9 signal, I T K     F7 F8 nice     L limit",
+    "Act      a what can be done     x F9 signal, I T K     F7 F8 nice    L limit",
     "Guard    in its view: e evict, H hold, x release the hold, R resume",
     "Copy     c command of the advice     y line that chooses this GPU",
     "Other    f where a size or a model fits     p z pause     W save settings",
@@ -164,7 +164,7 @@ static void draw_answer(const struct top *t, struct canvas *c)
     while (str_cut(&rest, '\n', &line))
         lines++;
     int height = MIN_OF(c->height, lines + 4), x = (c->width - width) / 2, y = (c->height - height) / 2;
-    canvas_box(c, x, y, width, height, "Fit");
+    canvas_box(c, x, y, width, height, t->answer_title);
     rest = str_from(t->answer ? t->answer : "");
     for (int i = 0; i < height - 4 && str_cut(&rest, '\n', &line); i++) {
         char text[512];

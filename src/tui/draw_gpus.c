@@ -12,9 +12,12 @@ enum { PLOTTED_GPUS = 2, PANEL_MIN = 6, PROCESSES_WANTED = 7 };
 static int draw_panels(struct top *t, struct canvas *c, int y, int height)
 {
     const struct snapshot *s = top_shown(t);
-    int start = y, each = MIN_OF(height / (int)s->gpu_count, MAX_OF(c->height * 13 / 20 / (int)s->gpu_count, 6));
+    int start = y, plotted = 0, lines = MIN_OF(height, MAX_OF(c->height * 13 / 20, 6 * (int)s->gpu_count));
     for (size_t i = 0; i < s->gpu_count; i++)
-        y += draw_panel(t, c, i, y, each);
+        plotted += s->gpus[i].state == GPU_OK;
+    int each = plotted ? (lines - ((int)s->gpu_count - plotted)) / plotted : 1; /* without readings it is a line */
+    for (size_t i = 0; i < s->gpu_count; i++)
+        y += draw_panel(t, c, i, y, s->gpus[i].state == GPU_OK ? each : 1);
     return y - start;
 }
 

@@ -30,8 +30,8 @@ void gpu_badge_text(const struct top *t, size_t position, char *text, size_t siz
 void gpu_lease_text(const struct top *t, size_t position, char *text, size_t size);
 /* Whether it needs attention, or others wait for it. */
 bool gpu_is_marked(const struct top *t, size_t position);
-/* The units' activity is that of the only busy process; with several, it is unknown whose it is. */
-struct reading gpu_work_of(const struct gpu *gpu, const struct process *p);
+/* A word or two for a narrow column: of the finding, or of what limits its program. */
+void gpu_brief_reason(const struct top *t, size_t position, char *words, size_t size, enum tint *tint, int width);
 void gpu_process_text(const struct gpu *gpu, char *text, size_t size);
 
 /* The usual temperature at this power, from the history; false: unknown, or another metric. */

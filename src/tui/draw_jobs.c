@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
+#include "insight/facts/levels.h"
 #include "tui/draw_gpus.h"
 
 enum { JOBS_MAX = 48, NAME = 128, WIDE_FROM = 110, LIST_WIDTH = 11, NAME_SHOWN = 52, PLOT_MIN = 12, PLOT_MAX = 48 };
@@ -78,7 +79,7 @@ static void add_process(struct job_table *jobs, const struct snapshot *s, size_t
     take_gpu(row, s, position);
     row->members++;
     row->limits[p->limit.code]++;
-    struct reading work = gpu_work_of(&s->gpus[position], p);
+    struct reading work = process_work(&s->gpus[position], p);
     add_reading(&row->util, p->util_permille);
     add_reading(&row->work, work);
     row->util_known += p->util_permille.state == READING_OK;
@@ -139,16 +140,19 @@ static void gpu_list(const struct snapshot *s, const struct job_row *row, char *
         str_copy(out, size, buf_view(&words));
 }
 
-static void limit_text(const struct top *t, const struct job_row *row, char *out, size_t size)
+static void limit_text(const struct top *t, const struct job_row *row, char *out, size_t size, int width)
 {
     int late = row->first ? draw_straggler(t, row->first) : -1;
     size_t most = LIMIT_UNJUDGED;
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         if (i != LIMIT_UNJUDGED && row->limits[i] > (most == LIMIT_UNJUDGED ? 0 : row->limits[most]))
             most = i;
-    if (late >= 0)
-        snprintf(out, size, "waits for GPU %d", late);
-    else
+    if (late >= 0) { /* "GPU 22: heat" */
+        const struct snapshot *s = top_shown(t);
+        enum tint tint;
+        int used = snprintf(out, size, "GPU %d: ", late);
+        gpu_brief_reason(t, (size_t)(snapshot_gpu(s, late) - s->gpus), out + used, size - (size_t)used, &tint, width - used);
+    } else
         str_copy(out, size, str_from(most == LIMIT_UNJUDGED ? "" : limit_doing((enum limit)most)));
 }
 
@@ -223,7 +227,7 @@ static void cell_text(const struct top *t, const struct job_row *row, enum job_c
         if (row->tokens.state == READING_OK)
             snprintf(number, sizeof number, "%.0f", (double)row->tokens.value / 1000);
         break;
-    case JOB_LIMIT: limit_text(t, row, text, size); return;
+    case JOB_LIMIT: limit_text(t, row, text, size, t->width >= WIDE_FROM ? columns[column].wide : columns[column].width); return;
     case JOB_AGE:
         if (row->since_ms)
             show_age(number, &page, MAX_OF(page.now.ms - row->since_ms, (int64_t)0));

@@ -50,17 +50,19 @@ static void add(struct buf *out, const char *label, struct reading r, double sca
 }
 
 /* "PCIe 4.0 x16   memory 10501 MHz   P2" */
-static void hardware_words(const struct gpu *gpu, struct buf *out, const char *degrees)
+static void hardware_words(const struct gpu *gpu, struct buf *out, const char *degrees, bool with_clock)
 {
     if (gpu->pcie_generation.state == READING_OK && gpu->pcie_width.state == READING_OK)
         buf_printf(out, "PCIe %lld.0 x%lld", (long long)gpu->pcie_generation.value, (long long)gpu->pcie_width.value);
-    add(out, "memory ", gpu->clock_memory_khz, 1e-3, " MHz");
+    if (with_clock)
+        add(out, "memory ", gpu->clock_memory_khz, 1e-3, " MHz");
     add(out, "P", gpu->pstate, 1, "");
     add(out, "hotspot ", gpu->temp_hotspot_mdegc, 1e-3, degrees);
     add(out, "memory ", gpu->temp_memory_mdegc, 1e-3, degrees);
 }
 
-static void draw_title(struct top *t, struct canvas *c, size_t position, int y)
+/* with_clock: no plot shows the clock of its memory. */
+static void draw_title(struct top *t, struct canvas *c, size_t position, int y, bool with_clock)
 {
     const struct gpu *gpu = &top_shown(t)->gpus[position];
     char text[GPU_NAME_SIZE + 64], words[GPU_ERROR_SIZE];
@@ -81,7 +83,7 @@ static void draw_title(struct top *t, struct canvas *c, size_t position, int y)
     gpu_lease_text(t, position, words, sizeof words);
     if (words[0])
         x += canvas_text(c, x, y, c->width - x - 1, TINT_LABEL, words) + 3;
-    hardware_words(gpu, &hardware, t->utf8 ? " °C" : " C");
+    hardware_words(gpu, &hardware, t->utf8 ? " °C" : " C", with_clock);
     if (hardware.len && width_of(hardware.at) < c->width - x)
         x += canvas_text(c, x, y, c->width - x - 1, TINT_DIM, hardware.at) + 3;
     gpu_process_text(gpu, words, sizeof words);
@@ -221,9 +223,12 @@ int draw_panel(struct top *t, struct canvas *c, size_t position, int y, int heig
     int columns = c->width >= TWO_COLUMNS_FROM ? 2 : 1, start = y, width = (c->width - 2) / columns;
     bool axis = height >= 6, rest = height >= 5 && columns == 1;
     int room = MAX_OF(height - 1 - axis - rest, 0);
-    draw_title(t, c, position, y++);
     size_t count = choose_plots(t, gpu, shown, (size_t)(columns * MAX_OF(room / ROWS_MIN, room > 0)));
+    bool with_clock = true;
     int lines = ((int)count + columns - 1) / columns, rows = lines ? MIN_OF(room / lines, (int)ROWS_MAX) : 0;
+    for (size_t i = 0; i < count; i++)
+        with_clock &= shown[i] != TRAIL_CLOCK || rows < 2;
+    draw_title(t, c, position, y++, with_clock);
     for (size_t i = 0; i < count; i++)
         draw_one(t, c, position, shown[i], 1 + (int)(i % (size_t)columns) * width, y + (int)i / columns * rows,
                  width - (columns > 1), rows);

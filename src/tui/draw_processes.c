@@ -12,14 +12,6 @@
 
 enum { COMMAND_MIN = 16, COMMAND_MIN_WIDE = 30, WIDE_FROM = 110, LIMIT_BRIEF = 15, IDLE_SHOWN_MS = 60000 };
 
-struct reading gpu_work_of(const struct gpu *gpu, const struct process *p)
-{
-    for (size_t i = 0; i < gpu->process_count; i++)
-        if (gpu->processes[i].pid != p->pid && !process_is_idle(&gpu->processes[i]))
-            return reading_absent(READING_UNSUPPORTED);
-    return process_is_idle(p) ? reading_absent(READING_UNSUPPORTED) : gpu->sm_active_permille;
-}
-
 static bool has_idle_process(const struct top *t)
 {
     for (size_t i = 0; i < t->row_count; i++)
@@ -34,8 +26,10 @@ static bool is_filled(const struct process *p, const struct gpu *gpu, enum top_c
     switch (column) {
     case COL_LIMIT: return p->limit.code != LIMIT_UNJUDGED;
     case COL_JOB: return p->job[0];
+    case COL_TYPE: return p->type != PROCESS_COMPUTE;
+    case COL_CONTAINER: return p->container_name[0] || p->container[0];
     case COL_TOKENS: return p->tokens_milli.state == READING_OK;
-    case COL_WORK: return gpu_work_of(gpu, p).state == READING_OK;
+    case COL_WORK: return process_work(gpu, p).state == READING_OK;
     default: return true;
     }
 }
@@ -76,7 +70,7 @@ static struct process_table choose_columns(const struct top *t, int width)
     unsigned chosen = (t->settings.columns | 1U << COL_COMMAND) & ((1U << COL_COUNT) - 1);
     if (!has_idle_process(t))
         chosen &= ~(1U << COL_IDLE);
-    static const enum top_column rare[] = {COL_LIMIT, COL_JOB, COL_TOKENS, COL_WORK};
+    static const enum top_column rare[] = {COL_LIMIT, COL_JOB, COL_TOKENS, COL_WORK, COL_TYPE, COL_CONTAINER};
     for (size_t i = 0; i < ARRAY_LEN(rare); i++)
         if (!any_filled(t, rare[i]))
             chosen &= ~(1U << rare[i]);
@@ -147,7 +141,6 @@ static void number_text(char text[NUMBER_SIZE], const struct page *page, const s
     switch (column) {
     case COL_VRAM: memory_text(text, page, p->mem_bytes); break;
     case COL_SM: show_percent(text, page, p->util_permille); break;
-    case COL_MEM: show_percent(text, page, p->mem_util_permille); break;
     case COL_ENC: show_percent(text, page, p->encoder_permille); break;
     case COL_DEC: show_percent(text, page, p->decoder_permille); break;
     case COL_WATTS: watts_text(text, page, p->power_mw); break;
@@ -207,8 +200,9 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
     case COL_MODEL: str_copy(text, size, str_from(p->model)); break;
     case COL_COMMAND: name_text(text, size, p); break;
     case COL_WORK:
+    case COL_MEM:
         if (row->process) {
-            show_percent(number, &page, gpu_work_of(row->gpu, p));
+            show_percent(number, &page, column == COL_MEM ? process_bandwidth(row->gpu, p) : process_work(row->gpu, p));
             str_copy(text, size, str_from(number));
         }
         break;
@@ -315,11 +309,14 @@ static void draw_row(struct top *t, struct canvas *c, const struct top_row *row,
 static void draw_nothing(const struct top *t, struct canvas *c, int y)
 {
     const struct snapshot *s = top_shown(t);
-    size_t unknown = 0;
-    for (size_t i = 0; s && i < s->gpu_count; i++)
+    size_t unknown = 0, asleep = 0;
+    for (size_t i = 0; s && i < s->gpu_count; i++) {
         unknown += s->gpus[i].processes_state != READING_OK;
+        asleep += s->gpus[i].state == GPU_ASLEEP;
+    }
     const char *text = !s                                   ? ""
                        : t->filter[0]                       ? "No process matches the filter."
+                       : asleep && asleep == s->gpu_count   ? "The GPUs are asleep: nothing uses them."
                        : unknown && unknown == s->gpu_count ? "Processes are not known here; `whirr doctor` says why."
                        : s->gpu_count                       ? "No processes on the GPUs."
                                                             : "`whirr doctor` says where whirr looked.";

@@ -87,33 +87,33 @@ int draw_straggler(const struct top *t, const struct process *of)
 {
     const struct verdict *v = draw_verdict(t);
     const struct snapshot *s = top_shown(t);
-    for (size_t i = 0; v && !t->cursor_ms && i < v->count; i++)
+    for (size_t i = 0; v && i < v->count; i++)
         for (size_t g = 0; v->findings[i].code == FINDING_STRAGGLER && v->findings[i].tense == TENSE_NOW && g < s->gpu_count; g++)
             if (s->gpus[g].index == v->findings[i].gpu_index && (!of || runs_job(&s->gpus[g], of->job)))
                 return s->gpus[g].index;
     return -1;
 }
 
-/* The finding, else the limit of the main process, else what the GPU does. True if it is a finding. */
-static bool reason_text(const struct top *t, size_t position, char *words, size_t size, enum tint *tint)
+/* The finding, else the limit of the main process, else what the GPU does. */
+static void reason_text(const struct top *t, size_t position, char *words, size_t size, enum tint *tint)
 {
     const struct gpu *gpu = &top_shown(t)->gpus[position];
     const struct process *p = gpu_top_process(gpu);
     const struct why *why = top_shown_why(t);
     gpu_badge_text(t, position, words, size, tint);
     if (words[0])
-        return true;
+        return;
     bool limited = p && p->limit.code != LIMIT_UNJUDGED && p->limit.code != LIMIT_CANNOT_TELL;
     int waits_for = draw_straggler(t, p);
     if (waits_for >= 0 && gpu->index == waits_for) {
         *tint = TINT_WARN;
         str_copy(words, size, str_from(limited ? limit_doing(p->limit.code) : "keeps others waiting"));
-        return true;
+        return;
     }
     if (waits_for >= 0 && p && p->limit.code == LIMIT_STRAGGLER_WAIT) {
         *tint = TINT_PLAIN;
         snprintf(words, size, "waits for GPU %d", waits_for);
-        return false;
+        return;
     }
     /* Of this sample, like the numbers beside it. */
     enum activity_code doing = gpu->activity.code;
@@ -124,7 +124,6 @@ static bool reason_text(const struct top *t, size_t position, char *words, size_
              str_from(limited                     ? limit_doing(p->limit.code)
                       : doing == ACTIVITY_UNKNOWN ? ""
                                                   : activity_code_words(doing)));
-    return false;
 }
 
 /* The width for reasons: a wide screen shows them uncut, in up to two fifths of it. */
@@ -207,7 +206,7 @@ static void vram_text(char text[NUMBER_SIZE], const struct page *page, const str
 {
     int64_t used, total;
     if (reading_get(gpu->mem_used_bytes, &used) && reading_get(gpu->mem_total_bytes, &total))
-        snprintf(text, NUMBER_SIZE, total >= 100LL << 30 ? "%.0f/%.0f" : "%.1f/%.1f", (double)used / (1 << 30),
+        snprintf(text, NUMBER_SIZE, "%.*f/%.*f", used < 100LL << 30, (double)used / (1 << 30), total < 100LL << 30,
                  (double)total / (1 << 30));
     else
         snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
@@ -266,8 +265,7 @@ static void draw_reason(struct top *t, struct canvas *c, size_t position, int x,
 {
     char words[GPU_ERROR_SIZE + 64];
     enum tint tint;
-    if (reason_text(t, position, words, sizeof words, &tint))
-        canvas_text(c, 0, y, 1, tint, "▲");
+    reason_text(t, position, words, sizeof words, &tint);
     gpu_shorten_limit(words, sizeof words, gpu_top_process(&top_shown(t)->gpus[position]), width);
     if (width_of(words) > width)
         shorten(words);
@@ -300,8 +298,8 @@ static void list_row(struct top *t, struct canvas *c, const struct row_layout *l
         canvas_text(c, x, y, c->width - x - 1, tint, words);
         return;
     }
-    if (heat != TINT_PLAIN)
-        canvas_text(c, 0, y, 1, heat, "▲");
+    if (heat != TINT_PLAIN || gpu_is_marked(t, position))
+        canvas_text(c, 0, y, 1, heat != TINT_PLAIN ? heat : TINT_WARN, "▲");
     for (enum row_part i = 0; i < ROW_COUNT; x += l->width[i++]) {
         if (!l->width[i] || i == ROW_NAME)
             continue;
@@ -338,8 +336,7 @@ int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height, bool panel
     return used;
 }
 
-/* One word for a narrow row: of the finding, or of what limits its program. */
-static void brief_reason(const struct top *t, size_t position, char *words, size_t size, enum tint *tint, int width)
+void gpu_brief_reason(const struct top *t, size_t position, char *words, size_t size, enum tint *tint, int width)
 {
     const struct gpu *gpu = &top_shown(t)->gpus[position];
     const struct finding *first = verdict_first(draw_verdict(t), gpu->index);
@@ -394,7 +391,7 @@ int draw_gpu_brief(struct top *t, struct canvas *c, int y)
         canvas_right(c, at_temp, row, 4, draw_heat_tint(t, gpu), text);
         scaled_text(text, &page, gpu->power_mw, 1e-3, 0);
         canvas_right(c, at_power, row, 4, TINT_PLAIN, text);
-        brief_reason(t, i, words, sizeof words, &tint, c->width - at_why);
+        gpu_brief_reason(t, i, words, sizeof words, &tint, c->width - at_why);
         canvas_text(c, at_why, row, c->width - at_why, tint, words);
         top_zone(t, ZONE_GPU, 0, row, c->width, 1, (int64_t)i);
         if (t->only == (int)i)

@@ -73,14 +73,16 @@ static void draw_why(struct sheet *s)
     if (top_advice_command(t, command, sizeof command))
         put_paragraph(s, 1, TINT_LABEL, "c copies the first command.");
     put_part(s, &why->machine);
+    const struct why_part *first = top_why_part(t); /* the headline is about it */
+    if (first && first != &why->machine)
+        put_part(s, first);
     for (size_t i = 0; i < why->gpu_count; i++) {
-        if (t->only != ALL_GPUS && t->only != (int)i)
+        const struct why_part *part = &why->gpus[i];
+        if (t->only != ALL_GPUS || part == first)
             continue;
-        if (why->gpu_count > 1 && t->only == ALL_GPUS) {
-            put_paragraph(s, 1, TINT_PLAIN, "");
-            put_paragraph(s, 1, TINT_STRONG, why->gpus[i].answer);
-        }
-        put_part(s, &why->gpus[i]);
+        put_paragraph(s, 1, TINT_PLAIN, "");
+        put_paragraph(s, 1, TINT_STRONG, part->answer);
+        put_part(s, part);
     }
 }
 

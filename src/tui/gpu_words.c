@@ -142,8 +142,7 @@ bool gpu_is_marked(const struct top *t, size_t position)
 {
     const struct gpu *gpu = &top_shown(t)->gpus[position];
     const struct finding *first = verdict_first(draw_verdict(t), gpu->index);
-    return (first && first->severity >= SEVERITY_WARNING) ||
-           (!t->cursor_ms && verdict_find(draw_verdict(t), gpu->index, FINDING_STRAGGLER));
+    return first && first->severity > SEVERITY_INFO;
 }
 
 void gpu_lease_text(const struct top *t, size_t position, char *text, size_t size)

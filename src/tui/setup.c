@@ -74,7 +74,6 @@ static const struct setup_item host[FIELD_COUNT] = {
     [FIELD_NETWORK] = {"network", "Network", 0},
 };
 
-enum view_setting { LOOK_THEME, LOOK_PLOTS, LOOK_METRIC, LOOK_WINDOW, LOOK_GROUPS, LOOK_COMPUTE, LOOK_IDLE, LOOK_ACT, LOOK_COUNT };
 static const struct setup_item look[LOOK_COUNT] = {
     [LOOK_THEME] = {"theme", "Theme", 'T'},
     [LOOK_PLOTS] = {"blocks", "Plots", 'D'},
@@ -144,7 +143,7 @@ const char *setup_value(const struct top_settings *s, int item, char *text, size
     switch ((enum view_setting)item) {
     case LOOK_THEME: return s->theme;
     case LOOK_PLOTS: return s->blocks ? "blocks" : "dots";
-    case LOOK_METRIC: return s->metric == TRAIL_WORK ? "work, else util" : plots[s->metric].name;
+    case LOOK_METRIC: return s->metric == TRAIL_WORK ? "work, else utilization" : plots[s->metric].title;
     case LOOK_GROUPS:
         return s->group == GROUPED_NOT ? "not grouped" : s->group == GROUPED_TREE ? "as a tree" : top_group_names[s->group];
     case LOOK_COMPUTE: return s->compute_only ? "hidden" : "shown";

@@ -44,6 +44,9 @@ enum row_part {
     ROW_COUNT
 };
 
+/* Items of SETUP_LOOK. */
+enum view_setting { LOOK_THEME, LOOK_PLOTS, LOOK_METRIC, LOOK_WINDOW, LOOK_GROUPS, LOOK_COMPUTE, LOOK_IDLE, LOOK_ACT, LOOK_COUNT };
+
 struct setup_item {
     const char *name;  /* in top.toml; NULL: no item has this number */
     const char *title; /* on the screen */

@@ -27,7 +27,7 @@ const struct top_settings top_defaults = {
     .sort = "gpu",
     .window_ms = 5 * MINUTE_MS,
     .metric = TRAIL_WORK,
-    .columns = (1U << COL_COUNT) - 1,
+    .columns = ((1U << COL_COUNT) - 1) & ~(1U << COL_BY | 1U << COL_MODEL | 1U << COL_NAME),
 };
 
 int top_init(struct top *t, const struct top_settings *settings)
@@ -324,10 +324,11 @@ void top_pane(struct top *t, enum top_tab tab, char *text, int64_t at_ms)
     t->pane_at_ms[tab] = at_ms;
 }
 
-void top_answer(struct top *t, char *text)
+void top_answer(struct top *t, const char *title, char *text)
 {
     free(t->answer);
     t->answer = text;
+    t->answer_title = title;
     if (t->mode == MODE_MAIN && text)
         t->mode = MODE_ANSWER;
 }

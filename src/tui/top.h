@@ -321,8 +321,9 @@ struct top {
     struct top_details details;
     int64_t details_at_ms; /* when they were requested */
     char *where;           /* lines of "LABEL\tTEXT" about its code; NULL: not read yet */
-    char *answer;          /* to a typed query, in a box */
-    double price_per_kwh;  /* 0: unknown */
+    char *answer;          /* to a query, in a box */
+    const char *answer_title;
+    double price_per_kwh; /* 0: unknown */
     const char *currency;
 
     char *panes[TAB_COUNT];
@@ -390,8 +391,8 @@ void top_series(struct top *t, size_t gpu, int64_t until_ms, const struct trail_
 void top_mark(struct top *t, const struct top_mark *mark);
 /* The text of a tab; takes ownership. */
 void top_pane(struct top *t, enum top_tab tab, char *text, int64_t at_ms);
-/* The answer to a typed query; takes ownership. */
-void top_answer(struct top *t, char *text);
+/* The answer to a query, in a box with this title; takes ownership of the text. */
+void top_answer(struct top *t, const char *title, char *text);
 /* Takes ownership of what it points to; drops details of another process than the selected one. */
 void top_details(struct top *t, struct top_details *details);
 /* The same for the lines of its code. */

@@ -391,6 +391,71 @@ def test_a_reason_without_room_keeps_what_it_says(whirr):
     assert len(re.findall("kworkerds has been mining for", frame)) == 2, frame
 
 
+def once(sim, scenario, size, gpus=8):
+    return sim(scenario, "top", "--once", "--size", size, gpus=gpus).out
+
+
+def test_nothing_is_said_twice(sim):
+    frame = once(sim, "late-rank", "120x40")
+    headline = re.sub(r"\s+", " ", frame.split("Do ")[0])
+    assert headline.count("waiting for GPU 0") == 1 and "The other" not in headline, frame
+    assert frame.count("2619 MHz") == 1 and frame.lower().count("simulated") == 1, frame
+    small = once(sim, "overheat", "60x15", gpus=4)
+    assert "SIMULATED" in small.splitlines()[0] and "Simulated" not in small
+    wide = once(sim, "late-rank", "250x60").split("PROCESS")[0]
+    assert not re.search(r" (BY|MODEL|NAME|CONTAINER|TYPE) ", wide), wide
+
+
+def test_a_headline_without_room_loses_its_asides_first(sim):
+    assert once(sim, "night", "80x24", gpus=64).splitlines()[2].endswith("is busy: vllm is serving Mistral-7B-Instruct-v0.3.")
+
+
+def test_a_bandwidth_is_that_of_the_gpu_where_one_program_computes(sim):
+    rows = [line.split() for line in once(sim, "late-rank", "250x60", gpus=2).splitlines()]
+    waiting = next(row for row in rows if row[:2] == ["1", "6733452"])
+    assert waiting[waiting.index("1%") + 1] == "0%", waiting  # WORK, then BW, as in the row of its GPU
+
+
+def test_a_job_names_what_keeps_it_waiting(sim):
+    assert re.search(r"▲ 0-63 .* GPU 0: host's CPU", once(sim, "late-rank", "120x40", gpus=64))
+
+
+def test_rows_of_notices_are_marked(sim):
+    assert re.search(r"^▲  0 A100", once(sim, "reserved", "80x24", gpus=4), re.M)
+
+
+def test_a_lost_gpu_leaves_its_room_to_the_others(sim):
+    assert "memory 2619 MHz" in once(sim, "gpu-lost", "80x24", gpus=2)
+
+
+def test_without_a_daemon_the_past_is_told_as_a_past(terminal):
+    t = terminal("--source sim:scenario=late-rank top --interval 0.3", width=120, height=40)
+    t.wait("GPUs 1-7 are waiting for GPU 0")
+    t.wait("Do See what")
+    t.keys("Left")
+    past = t.wait(r"GPUs 1-7 were waiting for GPU 0, where .* waited for its CPU thread")
+    assert re.search(r"^▲  0 H100", past, re.M) and "waits for another rank" not in past and "See what" not in past
+    assert "kept one thread busy" in re.sub(r"\s+", " ", past)
+
+
+def test_every_key_says_what_it_did_not_do(terminal):
+    t = terminal("--source sim:scenario=training,gpus=1 top --interval 0.3", width=120, height=40)
+    t.wait("train.py")
+    for key, words in (("n", "This is now"), ("Right", "left goes back"), ("}", "left goes back"), ("<", "--host A"),
+                       ("U", "Space tags one"), ("m", "short plots: "), ("F", "F again stops"), ("F", "No longer following")):
+        t.keys(key)
+        t.wait(words)
+    for _ in range(20):
+        t.keys("w")
+    t.wait("longest window")
+    t.keys("a")
+    assert "─ What can be done ─" in t.wait("What can be done")
+    t.keys("Escape", "7")
+    t.wait("worker|guard")
+    t.keys("H")
+    t.wait("No worker is under guard")
+
+
 def test_a_dumb_terminal_gets_one_frame(tmp_path):
     t = Terminal([WHIRR, "--source", "sim:gpus=1,scenario=idle", "top"], environment(tmp_path, TERM="dumb"))
     assert t.end() == 0 and "Overview" in t.text and "\033" not in t.text

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "format/table/grid.h"
 #include "format/table/table.h"
+#include "insight/facts/levels.h"
 
 static const struct grid_column columns[] = {
     {"GPU", RIGHT, 0},  {"PID", RIGHT, 0},  {"USER", LEFT, 2},      {"TYPE", LEFT, 6},    {"VRAM", RIGHT, 0}, {"UTIL", RIGHT, 0},
@@ -70,7 +71,7 @@ static void ps_add_row(struct grid *g, const struct page *page, const struct pro
     add_words(g, page, process_type_word(p->type));
     ps_add_number(g, page, p->mem_bytes, show_bytes);
     ps_add_number(g, page, p->util_permille, show_percent);
-    ps_add_number(g, page, p->mem_util_permille, show_percent);
+    ps_add_number(g, page, process_bandwidth(row->gpu, p), show_percent);
     ps_add_number(g, page, p->encoder_permille, show_percent);
     ps_add_number(g, page, p->decoder_permille, show_percent);
     ps_add_number(g, page, p->power_mw, show_watts);

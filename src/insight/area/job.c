@@ -394,8 +394,14 @@ static bool say_wait(struct text *s, const struct job_wait *w, bool over, const 
                            w->late->gpu->state == GPU_LOST ? over ? "was lost" : "is lost"
                            : over                          ? "could not be read"
                                                            : "can't be read");
-    if (w->late)
-        return text_append(s, "%s %s waiting for %s, where %s %s", gpus, are, target, who, words_late(w, over));
+    if (w->late) {
+        char late[SHORT_WORDS];
+        struct text past = TEXT(late);
+        const char *does = words_late(w, over);
+        if (over && w->why == LATE_LIMIT)
+            words_past(&past, does);
+        return text_append(s, "%s %s waiting for %s, where %s %s", gpus, are, target, who, past.len ? late : does);
+    }
     if (w->why == LATE_SILENT || w->why == LATE_BEHIND)
         return text_append(s, "%s %s waiting for %s of %s, which %s", gpus, are, target, who, words_late(w, over));
     if (w->why == LATE_ENDED)

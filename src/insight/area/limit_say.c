@@ -419,6 +419,12 @@ static void rules_limit(const struct facts *f, struct why_part *part)
         for (size_t k = 0; k < count; k++)
             support(&d, k == 0 ? p->limit.confidence : 0, "%s", lines[k]);
         limit_say(&s, f->gpu, p);
+        if (f->over) {
+            char now[WHY_TEXT_SIZE];
+            str_copy(now, sizeof now, str_from(text));
+            s.len = 0;
+            words_past(&s, now);
+        }
         text_append(&s, ": ");
         if (!limit_say_work(&s, f->gpu))
             text[s.len -= 2] = '\0';

@@ -275,6 +275,25 @@ bool process_is_idle(const struct process *p)
     return p->util_permille.state == READING_OK && p->util_permille.value < PROCESS_IDLE_MAX;
 }
 
+static struct reading own_share(const struct gpu *gpu, const struct process *p, struct reading all)
+{
+    for (size_t i = 0; i < gpu->process_count; i++)
+        if (gpu->processes[i].pid != p->pid && !process_is_idle(&gpu->processes[i]))
+            return reading_absent(READING_UNSUPPORTED);
+    return all;
+}
+
+struct reading process_work(const struct gpu *gpu, const struct process *p)
+{
+    return process_is_idle(p) ? reading_absent(READING_UNSUPPORTED) : own_share(gpu, p, gpu->sm_active_permille);
+}
+
+struct reading process_bandwidth(const struct gpu *gpu, const struct process *p)
+{
+    bool counted = gpu->dram_active_permille.state == READING_OK && !process_is_idle(p);
+    return counted ? own_share(gpu, p, gpu->dram_active_permille) : p->mem_util_permille; /* the driver's: the time with traffic */
+}
+
 bool run_was_held_idle(enum process_type type, int64_t ms, struct reading mean_util_permille, struct reading peak_bytes)
 {
     return type != PROCESS_GRAPHICS && ms >= HELD_IDLE_MS && reading_or(mean_util_permille, HELD_IDLE_MEAN) < HELD_IDLE_MEAN &&

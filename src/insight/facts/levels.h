@@ -100,6 +100,9 @@ bool load_is_work(struct reading permille);
 bool load_has_fallen(struct reading before, struct reading after);
 /* The process does nothing; one whose share is not known may work. */
 bool process_is_idle(const struct process *p);
+/* The work of the units, and the bandwidth that is used: those of the whole GPU, where no other process computes. */
+struct reading process_work(const struct gpu *gpu, const struct process *p);
+struct reading process_bandwidth(const struct gpu *gpu, const struct process *p);
 bool util_is_idle(struct reading util_permille); /* false where it is not known */
 /* A run of `ms` that took memory and did nothing with it; a display server's is no such thing. */
 bool run_was_held_idle(enum process_type type, int64_t ms, struct reading mean_util_permille, struct reading peak_bytes);

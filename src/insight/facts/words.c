@@ -39,6 +39,26 @@ const char *words_gpu(const struct gpu *gpu, bool begins, char out[SHORT_WORDS])
     return out;
 }
 
+void words_past(struct text *s, const char *now)
+{
+    static const struct {
+        const char *now, *then;
+    } verbs[] = {
+        {"is", "was"},         {"are", "were"},          {"has", "had"},           {"does", "did"},          {"can", "could"},
+        {"can't", "couldn't"}, {"waits", "waited"},      {"wait", "waited"},       {"keeps", "kept"},        {"uses", "used"},
+        {"runs", "ran"},       {"reads", "read"},        {"saves", "saved"},       {"holds", "held"},        {"moves", "moved"},
+        {"spends", "spent"},   {"sleeps", "slept"},      {"shares", "shared"},     {"shows", "showed"},      {"limits", "limited"},
+        {"copies", "copied"},  {"compiles", "compiled"}, {"computes", "computed"}, {"launches", "launched"},
+    };
+    struct str rest = str_from(now), word;
+    for (const char *blank = ""; str_cut(&rest, ' ', &word); blank = " ") {
+        size_t i = 0;
+        while (i < ARRAY_LEN(verbs) && !str_is(word, verbs[i].now))
+            i++;
+        text_append(s, "%s" STR_FMT, blank, STR_ARG(i < ARRAY_LEN(verbs) ? str_from(verbs[i].then) : word));
+    }
+}
+
 /* Words that give a kind of work away, in the command line or the name. */
 static bool mentions(const struct process *p, const char *const *words)
 {

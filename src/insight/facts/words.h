@@ -26,6 +26,8 @@ enum { NAME_WORDS = 160, SHORT_WORDS = 48 };
 
 /* "GPU 0", "Simulated GPU 0"; inside a sentence "simulated GPU 0" */
 const char *words_gpu(const struct gpu *gpu, bool begins, char out[SHORT_WORDS]);
+/* "waited for its loaders, which couldn't keep up" from "waits for its loaders, which can't keep up". */
+void words_past(struct text *s, const char *now);
 /* What it is doing, from its command line, model and type: "training", "serving llama3:70b", "rendering", "computing" */
 const char *words_work(const struct process *p, char out[NAME_WORDS]);
 /* It draws: a game, a compositor. A program that also computes, and does not say that it trains or serves, draws. */

@@ -101,6 +101,12 @@ static void say_state_of(struct text *s, const struct snapshot *now, const struc
                 state);
 }
 
+/* "GPUs 1-7 are waiting for GPU 0, where ..." has said it of the others. */
+static bool is_said(const struct why *why, const struct why_part *part)
+{
+    return part->waits && strstr(why->gpus[why->main].answer, part->brief.state);
+}
+
 static void answer_host(const struct snapshot *now, struct why *why, bool over)
 {
     struct text s = TEXT(why->answer);
@@ -119,7 +125,8 @@ static void answer_host(const struct snapshot *now, struct why *why, bool over)
     if (why->machine.cause_count)
         text_append(&s, " %s", why->machine.answer);
     for (size_t i = 0; i < why->gpu_count; i++)
-        if (i != why->main && !is_grouped(why, i) && (!also || also->gpu_index != why->gpus[i].gpu_index))
+        if (i != why->main && !is_grouped(why, i) && !is_said(why, &why->gpus[i]) &&
+            (!also || also->gpu_index != why->gpus[i].gpu_index))
             say_state_of(&s, now, why, state_of(&why->gpus[i]), over);
 }
 

@@ -52,7 +52,7 @@ void news_take(struct news *n, struct top *t)
         for (size_t i = 0; n->badges && i < n->series_count && i < GPU_MAX; i++)
             t->badges[i] = n->badges[i];
         break;
-    case NEWS_ANSWER: top_answer(t, TAKE(n->text)); break;
+    case NEWS_ANSWER: top_answer(t, "Fit", TAKE(n->text)); break;
     case NEWS_IDLE: top_idle_since(t, n->pid, n->gpu_index, n->number); break;
     case NEWS_FLEET: top_fleet_take(t, &n->fleet, (struct wall){n->number}); break;
     case NEWS_DETAILS: top_details(t, &n->details); break;

@@ -10,6 +10,7 @@
 #include "format/capacity.h"
 #include "insight/area/part.h"
 #include "tui/keys/internal.h"
+#include "tui/setup.h"
 #include "tui/theme.h"
 
 void top_open_tab(struct top *t, enum top_tab tab)
@@ -116,17 +117,11 @@ void top_key_move(struct top *t, int key)
     case 'h':
     case TOP_KEY_LEFT: top_step(t, -1); break;
     case 'l':
-    case TOP_KEY_RIGHT:
-        if (t->cursor_ms)
-            top_step(t, 1);
-        break;
+    case TOP_KEY_RIGHT: top_step(t, 1); break;
     case '(': top_go_to_event(t, -1); break;
     case ')': top_go_to_event(t, 1); break;
     case '{': top_step(t, -10); break;
-    case '}':
-        if (t->cursor_ms)
-            top_step(t, 10);
-        break;
+    case '}': top_step(t, 10); break;
     case '[': top_choose_gpu(t, -1); break;
     case ']': top_choose_gpu(t, 1); break;
     default: say_nothing_done(t, key); break;
@@ -142,6 +137,8 @@ void top_show_host(struct top *t, size_t which)
 static void next_host(struct top *t, int by)
 {
     int64_t count = (int64_t)t->host_count;
+    if (!count)
+        top_note(t, false, "This is one host; `whirr --host A --host B top` shows several.");
     for (int64_t i = 0; i < count; i++)
         if (t->hosts[i] == t)
             top_show_host(t, (size_t)((i + by + count) % count));
@@ -177,6 +174,8 @@ static void filter_user(struct top *t)
 {
     const struct top_row *row = top_selected(t);
     bool on = t->filter[0];
+    if (!on && !(row && row->process))
+        top_note(t, false, "No process is selected.");
     str_copy(t->filter, sizeof t->filter, str_from(!on && row && row->process ? row->process->user : ""));
     top_make_rows(t);
 }
@@ -213,7 +212,17 @@ static void list_actions(struct top *t)
         &out,
         "The GPU\n  L         copy a command that lowers its power limit for 2 hours\n  y         copy the line that chooses it\n"
         "  c         copy the command of the advice\n  7         the guard: evict, hold, resume");
-    top_answer(t, out.failed ? NULL : strdup(out.at));
+    top_answer(t, "What can be done", out.failed ? NULL : strdup(out.at));
+}
+
+/* Says which: a screen without a map or short plots would show no difference. */
+static void next_metric(struct top *t)
+{
+    char text[32], note[64];
+    t->settings.metric = (top_metric(t) + 1) % TRAIL_CHOICES;
+    snprintf(note, sizeof note, "Map and short plots: %s.", setup_value(&t->settings, LOOK_METRIC, text, sizeof text));
+    top_note(t, false, note);
+    top_want(t, REQUEST_LOOK);
 }
 
 static void toggle_setting(struct top *t, bool *setting)
@@ -260,7 +269,11 @@ void top_key_main(struct top *t, int key)
     case TOP_KEY_BACK_TAB: top_open_tab(t, (enum top_tab)(((int)t->tab + tabs - 1) % tabs)); break;
     case TOP_KEY_ENTER: open_selected(t); break;
     case TOP_KEY_ESCAPE: escape(t); break;
-    case 'n': top_go_live(t); break;
+    case 'n':
+        if (!t->cursor_ms)
+            top_note(t, false, "This is now.");
+        top_go_live(t);
+        break;
     case 'g':
         t->mode = MODE_GOTO;
         t->input[0] = '\0';
@@ -292,15 +305,15 @@ void top_key_main(struct top *t, int key)
     case 'w': top_change_window(t, 1); break;
     case 'W': top_want(t, REQUEST_SAVE); break;
     case '-': top_change_window(t, -1); break;
-    case 'm':
-        t->settings.metric = (top_metric(t) + 1) % TRAIL_CHOICES;
-        top_want(t, REQUEST_LOOK);
-        break;
+    case 'm': next_metric(t); break;
     case 'C': toggle_setting(t, &t->settings.compute_only); break;
     case 'i': toggle_setting(t, &t->settings.hide_idle); break;
     case 'D': toggle_setting(t, &t->settings.blocks); break;
     case 'u': filter_user(t); break;
-    case 'U': t->tag_count = 0; break;
+    case 'U':
+        top_note(t, false, t->tag_count ? "No process is tagged anymore." : "No process is tagged; Space tags one.");
+        t->tag_count = 0;
+        break;
     case 'y': copy_environment(t); break;
     case '!': show_worst(t); break;
     case TOP_KEY_F1 + 6: top_open_nice(t, -1); break;

@@ -82,7 +82,13 @@ bool top_key_of_fleet(struct top *t, int key)
     case TOP_KEY_ESCAPE:
     case TOP_KEY_BACKSPACE: close_fleet_host(t); return true;
     case TOP_KEY_LEFT:
-    case TOP_KEY_RIGHT: return true;
-    default: return key < 0x7f && !strchr("q?/TWkjG12345678", key); /* the other keys apply to a single host */
+    case TOP_KEY_RIGHT:
+        top_note(t, false, "All hosts are shown as of now; c copies the command for a host, which has its past.");
+        return true;
+    default: break;
     }
+    bool known = key >= 0x7f || strchr("q?/TWkjG12345678", key);
+    if (!known && key > ' ')
+        top_note(t, false, "That key is for one host: Enter opens one, 1 shows this one.");
+    return !known;
 }

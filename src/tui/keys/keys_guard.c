@@ -8,8 +8,10 @@
 
 static void ask_guard(struct top *t, const char *verb)
 {
-    if (t->worker >= t->worker_count)
+    if (t->worker >= t->worker_count) {
+        top_note(t, false, "No worker is under guard.");
         return;
+    }
     str_copy(t->worker_name, sizeof t->worker_name, str_from(t->workers[t->worker].name));
     t->mode = MODE_GUARD;
     str_copy(t->input, sizeof t->input, str_from(verb));

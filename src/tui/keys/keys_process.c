@@ -33,8 +33,10 @@ static void ask_details(struct top *t, const struct process *p, bool opened)
 void top_open_details(struct top *t)
 {
     const struct top_row *row = top_selected(t);
-    if (!row || !row->process)
+    if (!row || !row->process) {
+        top_note(t, false, "No process is selected.");
         return;
+    }
     t->mode = MODE_DETAILS;
     t->subject = row->process->pid;
     t->choice = 0;

@@ -60,8 +60,10 @@ void top_choose_gpu(struct top *t, int by)
 void top_tag(struct top *t)
 {
     const struct top_row *row = top_selected(t);
-    if (!row || !row->process)
+    if (!row || !row->process) {
+        top_note(t, false, "No process is selected.");
         return;
+    }
     for (size_t i = 0; i < t->tag_count; i++)
         if (t->tags[i] == row->process->pid) {
             t->tags[i] = t->tags[--t->tag_count];
@@ -76,7 +78,10 @@ void top_follow(struct top *t)
 {
     const struct top_row *row = top_selected(t);
     t->followed = !t->followed && row && row->process ? row->process->pid : 0;
-    top_note(t, false, t->followed ? "Following this process." : "");
+    top_note(t, false,
+             t->followed           ? "Following this process; F again stops."
+             : row && row->process ? "No longer following."
+                                   : "No process is selected.");
 }
 
 void top_next_group(struct top *t)

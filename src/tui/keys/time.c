@@ -31,6 +31,31 @@ static void move_plots(struct top *t)
     top_want(t, REQUEST_SERIES)->number = wanted;
 }
 
+/* A kept sample in the past tense, without advice, which is for now. Its verdict was worded in the present, so it is judged
+ * again; what only the time before it showed keeps its words. */
+static struct why *explain_kept(const struct snapshot *kept)
+{
+    struct why *published = why_explain(kept, NULL), *past = NULL;
+    AUTO_SNAPSHOT const struct snapshot *bare = NULL;
+    struct snapshot *copy = snapshot_copy(kept);
+    if (copy) {
+        verdict_free(TAKE(copy->verdict));
+        bare = copy;
+        past = why_explain_past(bare, NULL, NULL);
+    }
+    if (past && published && why_severity(past) < why_severity(published)) {
+        why_free(past);
+        past = NULL;
+    }
+    if (past) {
+        why_free(published);
+        published = past;
+    }
+    for (size_t i = 0; published && i < published->gpu_count; i++)
+        published->gpus[i].suggestion_count = 0;
+    return published;
+}
+
 /* Without a daemon, the past is the kept samples. */
 static void show_kept(struct top *t, int64_t at_ms)
 {
@@ -46,7 +71,7 @@ static void show_kept(struct top *t, int64_t at_ms)
         return;
     }
     t->cursor_ms = found->taken_at.ms;
-    top_moment(t, t->cursor_ms, snapshot_ref(found), why_explain(found, NULL),
+    top_moment(t, t->cursor_ms, snapshot_ref(found), explain_kept(found),
                found->taken_at.ms > at_ms ? "That is all: `whirr serve` would keep more." : "");
 }
 
@@ -71,6 +96,10 @@ void top_go_to(struct top *t, int64_t at_ms)
 
 void top_step(struct top *t, int64_t steps)
 {
+    if (steps > 0 && !t->cursor_ms) {
+        top_note(t, false, "This is now; left goes back in time.");
+        return;
+    }
     int64_t by = MAX_OF(t->settings.window_ms / 60, t->interval_ms);
     top_go_to(t, (t->cursor_ms ? t->cursor_ms : t->now.ms) + steps * by);
 }
@@ -110,8 +139,10 @@ void top_change_window(struct top *t, int by)
     size_t i = 0;
     while (i + 1 < top_window_count && top_windows_ms[i] < t->settings.window_ms)
         i++;
-    if ((by < 0 && i == 0) || (by > 0 && i + 1 == top_window_count))
+    if ((by < 0 && i == 0) || (by > 0 && i + 1 == top_window_count)) {
+        top_note(t, false, by < 0 ? "That is the shortest window." : "That is the longest window.");
         return;
+    }
     t->settings.window_ms = top_windows_ms[i + (size_t)by];
     t->far_until_ms = 0;
     top_want(t, REQUEST_LOOK);

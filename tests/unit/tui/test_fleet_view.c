@@ -216,7 +216,10 @@ static void test_keys_of_one_host_do_nothing(void **state)
     for (const char *key = "xdi gfpnwmtCoF<>[](){}hl8eHR"; *key; key++)
         top_key(&v.top, *key);
     top_key(&v.top, TOP_KEY_LEFT);
-    top_key(&v.top, TOP_KEY_RIGHT);
+    assert_shows(&v, "All hosts are shown as of now");
+    top_key(&v.top, 'd');
+    assert_shows(&v, "That key is for one host");
+    top_key(&v.top, TOP_KEY_UP); /* takes the words away */
     assert_string_equal(frame(&v), before);
     assert_int_equal(v.top.request_count, 0);
     free(before);
