@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "fleet/fleet.h"
+#include "past/parallel_query.h"
 #include "store/all_hosts.h"
 
 bool fleet_is_sql(const struct fleet_place *place)
@@ -35,19 +36,9 @@ static void write_index(char gpu[16], int index)
         snprintf(gpu, 16, "%d", index);
 }
 
-static bool is_silent(const struct fleet *f, const char *host)
-{
-    for (size_t i = 0; i < f->note_count; i++)
-        if (f->notes[i].silent && strcmp(f->notes[i].host, host) == 0)
-            return true;
-    return false;
-}
-
 static int take_gpu(void *user, const struct host_gpu *from)
 {
     struct fleet *f = user;
-    if (is_silent(f, from->host))
-        return 0;
     struct fleet_gpu *list = grow(f->gpus, f->gpu_count, sizeof *list);
     if (!list)
         return -ENOMEM;
@@ -164,20 +155,75 @@ static int add_message(int rc, struct error *err)
     return rc == -ENOMEM && !err->text[0] ? error_set(err, rc, "out of memory") : rc;
 }
 
+/* Two connections answer at the same time: one about hosts, with findings, which are of GPUs that the other lists. */
+struct questions {
+    struct fleet *fleet;
+    bool rooms;
+    struct host_finding *findings;
+    size_t count;
+};
+
+static void free_findings(struct questions *q)
+{
+    free(q->findings);
+}
+
+static int keep_finding(void *user, const struct host_finding *from)
+{
+    struct questions *q = user;
+    struct host_finding *list = grow(q->findings, q->count, sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    q->findings = list;
+    list[q->count++] = *from;
+    return 0;
+}
+
+static int ask_hosts(struct store *s, void *user, struct error *err)
+{
+    struct questions *q = user;
+    int rc = all_hosts_silent(s, take_silent, q->fleet, err);
+    if (rc == 0 && fleet_any_silent(q->fleet))
+        rc = all_hosts_forgotten(s, take_forgotten, q->fleet, err);
+    return rc == 0 ? all_hosts_findings(s, keep_finding, q, err) : rc;
+}
+
+static int ask_gpus(struct store *s, void *user, struct error *err)
+{
+    struct questions *q = user;
+    return all_hosts_gpus(s, q->rooms, take_gpu, q->fleet, err);
+}
+
+static bool is_silent(const struct fleet *f, const char *host)
+{
+    for (size_t i = 0; i < f->note_count; i++)
+        if (f->notes[i].silent && strcmp(f->notes[i].host, host) == 0)
+            return true;
+    return false;
+}
+
+static int fetch_gpus(struct store *s, bool rooms, struct fleet *f, struct error *err)
+{
+    CLEANUP(free_findings) struct questions q = {.fleet = f, .rooms = rooms};
+    size_t kept = 0;
+    int rc = parallel_query_both(s, ask_hosts, &q, ask_gpus, &q, err);
+    for (size_t i = 0; i < f->gpu_count; i++)
+        if (!is_silent(f, f->gpus[i].host))
+            f->gpus[kept++] = f->gpus[i];
+    f->gpu_count = kept;
+    if (rc == 0)
+        rc = fleet_index(f);
+    for (size_t i = 0; rc == 0 && i < q.count; i++)
+        rc = take_finding(f, &q.findings[i]);
+    return rc;
+}
+
 int fleet_fetch_sql(const struct fleet_place *place, unsigned wants, struct fleet *ret, struct error *err)
 {
     CLEANUP(close_store) struct store *s = NULL;
     int rc = open_place(place, &s, err);
-    if (rc == 0 && wants & FLEET_WANT_GPUS)
-        rc = all_hosts_silent(s, take_silent, ret, err);
-    if (rc == 0 && fleet_any_silent(ret))
-        rc = all_hosts_forgotten(s, take_forgotten, ret, err);
-    if (rc == 0 && wants & FLEET_WANT_GPUS)
-        rc = all_hosts_gpus(s, take_gpu, ret, err);
     if (rc == 0)
-        rc = fleet_index(ret);
-    if (rc == 0 && wants & FLEET_WANT_GPUS)
-        rc = all_hosts_findings(s, take_finding, ret, err);
+        rc = wants & FLEET_WANT_GPUS ? fetch_gpus(s, wants & FLEET_WANT_ROOM, ret, err) : fleet_index(ret);
     if (rc == 0 && wants & FLEET_WANT_HOSTS)
         rc = all_hosts_clocks(s, take_clock, ret, err);
     if (rc == 0 && wants & FLEET_WANT_PROCESSES)

@@ -110,21 +110,34 @@ static void write_heard(const struct clocks *c, struct buf *sql)
         (long long)c->now_ms, (long long)HOST_GRACE_MS, (int)HOST_GAPS, (long long)(c->now_ms - HOST_SILENT_MS));
 }
 
-static void write_gpus(const struct store *s, const struct clocks *c, struct buf *sql)
+#define FACT_OF_GPU(key) \
+    "(SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '" key "' ORDER BY f.since_ms DESC LIMIT 1)"
+
+static void write_gpus_with(const struct store *s, const struct clocks *c, const char *instance, struct buf *sql)
 {
     buf_printf(sql,
-               "SELECT h.name, g.gpu_index, g.uuid, g.name, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '%s' "
-               "ORDER BY f.since_ms DESC LIMIT 1), x.util, x.used, x.total, x.free, x.temp, x.power, "
-               "(SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = "
-               "'" FACT_INSTANCES "' ORDER BY f.since_ms DESC LIMIT 1) FROM gpus g JOIN hosts h ON h.id = g.host_id " JOIN_CLOCK
-               "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, %s AS free, "
-               "temp_mdegc AS temp, power_mw AS power FROM samples WHERE gpu_id = g.id AND recorded_at > "
-               "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) AND recorded_at > "
-               "to_timestamp((%lld + " AHEAD ") / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
-               "true WHERE g.last_seen_ms - " AHEAD " > %lld",
-               FACT_STATE, column_or_null(s, "mem_free_bytes"), (long long)(c->slowest_ms - HOST_ALIVE_MS),
+               "SELECT h.name, g.gpu_index, g.uuid, g.name, " FACT_OF_GPU(
+                   FACT_STATE) ", x.util, x.used, x.total, x.free, x.temp, x.power, "
+                               "%s FROM gpus g JOIN hosts h ON h.id = g.host_id " JOIN_CLOCK
+                               "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, "
+                               "%s AS free, "
+                               "temp_mdegc AS temp, power_mw AS power FROM samples WHERE gpu_id = g.id AND recorded_at > "
+                               "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) AND recorded_at > "
+                               "to_timestamp((%lld + " AHEAD ") / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
+                               "true WHERE g.last_seen_ms - " AHEAD " > %lld",
+               instance, column_or_null(s, "mem_free_bytes"), (long long)(c->slowest_ms - HOST_ALIVE_MS),
                (long long)(c->fastest_ms + HOST_ALIVE_MS), (long long)(c->now_ms - HOST_ALIVE_MS),
                (long long)(c->now_ms - HOST_ALIVE_MS));
+}
+
+static void write_gpus(const struct store *s, const struct clocks *c, struct buf *sql)
+{
+    write_gpus_with(s, c, "NULL", sql);
+}
+
+static void write_rooms(const struct store *s, const struct clocks *c, struct buf *sql)
+{
+    write_gpus_with(s, c, FACT_OF_GPU(FACT_INSTANCES), sql);
 }
 
 static void read_gpu(struct db_statement *q, struct host_gpu *g)
@@ -143,10 +156,10 @@ static void read_gpu(struct db_statement *q, struct host_gpu *g)
         g->instance_max_bytes = reading_ok(bytes);
 }
 
-int all_hosts_gpus(struct store *s, host_gpu_fn *each, void *user, struct error *err)
+int all_hosts_gpus(struct store *s, bool rooms, host_gpu_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = prepare_now(s, write_gpus, &q, err);
+    int rc = prepare_now(s, rooms ? write_rooms : write_gpus, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
         struct host_gpu g = {0};
         read_gpu(q, &g);

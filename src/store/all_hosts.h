@@ -22,12 +22,12 @@ struct host_gpu {
     char uuid[GPU_UUID_SIZE], name[GPU_NAME_SIZE];
     bool up;
     struct reading util_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
-    struct reading instance_max_bytes; /* the largest instance of a partitioned GPU; absent if not partitioned */
+    struct reading instance_max_bytes; /* the largest instance of a partitioned GPU, of `rooms`; absent if not partitioned */
 };
 typedef int host_gpu_fn(void *user, const struct host_gpu *gpu);
 /* Also of hosts that are silent, but for less than HOST_ALIVE_MS. -EINVAL: the database is a file, which holds one host or a few.
  */
-int all_hosts_gpus(struct store *s, host_gpu_fn *each, void *user, struct error *err);
+int all_hosts_gpus(struct store *s, bool rooms, host_gpu_fn *each, void *user, struct error *err);
 /* Hosts that have stopped writing, how long ago, and what their GPUs did last; no GPUs: unknown. */
 struct silent_host {
     char host[HOST_NAME_SIZE];

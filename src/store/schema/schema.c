@@ -97,10 +97,7 @@ static int read_columns(struct schema *schema, enum series series, struct error 
 {
     AUTO_STATEMENT struct db_statement *s = NULL;
     int rc = db_prepare(schema->db,
-                        schema->db->ops->kind == DB_SQLITE
-                            ? "SELECT name FROM pragma_table_info($1) ORDER BY cid"
-                            : "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() "
-                              "AND table_name = $1 ORDER BY ordinal_position",
+                        schema->db->ops->kind == DB_SQLITE ? "SELECT name FROM pragma_table_info($1) ORDER BY cid" : SCHEMA_COLUMNS,
                         &s, err);
     if (rc < 0)
         return rc;

@@ -66,10 +66,7 @@ static void view_emit(struct view *v, size_t column, bool first, struct buf *sql
 static int view_emit_known(struct view *v, bool *first, struct buf *sql, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = db_prepare(v->schema->db,
-                        "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() "
-                        "AND table_name = $1 ORDER BY ordinal_position",
-                        &q, err);
+    int rc = db_prepare(v->schema->db, SCHEMA_COLUMNS, &q, err);
     if (rc < 0)
         return rc;
     db_bind_text(q, 1, v->name);

@@ -150,7 +150,8 @@ static void all_hosts_of_a_server_are_listed(void **state)
     struct error err = {0};
     int gpus = 0, others = 0;
     write_part(s, 12);
-    assert_int_equal(all_hosts_gpus(s, count_gpu, &gpus, &err), 0);
+    assert_int_equal(all_hosts_gpus(s, true, count_gpu, &gpus, &err), 0);
+    assert_int_equal(all_hosts_gpus(s, false, count_gpu, &gpus, &err), 0);
     assert_int_equal(all_hosts_silent(s, count_silent, &others, &err), 0);
     assert_int_equal(all_hosts_forgotten(s, count_forgotten, &others, &err), 0);
     assert_int_equal(all_hosts_clocks(s, count_clock, &others, &err), 0);
