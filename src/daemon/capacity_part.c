@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Capacity as a part of the daemon: tracks free memory (worker.enable_capacity_tracking), and answers where things fit. Queries the
- * history once, in the store's thread, whose answer arrives in a mailbox that is checked with each sample.
+ * history once.
  */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -15,28 +14,17 @@
 
 enum { ASK_AGAIN_MS = 10000, PAST_MAX = COURSE_MINUTES * 64 };
 
-/* The history's answer, shared with the store's thread, which may outlive us. */
-struct past_box {
-    _Atomic int refs;
-    struct mailbox *mailbox; /* of struct capacity_past */
-};
-
+/* The previous day, from the history. */
 struct capacity_past {
-    size_t gpu_count, count;
+    struct recall recall;
+    size_t gpu_count, count, gpu; /* gpu: being read */
     struct gpu_id gpus[GPU_MAX];
+    int64_t ids[GPU_MAX]; /* in the database */
     struct past_minute {
         size_t gpu; /* for these */
         struct wall at;
         int64_t least_bytes;
-    } minutes[];
-};
-
-struct capacity_question {
-    struct store_question question;
-    struct past_box *box;
-    struct capacity_past *past; /* the result */
-    char host[HOST_NAME_SIZE];
-    struct wall now;
+    } minutes[PAST_MAX];
 };
 
 struct capacity_part {
@@ -45,19 +33,10 @@ struct capacity_part {
     const struct health_part *health;
     struct store_service *store;
     struct capacity_courses *courses;
-    struct past_box *box;
+    struct capacity_past *past; /* asked; NULL: none */
     bool past_known;
     int64_t asked_at_ms;
 };
-
-static void box_unref(struct past_box *box)
-{
-    if (!box || atomic_fetch_sub(&box->refs, 1) > 1)
-        return;
-    if (box->mailbox)
-        mailbox_free(box->mailbox);
-    free(box);
-}
 
 static void close_capacity(void *part)
 {
@@ -65,7 +44,8 @@ static void close_capacity(void *part)
     if (!p)
         return;
     courses_free(p->courses);
-    box_unref(p->box);
+    if (p->past)
+        recall_unref(&p->past->recall);
     free(p);
 }
 
@@ -80,12 +60,7 @@ static void *open_capacity(const struct part_host *host, struct error *err)
     p->guard = part_find(host, &guard_part_ops);
     p->health = part_find(host, &health_part_ops);
     p->courses = courses_new();
-    p->box = calloc(1, sizeof *p->box);
-    if (p->box) {
-        p->box->refs = 1;
-        p->box->mailbox = mailbox_new(2, free);
-    }
-    if (p->courses && p->box && p->box->mailbox)
+    if (p->courses)
         return p;
     close_capacity(p);
     return NULL;
@@ -98,99 +73,61 @@ static void capacity_part_reload(void *part, const struct config *config)
 
 /* ---- the previous day, from the history; in the store's thread ---- */
 
-struct gathering {
-    struct capacity_past *past;
-    int64_t ids[GPU_MAX]; /* in the database */
-    size_t gpu;           /* being read */
-};
-
 static int on_gpu(void *user, const struct store_gpu *gpu)
 {
-    struct gathering *g = user;
-    if (g->past->gpu_count == GPU_MAX)
+    struct capacity_past *past = user;
+    if (past->gpu_count == GPU_MAX)
         return 1;
-    g->past->gpus[g->past->gpu_count] = gpu->identity;
-    g->ids[g->past->gpu_count++] = gpu->id;
+    past->gpus[past->gpu_count] = gpu->identity;
+    past->ids[past->gpu_count++] = gpu->id;
     return 0;
 }
 
 static int on_point(void *user, const struct store_point *point)
 {
-    struct gathering *g = user;
-    if (point->values[0].count && g->past->count < PAST_MAX)
-        g->past->minutes[g->past->count++] = (struct past_minute){g->gpu, point->at, point->values[0].min};
+    struct capacity_past *past = user;
+    if (point->values[0].count && past->count < PAST_MAX)
+        past->minutes[past->count++] = (struct past_minute){past->gpu, point->at, point->values[0].min};
     return 0;
 }
 
-static int capacity_part_gather(struct store *s, const struct capacity_question *q, struct capacity_past **ret, struct error *err)
+static int find_past(struct recall *r, struct store *s, struct error *err)
 {
-    struct gathering g = {0};
-    AUTO_FREE struct capacity_past *past = calloc(1, sizeof *past + PAST_MAX * sizeof past->minutes[0]);
+    struct capacity_past *past = (struct capacity_past *)r;
     int column = series_find(SERIES_GPU, "mem_free_bytes");
-    g.past = past;
-    if (!past || column < 0)
-        return error_set(err, -ENOMEM, "out of memory");
-    int rc = store_gpus(s, q->host, on_gpu, &g, err);
-    for (g.gpu = 0; rc == 0 && g.gpu < past->gpu_count; g.gpu++) {
+    past->gpu_count = past->count = 0;
+    int rc = store_gpus(s, r->host, on_gpu, past, err);
+    for (past->gpu = 0; rc == 0 && column >= 0 && past->gpu < past->gpu_count; past->gpu++) {
         const struct store_plot plot = {.series = SERIES_GPU,
-                                        .subject = g.ids[g.gpu],
-                                        .since_ms = q->now.ms - DAY_MS,
-                                        .until_ms = q->now.ms,
+                                        .subject = past->ids[past->gpu],
+                                        .since_ms = r->until.ms - DAY_MS,
+                                        .until_ms = r->until.ms,
                                         .step_ms = MINUTE_MS,
                                         .points = COURSE_MINUTES + 2,
                                         .columns = &(size_t){(size_t)column},
                                         .column_count = 1};
-        rc = store_series(s, &plot, on_point, &g, err);
+        rc = store_series(s, &plot, on_point, past, err);
     }
-    if (rc == 0)
-        *ret = TAKE(past);
     return rc;
-}
-
-static int read_past(struct store_question *question, struct store *s, struct error *err)
-{
-    struct capacity_question *q = (struct capacity_question *)question;
-    return capacity_part_gather(s, q, &q->past, err);
-}
-
-static void take_answer(struct store_question *question, int rc, const struct error *err)
-{
-    struct capacity_question *q = (struct capacity_question *)question;
-    (void)err;
-    if (rc == -ENOENT) /* nothing was ever stored, so there is nothing to learn */
-        q->past = calloc(1, sizeof *q->past);
-    if (q->past)
-        mailbox_put(q->box->mailbox, q->past);
-    box_unref(q->box);
-    free(q);
-}
-
-static void ask_past(struct capacity_part *p, const struct snapshot *s)
-{
-    struct capacity_question *q = calloc(1, sizeof *q);
-    if (!q)
-        return;
-    *q = (struct capacity_question){.question = {.read = read_past, .answered = take_answer}, .box = p->box, .now = s->taken_at};
-    const char *name = p->config->store.host[0] ? p->config->store.host : s->host.name;
-    str_copy(q->host, sizeof q->host, str_from(name));
-    atomic_fetch_add(&p->box->refs, 1);
-    p->asked_at_ms = s->taken_at.ms;
-    if (store_service_ask(p->store, &q->question) == 0)
-        return;
-    box_unref(q->box);
-    free(q);
 }
 
 static void take_past(struct capacity_part *p, const struct snapshot *s)
 {
-    for (struct capacity_past *past; (past = mailbox_take(p->box->mailbox, 0));) {
-        for (size_t i = 0; i < past->count; i++)
+    struct capacity_past *past = p->past;
+    if (past && recall_is_over(&past->recall)) {
+        p->past_known = past->recall.rc == 0 || past->recall.rc == -ENOENT; /* nothing was ever stored */
+        for (size_t i = 0; past->recall.rc == 0 && i < past->count; i++)
             courses_add(p->courses, &past->gpus[past->minutes[i].gpu], past->minutes[i].at, past->minutes[i].least_bytes);
-        p->past_known = true;
-        free(past);
+        recall_unref(&TAKE(p->past)->recall);
     }
-    if (!p->past_known && p->store && (!p->asked_at_ms || s->taken_at.ms - p->asked_at_ms >= ASK_AGAIN_MS))
-        ask_past(p, s);
+    bool due = !p->asked_at_ms || s->taken_at.ms - p->asked_at_ms >= ASK_AGAIN_MS;
+    past = !p->past && !p->past_known && p->store && due ? calloc(1, sizeof *past) : NULL;
+    if (!past)
+        return;
+    p->asked_at_ms = s->taken_at.ms;
+    past->recall.find = find_past;
+    if (recall_ask(&past->recall, p->store, s))
+        p->past = past;
 }
 
 /* ---- samples ---- */

@@ -2,7 +2,6 @@
  * Forecasts as a part of the daemon: recomputed with every periodic sample, from its own memory and the size of the history.
  */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -20,18 +19,18 @@
 /* The size of the database changes slowly. */
 enum { STORE_EVERY_MS = 30000 };
 
-/* How far back the history reaches; a reader thread finds out. The last owner frees it. */
+/* How far back the history reaches. */
 struct reach {
-    struct store_question question;
-    _Atomic int refs;
-    _Atomic int64_t first_ms; /* 0: unknown (yet) */
+    struct recall recall;
+    int64_t first_ms; /* 0: unknown */
 };
 
 struct forecast_part {
     const struct config *config;
     struct store_service *store; /* NULL: no history is recorded */
-    struct reach *reach;
+    struct reach *reach;         /* asked; NULL: not yet, or known */
     bool asked;
+    int64_t first_ms; /* 0: unknown (yet) */
     struct mono store_seen;
     struct engine *engine;       /* its judge remembers the trends */
     struct forecast *latest;     /* NULL before the first sample */
@@ -56,25 +55,12 @@ static struct reading disk_free(const struct config *config)
     return reading_ok((int64_t)fs.f_bavail * (int64_t)fs.f_frsize);
 }
 
-static void reach_unref(struct reach *r)
-{
-    if (r && atomic_fetch_sub(&r->refs, 1) == 1)
-        free(r);
-}
-
 static void *open_forecast(const struct part_host *host, struct error *err)
 {
     (void)err;
     struct forecast_part *p = calloc(1, sizeof *p);
-    if (!p)
-        return NULL;
-    *p = (struct forecast_part){
-        .config = host->config, .store = host->store, .engine = host->engine, .reach = calloc(1, sizeof(struct reach))};
-    if (!p->reach) {
-        free(p);
-        return NULL;
-    }
-    atomic_store(&p->reach->refs, 1);
+    if (p)
+        *p = (struct forecast_part){.config = host->config, .store = host->store, .engine = host->engine};
     return p;
 }
 
@@ -88,7 +74,8 @@ static void close_forecast(void *part)
     struct forecast_part *p = part;
     if (!p)
         return;
-    reach_unref(p->reach);
+    if (p->reach)
+        recall_unref(&p->reach->recall);
     snapshot_unref(p->last);
     forecast_free(p->latest);
     free(p);
@@ -102,45 +89,43 @@ static int oldest(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
-static int find_reach(struct store_question *q, struct store *s, struct error *err)
+static int find_reach(struct recall *r, struct store *s, struct error *err)
 {
-    struct reach *r = (struct reach *)q;
-    int64_t first = 0;
-    int rc = store_gpus(s, NULL, oldest, &first, err);
-    if (rc == 0)
-        atomic_store(&r->first_ms, first);
-    return rc;
+    int64_t *first = &((struct reach *)r)->first_ms;
+    *first = 0;
+    return store_gpus(s, NULL, oldest, first, err);
 }
 
-static void reach_answered(struct store_question *q, int rc, const struct error *err)
+static void ask_reach(struct forecast_part *p, const struct snapshot *s)
 {
-    (void)rc, (void)err;
-    reach_unref((struct reach *)q);
+    struct reach *r = p->asked ? NULL : calloc(1, sizeof *r);
+    if (p->reach && recall_is_over(&p->reach->recall)) {
+        p->first_ms = p->reach->recall.rc == 0 ? p->reach->first_ms : 0;
+        recall_unref(&TAKE(p->reach)->recall);
+    }
+    if (!r)
+        return;
+    r->recall.find = find_reach;
+    p->asked = recall_ask(&r->recall, p->store, s);
+    p->reach = p->asked ? r : NULL;
 }
 
 static void see_store(struct forecast_part *p, const struct snapshot *s)
 {
     if (!p->store || (p->store_seen.ns && mono_since_ms(s->taken, p->store_seen) < STORE_EVERY_MS))
         return;
-    if (!p->asked) {
-        atomic_fetch_add(&p->reach->refs, 1);
-        p->reach->question = (struct store_question){.read = find_reach, .answered = reach_answered};
-        p->asked = store_service_ask(p->store, &p->reach->question) == 0;
-        if (!p->asked)
-            reach_unref(p->reach);
-    }
+    ask_reach(p, s);
     struct store_status status;
     store_service_status(p->store, &status);
     struct store_limits limits = history_limits(p->config);
     bool file = strcmp(status.kind, "sqlite") == 0;
-    int64_t first = atomic_load(&p->reach->first_ms);
     struct forecast_store_facts facts = {.at = s->taken,
                                          .used_bytes = status.used_bytes >= 0 ? reading_ok(status.used_bytes)
                                                                               : reading_absent(READING_FAILED),
                                          .cap_bytes = file ? reading_ok(limits.max_bytes) : reading_absent(READING_UNSUPPORTED),
                                          .disk_free_bytes = file ? disk_free(p->config) : reading_absent(READING_UNSUPPORTED),
                                          .retention_ms = limits.raw_ms,
-                                         .kept_ms = first > 0 ? MAX_OF(s->taken_at.ms - first, 1) : 0};
+                                         .kept_ms = p->first_ms > 0 ? MAX_OF(s->taken_at.ms - p->first_ms, 1) : 0};
     forecast_see_store(judge_forecast(engine_lock_judge(p->engine)), &facts);
     engine_unlock_judge(p->engine);
     if (status.used_bytes >= 0)

@@ -46,6 +46,24 @@ extern const struct part_ops log_changes_ops, history_part_ops, usual_part_ops, 
 extern const struct part_ops *const daemon_parts[];
 extern const size_t daemon_part_count;
 
+/* ---- recall.c: what a part learns from the history. A reader's thread finds it, and the part takes it with a later sample. ----
+ */
+
+struct recall {
+    struct store_question question;
+    int (*find)(struct recall *r, struct store *s, struct error *err); /* in a reader's thread; may run again, from the start */
+    void (*done)(struct recall *r);                                    /* frees what was found; NULL: nothing to free */
+    char host[HOST_NAME_SIZE];
+    struct wall until; /* the time of the sample with which it was asked */
+    _Atomic int refs;  /* the part and the reader */
+    _Atomic bool over; /* from then on what was found is the part's */
+    int rc;            /* of `find`, or why it was not called */
+};
+/* The first member of a struct on the heap. False: the history can't be asked now; it is freed. */
+bool recall_ask(struct recall *r, struct store_service *store, const struct snapshot *s);
+bool recall_is_over(const struct recall *r); /* NULL is not */
+void recall_unref(struct recall *r);         /* NULL is fine */
+
 /* ---- The guard as a part of the daemon: the configured workers, requests, events and counters. A misconfigured worker is
  * logged and left out; at a reload it stays as it was. */
 

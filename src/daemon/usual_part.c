@@ -3,7 +3,6 @@
  * an hour, for explanations and health. What changed on a GPU is looked up sooner: when its samples show another value.
  */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -18,15 +17,10 @@ enum { LEARN_EVERY_MS = 3600000, RETRY_MS = 10000 };
 /* When another driver or slot, and another setting, is in the history. */
 static const int64_t look_after_ms[] = {3000, CHANGE_HOLD_MS + 5000};
 
-/* One query of the history; the last owner frees it. */
 struct lesson {
-    struct store_question question;
-    _Atomic int refs;
-    _Atomic(struct baselines *) learned;
-    _Atomic bool over;
+    struct recall recall;
+    struct baselines *learned;
     bool changes_only;
-    struct wall until;
-    char host[HOST_NAME_SIZE];
 };
 
 struct usual_part {
@@ -40,45 +34,31 @@ struct usual_part {
     struct baselines *latest;
 };
 
-static void lesson_unref(struct lesson *l)
+static void lesson_done(struct recall *r)
 {
-    if (!l || atomic_fetch_sub(&l->refs, 1) != 1)
-        return;
-    free(atomic_load(&l->learned));
-    free(l);
+    free(((struct lesson *)r)->learned);
 }
 
 /* Runs in a reader's thread. A history without this host teaches nothing; retrying soon would only reopen it, which costs more
  * than minutes of sampling. */
-static int usual_part_learn(struct store_question *q, struct store *s, struct error *err)
+static int usual_part_learn(struct recall *r, struct store *s, struct error *err)
 {
-    struct lesson *l = (struct lesson *)q;
+    struct lesson *l = (struct lesson *)r;
     struct baselines *learned = NULL;
     char host[HOST_NAME_SIZE];
-    int rc = told_host(s, l->host, NULL, host, err);
+    int rc = told_host(s, r->host, NULL, host, err);
     if (rc == 0 && l->changes_only) {
         learned = calloc(1, sizeof *learned);
-        rc = learned ? past_changes(s, host, l->until, &learned->changes, err) : error_set(err, -ENOMEM, "out of memory");
+        rc = learned ? past_changes(s, host, r->until, &learned->changes, err) : error_set(err, -ENOMEM, "out of memory");
     } else if (rc == 0) {
-        rc = past_usual(s, host, l->until, &learned, err);
+        rc = past_usual(s, host, r->until, &learned, err);
     }
     if (rc != 0 && rc != -ENOENT && rc != -ENODATA && rc != -ETIME && rc != -ECANCELED)
         log_warn("what is usual for the GPUs cannot be learned from the history", LOG_TEXT("error", err->text));
-    if (rc < 0)
-        free(TAKE(learned));
-    if (learned)
-        atomic_store(&l->learned, learned);
+    free(l->learned);
+    l->learned = rc < 0 ? NULL : TAKE(learned);
+    free(learned);
     return rc;
-}
-
-static void lesson_over(struct store_question *q, int rc, const struct error *err)
-{
-    struct lesson *l = (struct lesson *)q;
-    (void)err;
-    if (rc == -ENOENT || rc == -ENODATA)
-        atomic_store(&l->learned, calloc(1, sizeof(struct baselines)));
-    atomic_store(&l->over, true);
-    lesson_unref(l);
 }
 
 static void usual_part_ask(struct usual_part *p, const struct snapshot *s, bool changes_only)
@@ -86,27 +66,20 @@ static void usual_part_ask(struct usual_part *p, const struct snapshot *s, bool 
     struct lesson *l = calloc(1, sizeof *l);
     if (!l)
         return;
-    atomic_store(&l->refs, 2);
-    l->until = s->taken_at;
-    l->changes_only = changes_only;
-    const char *named = store_service_host(p->store);
-    str_copy(l->host, sizeof l->host, str_from(named[0] ? named : s->host.name));
-    l->question = (struct store_question){.read = usual_part_learn, .answered = lesson_over};
-    if (store_service_ask(p->store, &l->question) == 0) {
+    *l = (struct lesson){.recall = {.find = usual_part_learn, .done = lesson_done}, .changes_only = changes_only};
+    if (recall_ask(&l->recall, p->store, s))
         p->lesson = l;
-        return;
-    }
-    lesson_unref(l);
-    lesson_unref(l);
 }
 
 static void usual_part_take(struct usual_part *p, const struct snapshot *s)
 {
-    if (!p->lesson || !atomic_load(&p->lesson->over))
+    if (!p->lesson || !recall_is_over(&p->lesson->recall))
         return;
-    struct baselines *learned = atomic_exchange(&p->lesson->learned, NULL);
-    bool changes_only = p->lesson->changes_only;
-    lesson_unref(TAKE(p->lesson));
+    struct baselines *learned = TAKE(p->lesson->learned);
+    bool changes_only = p->lesson->changes_only, none = p->lesson->recall.rc == -ENOENT || p->lesson->recall.rc == -ENODATA;
+    recall_unref(&TAKE(p->lesson)->recall);
+    if (none && !learned)
+        learned = calloc(1, sizeof *learned);
     if (!changes_only)
         p->next = (struct mono){s->taken.ns + (learned ? LEARN_EVERY_MS : RETRY_MS) * (int64_t)NS_PER_MS};
     if (!learned)
@@ -173,7 +146,8 @@ static void close_usual(void *part)
     struct usual_part *p = part;
     if (!p)
         return;
-    lesson_unref(p->lesson);
+    if (p->lesson)
+        recall_unref(&p->lesson->recall);
     free(p->latest);
     free(p);
 }

@@ -49,7 +49,7 @@ struct remedy_part {
     struct parked_steps parked;
     struct effects effects; /* used by the loop only, as what follows */
     struct learner *learner;
-    struct recall *recall; /* running; NULL: none */
+    struct past_effects *recall; /* running; NULL: none */
     bool recalled;
 };
 
@@ -257,34 +257,25 @@ static void tell_doing(struct remedy_part *p, const struct remedy_doing *d, stru
 
 /* ---- what the history has of earlier runs ---- */
 
-struct recall {
-    struct store_question question;
-    _Atomic int refs;
-    _Atomic bool over;
-    char host[HOST_NAME_SIZE];
-    struct wall until;
-    struct effects found; /* the reader's until it is over */
+struct past_effects {
+    struct recall recall;
+    struct effects found;
 };
 
-static void recall_unref(struct recall *r)
+static void past_effects_done(struct recall *r)
 {
-    if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
-        return;
-    effects_done(&r->found);
-    free(r);
+    effects_done(&((struct past_effects *)r)->found);
 }
 
 static int take_event(void *user, const struct store_event_row *event)
 {
-    struct recall *r = user;
+    struct past_effects *r = user;
     struct effect e;
     return event->data && effect_from_text(event->data, &e) ? effects_put(&r->found, &e) : 0;
 }
 
-/* In a reader's thread. */
-static int read_effects(struct store_question *q, struct store *s, struct error *err)
+static int read_effects(struct recall *r, struct store *s, struct error *err)
 {
-    struct recall *r = (struct recall *)q;
     char host[HOST_NAME_SIZE];
     int rc = told_host(s, r->host, NULL, host, err);
     const struct store_event_page page = {
@@ -292,18 +283,9 @@ static int read_effects(struct store_question *q, struct store *s, struct error 
     return rc < 0 ? rc : store_events(s, &page, take_event, r, err);
 }
 
-static void recall_over(struct store_question *q, int rc, const struct error *err)
-{
-    struct recall *r = (struct recall *)q;
-    (void)rc;
-    (void)err;
-    atomic_store(&r->over, true);
-    recall_unref(r);
-}
-
 static void recall_effects(struct remedy_part *p, const struct snapshot *s)
 {
-    if (p->recall && atomic_load(&p->recall->over)) {
+    if (p->recall && recall_is_over(&p->recall->recall)) {
         struct effects fresh = p->effects; /* of this run: newer */
         p->effects = p->recall->found;
         p->recall->found = (struct effects){0};
@@ -312,24 +294,17 @@ static void recall_effects(struct remedy_part *p, const struct snapshot *s)
         effects_done(&fresh);
         for (size_t i = 0; i < p->effects.count; i++)
             note_step(p, &p->effects.list[i]);
-        recall_unref(TAKE(p->recall));
+        recall_unref(&TAKE(p->recall)->recall);
         data_forget_why(server_data(p->host->server));
     }
-    struct recall *r = p->recalled || !p->host->store ? NULL : calloc(1, sizeof *r);
+    struct past_effects *r = p->recalled || !p->host->store ? NULL : calloc(1, sizeof *r);
     if (!r)
         return;
     p->recalled = true;
-    atomic_store(&r->refs, 2);
-    r->until = s->taken_at;
-    const char *named = store_service_host(p->host->store);
-    str_copy(r->host, sizeof r->host, str_from(named[0] ? named : s->host.name));
-    r->question = (struct store_question){.read = read_effects, .answered = recall_over};
-    if (store_service_ask(p->host->store, &r->question) == 0) {
+    r->recall.find = read_effects;
+    r->recall.done = past_effects_done;
+    if (recall_ask(&r->recall, p->host->store, s))
         p->recall = r;
-        return;
-    }
-    recall_unref(r);
-    recall_unref(r);
 }
 
 /* Steps that came without whirr: while it measures one of its own, that one is told. */
@@ -643,7 +618,8 @@ static void close_remedies(void *part)
 {
     struct remedy_part *p = part;
     if (p) {
-        recall_unref(p->recall);
+        if (p->recall)
+            recall_unref(&p->recall->recall);
         effects_done(&p->effects);
         free(p->learner);
         pthread_mutex_destroy(&p->steps_lock);
