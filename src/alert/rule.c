@@ -100,10 +100,9 @@ static void check_label(struct reading_rules *r, const struct config_alert *a, c
     if (!fine)
         config_problem_add(r->problems, false, origin, "the label '%.64s' of alert '%s' must be of letters, digits and _", key,
                            a->name);
-    for (size_t i = 0; i < ARRAY_LEN(own); i++)
-        if (strcmp(key, own[i]) == 0)
-            config_problem_add(r->problems, false, origin, "alert '%s' already has a built-in label '%s': choose another name",
-                               a->name, key);
+    if (NAME_IN(own, str_from(key)))
+        config_problem_add(r->problems, false, origin, "alert '%s' already has a built-in label '%s': choose another name", a->name,
+                           key);
 }
 
 static void check_rule(struct reading_rules *r, const struct alert_rule *rule, const struct config_alert *a)

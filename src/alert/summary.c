@@ -70,10 +70,7 @@ static const char *const words[WORD_COUNT] = {"gpu",   "gpu_index", "gpu_name", 
 
 static enum word find_word(struct str name)
 {
-    for (int i = 0; i < WORD_COUNT; i++)
-        if (str_is(name, words[i]))
-            return (enum word)i;
-    return WORD_COUNT;
+    return (enum word)NAME_FIND(words, name);
 }
 
 /* The headline of the alert's finding, or else of the worst one. */

@@ -49,13 +49,10 @@ void log_set_level(enum log_level least)
 bool log_format_from_name(const char *name, enum log_format *ret)
 {
     static const char *const names[] = {"text", "json", "journal"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *ret = (enum log_format)i;
-            return true;
-        }
-    }
-    return false;
+    size_t i = NAME_FIND(names, str_from(name));
+    if (i < ARRAY_LEN(names))
+        *ret = (enum log_format)i;
+    return i < ARRAY_LEN(names);
 }
 
 static void write_json(struct buf *line, enum log_level level, const char *message, const struct log_field *fields)

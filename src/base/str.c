@@ -27,6 +27,14 @@ bool str_is_any_case(struct str a, const char *text)
     return a.len == strlen(text) && strncasecmp(a.at, text, a.len) == 0;
 }
 
+size_t str_find_name(const void *rows, size_t row_size, size_t count, struct str name)
+{
+    size_t i = 0;
+    for (const char *const *at = rows; i < count && !(*at && str_is(name, *at)); i++)
+        at = (const char *const *)((const char *)at + row_size);
+    return i;
+}
+
 bool str_starts(struct str s, const char *prefix)
 {
     size_t len = strlen(prefix);

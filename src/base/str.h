@@ -25,6 +25,10 @@ static inline struct str str_from(const char *text)
 bool str_equal(struct str a, struct str b);
 bool str_is(struct str a, const char *text);
 bool str_is_any_case(struct str a, const char *text); /* ignores ASCII case */
+/* The row of a table of names, or of structs that begin with one (NULL: none), that has this name; its length if there is none. */
+size_t str_find_name(const void *rows, size_t row_size, size_t count, struct str name);
+#define NAME_FIND(rows, name) str_find_name((rows), sizeof(rows)[0], sizeof(rows) / sizeof(rows)[0], (name))
+#define NAME_IN(names, name) (NAME_FIND(names, name) < sizeof(names) / sizeof(names)[0])
 bool str_starts(struct str s, const char *prefix);
 bool str_ends(struct str s, const char *suffix);
 bool str_contains(struct str s, const char *needle);

@@ -109,10 +109,8 @@ static int config_run(struct cli *cli)
     } words[] = {{"check", run_check}, {"show", run_show}, {"default", run_default}, {"docs", run_docs}, {"scdoc", run_manual}};
     static const char *const names[] = {"check", "show", "default"};
     const char *word = cli->options->arguments[0];
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (strcmp(word, words[i].word) == 0)
-            return words[i].run(cli);
-    return cli_unknown(cli, "subcommand", word, names, ARRAY_LEN(names));
+    size_t i = NAME_FIND(words, str_from(word));
+    return i < ARRAY_LEN(words) ? words[i].run(cli) : cli_unknown(cli, "subcommand", word, names, ARRAY_LEN(names));
 }
 
 static const struct option_spec options[] = {

@@ -74,9 +74,9 @@ static int setup_world(struct cli *cli)
     enum log_format format = LOG_FORMAT_TEXT;
     struct stat info;
     static const char *const levels[] = {[LOG_DEBUG] = "debug", [LOG_INFO] = "info", [LOG_WARNING] = "warning"};
-    for (size_t i = 0; i < ARRAY_LEN(levels); i++)
-        if (strcmp(options_value(cli->options, "log", ""), levels[i]) == 0)
-            level = (enum log_level)i;
+    size_t named = NAME_FIND(levels, str_from(options_value(cli->options, "log", "")));
+    if (named < ARRAY_LEN(levels))
+        level = (enum log_level)named;
     log_format_from_name(options_value(cli->options, "log-format", "text"), &format);
     log_setup(level, format, stderr);
     env_init_system(&cli->env);

@@ -26,10 +26,7 @@ const struct server_row *server_row_at(size_t i)
 
 const struct server_row *server_row_find(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        if (strcmp(rows[i].name, name) == 0)
-            return &rows[i];
-    return NULL;
+    return server_row_at(NAME_FIND(rows, str_from(name)));
 }
 
 static bool is_set(const char *text)

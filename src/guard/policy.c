@@ -3,8 +3,6 @@
  */
 #include "guard/policy.h"
 
-#include <string.h>
-
 #include "base/cleanup.h"
 
 enum { VERIFY_LOOKS_LEAST = 3 };
@@ -31,13 +29,10 @@ const char *guard_state_name(enum guard_state state)
 
 bool guard_state_from_name(const char *name, enum guard_state *ret)
 {
-    for (size_t i = 0; i < GUARD_STATES; i++) {
-        if (strcmp(name, state_names[i]) == 0) {
-            *ret = (enum guard_state)i;
-            return true;
-        }
-    }
-    return false;
+    size_t i = NAME_FIND(state_names, str_from(name));
+    if (i < ARRAY_LEN(state_names))
+        *ret = (enum guard_state)i;
+    return i < ARRAY_LEN(state_names);
 }
 
 static enum guard_action enter(struct guard_policy *p, enum guard_state state, struct mono now, enum guard_action action)

@@ -90,13 +90,10 @@ static int signal_number(const char *name, int *ret, struct error *err)
     } known[] = {{"HUP", SIGHUP},   {"INT", SIGINT},     {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
                  {"TERM", SIGTERM}, {"WINCH", SIGWINCH}, {"QUIT", SIGQUIT}, {"CONT", SIGCONT}};
     const char *bare = strncmp(name, "SIG", 3) == 0 ? name + 3 : name;
-    *ret = 0;
-    if (!name[0])
-        return 0;
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (strcmp(known[i].name, bare) == 0)
-            *ret = known[i].number;
-    return *ret ? 0 : error_set(err, -EINVAL, "'%s' is not a usable signal; expected SIGUSR1, SIGUSR2, SIGHUP, ...", name);
+    size_t i = NAME_FIND(known, str_from(bare));
+    *ret = i < ARRAY_LEN(known) ? known[i].number : 0;
+    return *ret || !name[0] ? 0
+                            : error_set(err, -EINVAL, "'%s' is not a usable signal; expected SIGUSR1, SIGUSR2, SIGHUP, ...", name);
 }
 
 static int read_match(struct guard_spec *spec, const struct config_map *match, struct error *err)
@@ -281,9 +278,8 @@ int spec_from_config(const struct config *config, size_t i, struct guard_spec *r
 static bool loads_itself(const struct method *m)
 {
     static const char *const names[] = {"ollama", "llamacpp", "llama-swap", "comfyui", "lmstudio"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (strcmp(m->name, names[i]) == 0)
-            return true;
+    if (NAME_IN(names, str_from(m->name)))
+        return true;
     return m->row && (!m->row->reload.path || !m->row->reload.path[0]);
 }
 

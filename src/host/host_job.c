@@ -236,8 +236,6 @@ const char *job_launcher(const struct str *args, size_t count)
         return NULL;
     const char *slash = memrchr(args[at].at, '/', args[at].len);
     struct str program = slash ? (struct str){slash + 1, args[at].len - (size_t)(slash + 1 - args[at].at)} : args[at];
-    for (size_t i = 0; i < ARRAY_LEN(launchers); i++)
-        if (str_is(program, launchers[i].program))
-            return launchers[i].name;
-    return NULL;
+    size_t i = NAME_FIND(launchers, program);
+    return i < ARRAY_LEN(launchers) ? launchers[i].name : NULL;
 }

@@ -21,9 +21,9 @@ enum { ANSWER_MS = 30000, ANSWER_MAX = 128 * 1024, GROUPS_MAX = 1024 };
 static const char *const ops[] = {"set", "stock", "confirm", "end", "ready", "begin", "commit"};
 
 static const struct {
-    int rc;
     const char *name;
-} codes[] = {{-EPERM, "denied"}, {-EAGAIN, "taken"}, {-EBUSY, "busy"}, {-ENOENT, "none"}, {-EDQUOT, "too_many"}, {-ENOSPC, "full"}};
+    int rc;
+} codes[] = {{"denied", -EPERM}, {"taken", -EAGAIN}, {"busy", -EBUSY}, {"none", -ENOENT}, {"too_many", -EDQUOT}, {"full", -ENOSPC}};
 
 const char *request_code(int rc)
 {
@@ -35,10 +35,8 @@ const char *request_code(int rc)
 
 static int rc_of(const char *code)
 {
-    for (size_t i = 0; i < ARRAY_LEN(codes); i++)
-        if (strcmp(codes[i].name, code) == 0)
-            return codes[i].rc;
-    return -EPERM;
+    size_t i = NAME_FIND(codes, str_from(code));
+    return i < ARRAY_LEN(codes) ? codes[i].rc : -EPERM;
 }
 
 void control_socket(char path[CONTROL_SOCKET_SIZE])

@@ -150,10 +150,8 @@ const char *whirr_process_text(const struct whirr_sample *s, size_t gpu, size_t 
         {"job", p->job},
         {"model", p->model},
     };
-    for (size_t i = 0; i < ARRAY_LEN(own); i++)
-        if (strcmp(own[i].name, name) == 0)
-            return words(own[i].text);
-    return NULL;
+    size_t i = NAME_FIND(own, str_from(name));
+    return i < ARRAY_LEN(own) ? words(own[i].text) : NULL;
 }
 
 int whirr_process_value(const struct whirr_sample *s, size_t gpu, size_t process, const char *name, double *ret)

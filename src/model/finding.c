@@ -36,12 +36,10 @@ const char *finding_code_name(finding_code code)
 
 bool finding_code_from_name(const char *name, finding_code *ret)
 {
-    for (size_t i = 0; i < FINDING_CODE_COUNT; i++)
-        if (strcmp(kinds[i].code, name) == 0) {
-            *ret = (finding_code)i;
-            return true;
-        }
-    return false;
+    size_t i = NAME_FIND(kinds, str_from(name));
+    if (i < ARRAY_LEN(kinds))
+        *ret = (finding_code)i;
+    return i < ARRAY_LEN(kinds);
 }
 
 const char *finding_area_name(enum finding_area area)
@@ -58,12 +56,10 @@ const char *severity_text(enum severity severity)
 
 bool severity_from_text(const char *word, enum severity *ret)
 {
-    for (size_t i = 0; i < ARRAY_LEN(severity_words); i++)
-        if (strcmp(severity_words[i], word) == 0) {
-            *ret = (enum severity)i;
-            return true;
-        }
-    return false;
+    size_t i = NAME_FIND(severity_words, str_from(word));
+    if (i < ARRAY_LEN(severity_words))
+        *ret = (enum severity)i;
+    return i < ARRAY_LEN(severity_words);
 }
 
 enum severity finding_severity(const struct finding_settings *settings, finding_code code)
@@ -87,10 +83,8 @@ const char *tense_name(enum tense tense)
 
 enum tense tense_from_name(const char *name)
 {
-    for (size_t i = 0; name && i < TENSE_COUNT; i++)
-        if (strcmp(tense_names[i], name) == 0)
-            return (enum tense)i;
-    return TENSE_NOW;
+    size_t i = NAME_FIND(tense_names, str_from(name));
+    return i < TENSE_COUNT ? (enum tense)i : TENSE_NOW;
 }
 
 enum tense finding_usual_tense(finding_code code)
@@ -155,10 +149,8 @@ const char *likelihood_words(double confidence)
 
 double likelihood_confidence(const char *words)
 {
-    for (size_t i = 0; i < ARRAY_LEN(likelihoods); i++)
-        if (strcmp(likelihoods[i].words, words) == 0)
-            return likelihoods[i].least;
-    return 0;
+    size_t i = NAME_FIND(likelihoods, str_from(words));
+    return i < ARRAY_LEN(likelihoods) ? likelihoods[i].least : 0;
 }
 
 static bool is_rest(finding_code code)
@@ -429,12 +421,10 @@ const struct remedy_row *remedy_row(enum remedy_code code)
 
 bool remedy_from_name(const char *name, enum remedy_code *ret)
 {
-    for (int i = 0; name && i < REMEDY_COUNT; i++)
-        if (strcmp(remedies[i].code, name) == 0) {
-            *ret = (enum remedy_code)i;
-            return true;
-        }
-    return false;
+    size_t i = NAME_FIND(remedies, str_from(name));
+    if (i < ARRAY_LEN(remedies))
+        *ret = (enum remedy_code)i;
+    return i < ARRAY_LEN(remedies);
 }
 
 const char *remedy_kind_name(enum remedy_kind kind)

@@ -5,9 +5,9 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 
 static const char *const names[] = {
     [READING_UNREAD] = "unread",           [READING_OK] = "ok",
@@ -23,13 +23,10 @@ const char *reading_state_name(enum reading_state state)
 
 bool reading_state_from_name(const char *name, enum reading_state *ret)
 {
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *ret = (enum reading_state)i;
-            return true;
-        }
-    }
-    return false;
+    size_t i = NAME_FIND(names, str_from(name));
+    if (i < ARRAY_LEN(names))
+        *ret = (enum reading_state)i;
+    return i < ARRAY_LEN(names);
 }
 
 enum reading_state reading_state_from_errno(int error)

@@ -60,10 +60,8 @@ static enum http_method method_from(struct str name)
         enum http_method method;
     } methods[] = {{"GET", HTTP_GET},       {"HEAD", HTTP_HEAD},   {"POST", HTTP_POST},      {"PUT", HTTP_PUT},
                    {"DELETE", HTTP_DELETE}, {"PATCH", HTTP_PATCH}, {"OPTIONS", HTTP_OPTIONS}};
-    for (size_t i = 0; i < ARRAY_LEN(methods); i++)
-        if (str_is(name, methods[i].name))
-            return methods[i].method;
-    return HTTP_OTHER;
+    size_t i = NAME_FIND(methods, name);
+    return i < ARRAY_LEN(methods) ? methods[i].method : HTTP_OTHER;
 }
 
 static int parse_target(struct http_message *r)

@@ -261,12 +261,8 @@ static int read_step(struct history_question *q, const char *text, struct error 
 static int read_format(struct history_question *q, const char *text, struct error *err)
 {
     static const char *const names[] = {[HISTORY_JSON] = "json", [HISTORY_CSV] = "csv", [HISTORY_JSONL] = "jsonl"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (strcmp(text, names[i]) == 0) {
-            q->format = (enum history_format)i;
-            return 0;
-        }
-    return error_set(err, -EINVAL, "format must be json, csv or jsonl");
+    q->format = (enum history_format)NAME_FIND(names, str_from(text));
+    return q->format < ARRAY_LEN(names) ? 0 : error_set(err, -EINVAL, "format must be json, csv or jsonl");
 }
 
 static int read_who(struct history_question *q, history_parameter_fn *parameter, void *user, struct error *err)

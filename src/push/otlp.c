@@ -302,10 +302,8 @@ static struct str attribute_name(struct str label)
     static const char *const names[][2] = {{"gen_ai_operation_name", "gen_ai.operation.name"},
                                            {"gen_ai_provider_name", "gen_ai.provider.name"},
                                            {"gen_ai_request_model", "gen_ai.request.model"}};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (str_is(label, names[i][0]))
-            return str_from(names[i][1]);
-    return label;
+    size_t i = NAME_FIND(names, label);
+    return i < ARRAY_LEN(names) ? str_from(names[i][1]) : label;
 }
 
 static void own_attributes(struct otlp *w, const struct push_labels *l)

@@ -33,10 +33,8 @@ const char *const control_levels[CONTROL_LEVELS] = {
 
 int64_t control_level_of(struct str name)
 {
-    for (int64_t i = 0; i < CONTROL_LEVELS; i++)
-        if (str_is(name, control_levels[i]))
-            return i;
-    return -1;
+    size_t i = NAME_FIND(control_levels, name);
+    return i < CONTROL_LEVELS ? (int64_t)i : -1;
 }
 
 const char *control_name(enum control_kind kind)
@@ -51,13 +49,10 @@ const char *control_words(enum control_kind kind)
 
 bool control_from_name(const char *name, enum control_kind *ret)
 {
-    for (int i = 0; i < CONTROL_KINDS; i++) {
-        if (strcmp(kinds[i].name, name) != 0)
-            continue;
+    size_t i = NAME_FIND(kinds, str_from(name));
+    if (i < ARRAY_LEN(kinds))
         *ret = (enum control_kind)i;
-        return true;
-    }
-    return false;
+    return i < ARRAY_LEN(kinds);
 }
 
 /* "Check airflow": its sentence up to the details; its code where the sentence differs from case to case. */

@@ -4,8 +4,6 @@
  */
 #include "tui/theme.h"
 
-#include <string.h>
-
 #include "base/cleanup.h"
 
 #define OWN        \
@@ -50,10 +48,7 @@ const char *const theme_names[] = {"default", "blind", "light", "mono", NULL};
 
 static size_t position(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(themes); i++)
-        if (strcmp(themes[i].name, name) == 0)
-            return i;
-    return 0;
+    return NAME_FIND(themes, str_from(name)) % ARRAY_LEN(themes);
 }
 
 const struct theme *theme_find(const char *name)

@@ -186,21 +186,17 @@ static bool is_in_front(struct str word)
 {
     static const char *const in_front[] = {"sudo", "exec", "env",     "nohup",  "time",   "nice",   "then",    "do",
                                            "else", "doas", "runuser", "setsid", "stdbuf", "ionice", "timeout", "!"};
-    for (size_t i = 0; i < ARRAY_LEN(in_front); i++)
-        if (str_is(base_name(word), in_front[i]))
-            return true;
-    return false;
+    return NAME_IN(in_front, base_name(word));
 }
 
 /* sh -c "mysql -pSECRET": a script runs programs of its own. True: this word is one. */
 static bool note_program(struct masker *m, bool *at_command, struct str word)
 {
     static const char *const between[] = {"&&", "||", "|", "&", ";"};
-    for (size_t i = 0; i < ARRAY_LEN(between); i++)
-        if (str_is(word, between[i])) {
-            *at_command = true;
-            return false;
-        }
+    if (NAME_IN(between, word)) {
+        *at_command = true;
+        return false;
+    }
     bool shell = str_ends(m->program, "sh") || str_is(m->program, "su"); /* sh -c "mysql -pSECRET" inside another script */
     if ((shell && str_is(word, "-c")) || str_is(word, "--"))
         *at_command = true;

@@ -63,9 +63,8 @@ static int check_rule(struct cli *cli, const json_t *rules, const char *name)
 static int check_severity(struct cli *cli, const char *severity)
 {
     static const char *const severities[] = {"info", "warning", "critical"};
-    for (size_t i = 0; i < ARRAY_LEN(severities); i++)
-        if (strcmp(severities[i], severity) == 0)
-            return EXIT_FINE;
+    if (NAME_IN(severities, str_from(severity)))
+        return EXIT_FINE;
     return cli_unknown(cli, "severity", severity, severities, ARRAY_LEN(severities));
 }
 

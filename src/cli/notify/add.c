@@ -37,10 +37,8 @@ static const struct notify_needs needs[] = {
 
 const struct notify_needs *notify_needs_of(const char *type)
 {
-    for (size_t i = 0; i < ARRAY_LEN(needs); i++)
-        if (strcmp(needs[i].type, type) == 0)
-            return &needs[i];
-    return NULL;
+    size_t i = NAME_FIND(needs, str_from(type));
+    return i < ARRAY_LEN(needs) ? &needs[i] : NULL;
 }
 
 static int unknown_type(const struct cli *cli, const char *type)

@@ -29,10 +29,8 @@ static const struct server_kind {
 
 const char *setup_server_url(struct str method)
 {
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (str_is(method, kinds[i].method))
-            return kinds[i].url;
-    return NULL;
+    size_t i = NAME_FIND(kinds, method);
+    return i < ARRAY_LEN(kinds) ? kinds[i].url : NULL;
 }
 
 static bool is_named(const struct server_kind *kind, struct str name)

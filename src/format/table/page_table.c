@@ -170,10 +170,7 @@ static bool is_unit(struct str word)
                                         "TiB", "rpm", "kWh", "kJ",  "C",   "MB/s", "GB/s"};
     while (word.len && strchr(".,;:)", word.at[word.len - 1]))
         word.len--;
-    for (size_t i = 0; i < ARRAY_LEN(units); i++)
-        if (str_is(word, units[i]))
-            return true;
-    return false;
+    return NAME_IN(units, word);
 }
 
 static int width_with_unit(struct str word, struct str rest)

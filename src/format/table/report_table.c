@@ -88,10 +88,8 @@ static const char *name_of(const json_t *row, bool limits)
 static const char *side_of(const struct page *page, const json_t *row)
 {
     static const char *const words[][2] = {{"gpu", "GPU"}, {"link", "link"}, {"host", "host"}, {"others", "other programs"}};
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (strcmp(json_text(row, "side"), words[i][0]) == 0)
-            return words[i][1];
-    return page_dash(page);
+    size_t i = NAME_FIND(words, str_from(json_text(row, "side")));
+    return i < ARRAY_LEN(words) ? words[i][1] : page_dash(page);
 }
 
 static void groups(struct buf *out, const struct page *page, const json_t *body, const char *key, const char *what, size_t most)

@@ -137,10 +137,7 @@ void machine_read_cpu(struct machine *m, struct host *out, bool new_window)
 static bool is_cpu_sensor(struct str name)
 {
     static const char *const chips[] = {"coretemp", "k10temp", "zenpower", "k8temp", "via_cputemp", "cpu_thermal"};
-    for (size_t i = 0; i < ARRAY_LEN(chips); i++)
-        if (str_is(name, chips[i]))
-            return true;
-    return false;
+    return NAME_IN(chips, name);
 }
 
 static bool is_cpu_zone(struct str type)

@@ -21,9 +21,9 @@ void machine_read_memory(const struct env *env, struct host *out)
         int64_t kib;
         if (!str_word(&line, &name) || !str_word(&line, &number) || !str_to_i64(number, &kib) || kib < 0 || kib > INT64_MAX / 1024)
             continue;
-        for (size_t i = 0; i < LINES; i++)
-            if (str_is(name, names[i]))
-                lines[i] = reading_ok(kib * 1024);
+        size_t which = NAME_FIND(names, name);
+        if (which < LINES)
+            lines[which] = reading_ok(kib * 1024);
     }
     /* Kernels before 3.14 don't estimate available memory. */
     if (lines[AVAILABLE].state != READING_OK && lines[FREE].state == READING_OK)

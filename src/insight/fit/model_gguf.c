@@ -250,10 +250,8 @@ static struct reading *field_of(struct model_facts *f, const char *key)
         {"ssm.state_size", &f->state_size},
         {"ssm.group_count", &f->state_groups},
     };
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-        if (strcmp(fields[i].key, key) == 0)
-            return fields[i].to;
-    return NULL;
+    size_t i = NAME_FIND(fields, str_from(key));
+    return i < ARRAY_LEN(fields) ? fields[i].to : NULL;
 }
 
 static void keep_lists(struct model_facts *f, const struct reading *to, const int64_t *list, size_t count)

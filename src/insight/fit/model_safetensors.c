@@ -27,10 +27,8 @@ static int64_t bits_of(const char *type)
         {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"I16", 16}, {"U16", 16},    {"F16", 16},    {"BF16", 16},   {"I32", 32},
         {"U32", 32},    {"F32", 32},    {"C64", 64}, {"F64", 64},    {"I64", 64},    {"U64", 64},
     };
-    for (size_t i = 0; type && i < ARRAY_LEN(types); i++)
-        if (strcmp(type, types[i].name) == 0)
-            return types[i].bits;
-    return 0;
+    size_t i = NAME_FIND(types, str_from(type));
+    return i < ARRAY_LEN(types) ? types[i].bits : 0;
 }
 
 /* "model.layers.12.mlp...", "transformer.h.3...": the number behind such a word; -1 elsewhere, and in towers for pictures. */

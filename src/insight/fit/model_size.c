@@ -121,10 +121,7 @@ static bool has_no_cache(const struct model_facts *f)
     static const char *const encoders[] = {"bert",         "nomic-bert",      "nomic-bert-moe", "jina-bert-v2",
                                            "jina-bert-v3", "neo-bert",        "modern-bert",    "t5encoder",
                                            "clip",         "gemma-embedding", "roberta",        "xlm-roberta"};
-    for (size_t i = 0; i < ARRAY_LEN(encoders); i++)
-        if (strcmp(encoders[i], f->architecture) == 0)
-            return true;
-    return false;
+    return NAME_IN(encoders, str_from(f->architecture));
 }
 
 static int64_t cache_of_layer(const struct model_facts *f, const struct cache *c, size_t layer, int64_t context, const char *type)

@@ -30,12 +30,10 @@ const char *health_check_name(enum health_check check)
 
 bool health_check_from_name(const char *name, enum health_check *ret)
 {
-    for (size_t i = 0; i < HEALTH_CHECK_COUNT; i++)
-        if (strcmp(name, checks[i].name) == 0) {
-            *ret = (enum health_check)i;
-            return true;
-        }
-    return false;
+    size_t i = NAME_FIND(checks, str_from(name));
+    if (i < ARRAY_LEN(checks))
+        *ret = (enum health_check)i;
+    return i < ARRAY_LEN(checks);
 }
 
 finding_code health_check_finding(enum health_check check)

@@ -365,9 +365,8 @@ static const char *const lenient_paths[] = {
 
 static bool is_strict(const char *path)
 {
-    for (size_t i = 0; i < ARRAY_LEN(lenient_paths); i++)
-        if (strcmp(path, lenient_paths[i]) == 0)
-            return false;
+    if (NAME_IN(lenient_paths, str_from(path)))
+        return false;
     return strncmp(path, "/api/", 5) == 0;
 }
 

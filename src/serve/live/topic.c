@@ -18,11 +18,8 @@ const char *topic_name(enum topic topic)
 
 bool topic_from_name(struct str name, enum topic *ret)
 {
-    for (int i = 0; i < TOPIC_COUNT; i++) {
-        if (str_is(name, names[i])) {
-            *ret = (enum topic)i;
-            return true;
-        }
-    }
-    return false;
+    size_t i = NAME_FIND(names, name);
+    if (i < TOPIC_COUNT)
+        *ret = (enum topic)i;
+    return i < TOPIC_COUNT;
 }

@@ -25,9 +25,9 @@ static void take_property(struct properties *p, struct str name, uint64_t value)
         {"vendor_id", &p->vendor_id},   {"device_id", &p->device_id},     {"location_id", &p->location_id},
         {"domain", &p->domain},         {"unique_id", &p->unique_id},
     };
-    for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
-        if (str_is(name, wanted[i].name))
-            *wanted[i].to = value;
+    size_t i = NAME_FIND(wanted, name);
+    if (i < ARRAY_LEN(wanted))
+        *wanted[i].to = value;
 }
 
 /* Lines of "name number". */

@@ -20,18 +20,16 @@ struct drm {
 static bool is_gpu(const struct drm_card *card)
 {
     static const char *const no_gpus[] = {"vgem", "vkms", "amdgpu_xcp", "amdgpu_xcp_drv", "evdi"};
-    for (size_t i = 0; i < ARRAY_LEN(no_gpus); i++)
-        if (strcmp(card->driver, no_gpus[i]) == 0)
-            return false;
+    if (NAME_IN(no_gpus, str_from(card->driver)))
+        return false;
     return card->driver[0] && card->render_minor >= 0 && strncmp(card->compatible, "amdgpu_xcp", 10) != 0;
 }
 
 static bool has_no_other_source(const struct drm_card *card)
 {
     static const char *const others[] = {"amdgpu", "radeon", "i915", "xe", "nvidia", "nvidia-drm", "tegra", "drm-nvdc"};
-    for (size_t i = 0; i < ARRAY_LEN(others); i++)
-        if (strcmp(card->driver, others[i]) == 0)
-            return false;
+    if (NAME_IN(others, str_from(card->driver)))
+        return false;
     return is_gpu(card);
 }
 

@@ -103,10 +103,8 @@ static enum engine_kind fdinfo_kind_of(const char *name)
         {"2D", ENGINE_COPY},
         {"amdxdna", ENGINE_COMPUTE},
     };
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (strcmp(kinds[i].name, name) == 0)
-            return kinds[i].kind;
-    return ENGINE_OTHER;
+    size_t i = NAME_FIND(kinds, str_from(name));
+    return i < ARRAY_LEN(kinds) ? kinds[i].kind : ENGINE_OTHER;
 }
 
 static struct fdinfo_engine *engine_named(struct fdinfo *info, struct str name)

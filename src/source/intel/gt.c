@@ -41,10 +41,8 @@ static unsigned reason_of(const char *name)
         {"iccmax", THROTTLE_CURRENT},
         {"pwrbrk", THROTTLE_POWER_BRAKE},
     };
-    for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
-        if (strcmp(reasons[i].name, name) == 0)
-            return reasons[i].reason;
-    return THROTTLE_OTHER;
+    size_t i = NAME_FIND(reasons, str_from(name));
+    return i < ARRAY_LEN(reasons) ? reasons[i].reason : THROTTLE_OTHER;
 }
 
 /* "status" says whether any reason is active; each reason is a file with 0 or 1. */

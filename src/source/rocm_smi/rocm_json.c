@@ -132,12 +132,11 @@ static bool is_apu(const struct gpu *g)
 {
     static const char *const chips[] = {"gfx902",  "gfx909",  "gfx90c",  "gfx1013", "gfx1033", "gfx1035", "gfx1036",
                                         "gfx1037", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"};
-    for (size_t i = 0; g->compute_capability.state == READING_OK && i < ARRAY_LEN(chips); i++)
-        if (strcmp(g->compute_capability.value, chips[i]) == 0)
-            return true;
     int64_t vram, gtt;
-    return g->compute_capability.state != READING_OK && reading_get(g->mem_total_bytes, &vram) &&
-           reading_get(g->gtt_total_bytes, &gtt) && vram <= INT64_C(2) << 30 && gtt > vram;
+    if (g->compute_capability.state == READING_OK)
+        return NAME_IN(chips, str_from(g->compute_capability.value));
+    return reading_get(g->mem_total_bytes, &vram) && reading_get(g->gtt_total_bytes, &gtt) && vram <= INT64_C(2) << 30 &&
+           gtt > vram;
 }
 
 void rocm_finish_memory(struct gpu *g)

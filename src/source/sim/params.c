@@ -132,10 +132,7 @@ static int add_fault(struct sim_world *w, struct str text, struct error *err)
 
 static bool is_vendor(struct str s)
 {
-    for (size_t i = 0; i < ARRAY_LEN(vendor_names); i++)
-        if (str_is(s, vendor_names[i]))
-            return true;
-    return false;
+    return NAME_IN(vendor_names, s);
 }
 
 /* The n-th card of a vendor, cyclically. */

@@ -19,20 +19,14 @@ static const char *const laptop_controllers[] = {
 
 static bool is_laptop_controller(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(laptop_controllers); i++)
-        if (strcmp(name, laptop_controllers[i]) == 0)
-            return true;
-    return false;
+    return NAME_IN(laptop_controllers, str_from(name));
 }
 
 /* Fans of graphics drivers belong to their cards. */
 static bool is_gpu_driver(const char *name)
 {
     static const char *const drivers[] = {"amdgpu", "radeon", "i915", "xe", "nouveau"};
-    for (size_t i = 0; i < ARRAY_LEN(drivers); i++)
-        if (strcmp(name, drivers[i]) == 0)
-            return true;
-    return false;
+    return NAME_IN(drivers, str_from(name));
 }
 
 static bool speaks_of_gpu(const char *label)

@@ -203,10 +203,8 @@ const char *gpu_vendor(const struct drm_card *card)
     for (size_t i = 0; i < ARRAY_LEN(pci_vendors); i++)
         if (pci_vendors[i].vendor == card->vendor)
             return pci_vendors[i].name;
-    for (size_t i = 0; i < ARRAY_LEN(platform_vendors); i++)
-        if (strcmp(platform_vendors[i].driver, card->driver) == 0)
-            return platform_vendors[i].vendor;
-    return "other";
+    size_t i = NAME_FIND(platform_vendors, str_from(card->driver));
+    return i < ARRAY_LEN(platform_vendors) ? platform_vendors[i].vendor : "other";
 }
 
 static bool next_line(struct str *rest, struct str *line)

@@ -52,10 +52,7 @@ static void fill(struct reading *to, struct reading from)
 
 static bool is_gpu_rail(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(gpu_rails); i++)
-        if (strcmp(name, gpu_rails[i]) == 0)
-            return true;
-    return false;
+    return NAME_IN(gpu_rails, str_from(name));
 }
 
 /* Voltage and current monitors have no power file. */

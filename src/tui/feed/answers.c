@@ -45,12 +45,11 @@ static int trail_named(const char *name, double *scale)
         [TRAIL_ENCODER] = {"encoder_percent", 1},
         [TRAIL_DECODER] = {"decoder_percent", 1},
     };
-    for (int i = 0; i < TRAIL_COUNT; i++)
-        if (strcmp(names[i].name, name) == 0) {
-            *scale = names[i].scale;
-            return i;
-        }
-    return -1;
+    size_t i = NAME_FIND(names, str_from(name));
+    if (i == ARRAY_LEN(names))
+        return -1;
+    *scale = names[i].scale;
+    return (int)i;
 }
 
 static bool is_gpu(const json_t *series, const struct gpu *gpu)

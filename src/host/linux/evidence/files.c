@@ -24,13 +24,7 @@ bool is_network_type(struct str type)
     static const char *const fuse[] = {"fuse.sshfs",     "fuse.s3fs",      "fuse.gcsfuse",   "fuse.goofys",
                                        "fuse.glusterfs", "fuse.juicefs",   "fuse.ceph-fuse", "fuse.rclone",
                                        "fuse.mount-s3",  "fuse.blobfuse2", "fuse.dfuse"};
-    for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        if (str_is(type, types[i]))
-            return true;
-    for (size_t i = 0; i < ARRAY_LEN(fuse); i++)
-        if (str_is(type, fuse[i]))
-            return true;
-    return false;
+    return NAME_IN(types, type) || NAME_IN(fuse, type);
 }
 
 static bool take_expensive(struct evidence_reader *r)
