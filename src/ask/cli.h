@@ -18,7 +18,8 @@ struct ask_options {
     size_t source_count; /* 0: all that are found */
     bool direct;         /* always sample in this process */
     bool show_secrets, idle;
-    const char *gpu, *config, *socket, *store;
+    const char *gpu; /* "0,2": several, where the command takes them */
+    const char *config, *socket, *store;
     const char *price, *currency, *hot; /* of a report; NULL here and above: not given */
 };
 
@@ -27,6 +28,7 @@ struct cli {
     const char *name;        /* of the command, for messages */
     struct options *options; /* as typed; opaque outside of src/cli */
     struct ask_options ask;
+    char gpus[512]; /* of --gpu, if it was given more than once */
     struct env env;
     struct page page;
     bool terminal; /* stdout is a terminal that supports drawing */

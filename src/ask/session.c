@@ -22,6 +22,7 @@
 #include "format/json/json.h"
 #include "insight/verdict/health_file.h"
 #include "insight/verdict/judge.h"
+#include "insight/view/why.h"
 #include "lease/lease_use.h"
 #include "lease/settings_request.h"
 #include "source/source.h"
@@ -355,6 +356,17 @@ int session_only(struct session *s, const struct snapshot *snapshot, int *ret_on
     return session_only_of(s->cli, snapshot, ret_only, err);
 }
 
+int session_no_gpu(const struct cli *cli, const struct snapshot *snapshot, const char *which, struct error *err)
+{
+    if (snapshot->gpu_count == 0)
+        return error_set(err, -ENODEV, "no GPU matches '%s': none was found on %s", which, cli->host ? cli->host : "this host");
+    if (snapshot->gpu_count == 1)
+        return error_set(err, -ENODEV, "no GPU matches '%s': there is one, with index %d", which, snapshot->gpus[0].index);
+    return error_set(err, -ENODEV, "%s '%s': indexes go from %d to %d, see `whirr devices`",
+                     gpu_names_several(which) ? "there is no GPU for each of" : "no single GPU matches", which,
+                     snapshot->gpus[0].index, snapshot->gpus[snapshot->gpu_count - 1].index);
+}
+
 int session_only_of(const struct cli *cli, const struct snapshot *snapshot, int *ret_only, struct error *err)
 {
     const char *which = cli->ask.gpu;
@@ -362,17 +374,36 @@ int session_only_of(const struct cli *cli, const struct snapshot *snapshot, int 
         *ret_only = ALL_GPUS;
         return 0;
     }
+    if (gpu_names_several(which) && snapshot_find_gpu(snapshot, which) < 0)
+        return error_set(err, -EINVAL, "--gpu takes one GPU here, not '%s'", which);
     int found = snapshot_find_gpu(snapshot, which);
     if (found >= 0) {
         *ret_only = found;
         return 0;
     }
-    if (snapshot->gpu_count == 0)
-        return error_set(err, -ENODEV, "no GPU matches '%s': none was found on %s", which, cli->host ? cli->host : "this host");
-    if (snapshot->gpu_count == 1)
-        return error_set(err, -ENODEV, "no GPU matches '%s': there is one, with index %d", which, snapshot->gpus[0].index);
-    return error_set(err, -ENODEV, "no single GPU matches '%s': indexes go from %d to %d, see `whirr devices`", which,
-                     snapshot->gpus[0].index, snapshot->gpus[snapshot->gpu_count - 1].index);
+    return session_no_gpu(cli, snapshot, which, err);
+}
+
+int session_choose(const struct cli *cli, const struct snapshot **snapshot, struct why **why, int *ret_only, struct error *err)
+{
+    struct gpu_choice choice;
+    const struct snapshot *part = NULL;
+    struct why *own = NULL;
+    if (!gpu_names_several(cli->ask.gpu))
+        return session_only_of(cli, *snapshot, ret_only, err);
+    if (!snapshot_find_gpus(*snapshot, cli->ask.gpu, &choice))
+        return session_no_gpu(cli, *snapshot, cli->ask.gpu, err);
+    int rc = why_of_gpus(*snapshot, why ? *why : NULL, &choice, &part, &own);
+    if (rc < 0)
+        return error_set(err, rc, "out of memory");
+    snapshot_unref(*snapshot);
+    *snapshot = part;
+    if (why) {
+        why_free(*why);
+        *why = own;
+    }
+    *ret_only = ALL_GPUS;
+    return 0;
 }
 
 void session_describe(struct session *s, struct buf *out)

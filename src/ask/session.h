@@ -59,7 +59,11 @@ int session_get(struct session *s, const char *target, struct buf *answer);
 
 /* The position of the GPU that --gpu names, ALL_GPUS without --gpu; -ENODEV and a message if it does not exist. */
 int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err);
+/* Where --gpu may name several: leaves only these in the snapshot and, if it is not NULL, in its explanation. */
+int session_choose(const struct cli *cli, const struct snapshot **snapshot, struct why **why, int *ret_only, struct error *err);
 int session_only_of(const struct cli *cli, const struct snapshot *snapshot, int *ret_only, struct error *err);
+/* Says which GPUs there are instead. */
+int session_no_gpu(const struct cli *cli, const struct snapshot *snapshot, const char *which, struct error *err);
 
 /* For doctor: the sources describe themselves. */
 void session_describe(struct session *s, struct buf *out);

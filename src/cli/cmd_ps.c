@@ -81,7 +81,7 @@ static int ps_render(struct cli *cli, struct session *session, struct buf *out, 
     };
     const char *type = options_value(o, "type", "");
     filter.type = str_is(str_from(type), "compute") ? PROCESS_COMPUTE : str_is(str_from(type), "graphics") ? PROCESS_GRAPHICS : 0;
-    if (session_only(session, s, &filter.only, err) < 0)
+    if (session_choose(cli, &s, NULL, &filter.only, err) < 0)
         return err->code;
     AUTO_PROCESS_ROWS struct process_rows rows;
     int rc = process_rows_init(&rows, s, &filter);
@@ -161,6 +161,7 @@ const struct command command_ps = {
     .examples = {{"whirr ps --sort memory", "who is using the most memory"},
                  {"whirr ps --gpu 1 --user alice", "what alice is running on GPU 1"},
                  {"whirr ps --json | jq '.processes[].pid'", "the PIDs for a script"}},
+    .gpus = true,
     .remote = true,
     .run = ps_run,
 };

@@ -41,7 +41,7 @@ static int status_render(struct cli *cli, struct session *session, struct buf *o
             return err->code;
     }
     int only;
-    if (session_only(session, s, &only, err) < 0)
+    if (session_choose(cli, &s, NULL, &only, err) < 0)
         return err->code;
     cli->status = s->gpu_count == 0 && snapshot_none_readable(s) ? 1 : 0;
     if (fields_wanted(cli)) {
@@ -100,6 +100,7 @@ const struct command command_status = {
     .examples = {{"whirr", "all GPUs at a glance"},
                  {"whirr status --full --gpu 0", "every reading of GPU 0"},
                  {"whirr status --json | jq '.gpus[0].power_watts'", "one number for a script"}},
+    .gpus = true,
     .remote = true,
     .run = status_run,
 };

@@ -160,6 +160,7 @@ const struct command command_top = {
     .examples = {{"whirr top", "GPUs, processes and the reason, live"},
                  {"whirr --host gpu1 --host gpu2 top", "several hosts; Enter shows one of them"},
                  {"whirr top --fleet http://prometheus:9090", "all hosts, worst first"}},
+    .gpus = true,
     .remote = true,
     .manual = top_manual,
     .lacks = "json",

@@ -108,6 +108,7 @@ struct command {
     const char *place;               /* where it is found: "set power", or "health --slurm|--kubernetes" for an option of another
                                         command; NULL: under its own name alone */
     const char *lacks;               /* common options that make no sense here: "json gpu"; NULL: none */
+    bool gpus;                       /* --gpu may name several */
     bool remote;                     /* can query another host (--host) */
     bool any_socket;                 /* --socket need not answer: the command creates it, or reports what it finds there */
     bool alone;                      /* needs no settings, or reads them itself */

@@ -91,7 +91,7 @@ const struct option_table host_option = {host_in_front, ARRAY_LEN(host_in_front)
 
 static const struct option_spec globals[] = {
     {.name = "json", .help = "Print JSON instead of text"},
-    {.name = "gpu", .argument = "INDEX|UUID|PCI", .help = "Limit to one GPU"},
+    {.name = "gpu", .argument = "INDEX|UUID|PCI", .help = "Limit to this GPU; status, why, ps and top to several: 0,2 or 0-3"},
     OPTION_ASKED_HOST,
     {.name = "source",
      .argument = "NAME[:PARAMETERS]",

@@ -16,6 +16,8 @@
 #include "base/os/words.h"
 #include "cli/command.h"
 #include "cli/hosts/multi_host.h"
+#include "insight/facts/words.h"
+#include "model/snapshot.h"
 
 enum { WIDTH_UNKNOWN = 80 };
 
@@ -50,7 +52,6 @@ static int read_options(struct cli *cli)
         .direct = options_has(o, "direct"),
         .show_secrets = options_has(o, "show-secrets"),
         .idle = options_has(o, "idle"),
-        .gpu = options_value(o, "gpu", NULL),
         .config = options_value(o, "config", NULL),
         .socket = options_value(o, "socket", NULL),
         .store = options_value(o, "store", NULL),
@@ -58,13 +59,19 @@ static int read_options(struct cli *cli)
         .currency = options_value(o, "currency", NULL),
         .hot = options_value(o, "hot", NULL),
     };
+    struct text gpus = TEXT(cli->gpus);
     for (size_t i = 0; i < o->given_count; i++) {
+        if (strcmp(o->given[i].spec->name, "gpu") == 0 && !text_append(&gpus, "%s%s", gpus.len ? "," : "", o->given[i].value))
+            return cli_usage(cli, "too many GPUs in --gpu");
         if (strcmp(o->given[i].spec->name, "source") != 0)
             continue;
         if (cli->ask.source_count == SOURCES_MAX)
             return cli_usage(cli, "more than %d times '--source'", SOURCES_MAX);
         cli->ask.sources[cli->ask.source_count++] = o->given[i].value;
     }
+    cli->ask.gpu = gpus.len ? cli->gpus : NULL;
+    if (gpu_names_several(cli->ask.gpu) && !cli->command->gpus)
+        return cli_usage(cli, "'%s' takes one GPU with --gpu; status, why, ps and top take several", cli->name);
     return EXIT_FINE;
 }
 

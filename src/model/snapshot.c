@@ -128,6 +128,41 @@ int snapshot_find_gpu(const struct snapshot *s, const char *which)
     return found;
 }
 
+/* "0-3": an address and a UUID have dashes, too, but no short numbers around a single one. */
+static bool read_range(struct str which, int64_t *from, int64_t *to)
+{
+    struct str rest = which, first;
+    return str_cut(&rest, '-', &first) && rest.len && rest.len <= 3 && first.len <= 3 && str_to_i64(first, from) &&
+           str_to_i64(rest, to) && *from <= *to;
+}
+
+bool gpu_names_several(const char *which)
+{
+    int64_t from, to;
+    return which && (strchr(which, ',') || read_range(str_from(which), &from, &to));
+}
+
+bool snapshot_find_gpus(const struct snapshot *s, const char *which, struct gpu_choice *ret)
+{
+    struct str rest = str_from(which), part;
+    *ret = (struct gpu_choice){0};
+    for (int64_t from, to; str_cut(&rest, ',', &part);) {
+        char one[GPU_UUID_SIZE];
+        str_copy(one, sizeof one, str_trim(part));
+        bool range = read_range(str_from(one), &from, &to), found = false;
+        int at = range ? -1 : snapshot_find_gpu(s, one);
+        for (size_t i = 0; i < s->gpu_count && i < GPU_MAX; i++)
+            if (range ? s->gpus[i].index >= from && s->gpus[i].index <= to : (int)i == at) {
+                found = true;
+                ret->count += !ret->on[i];
+                ret->on[i] = true;
+            }
+        if (!found)
+            return false;
+    }
+    return ret->count > 0;
+}
+
 static bool driver_is_listed(const struct gpu_driver *drivers, size_t count, const struct gpu_driver *one)
 {
     for (size_t i = 0; i < count; i++)

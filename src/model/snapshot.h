@@ -101,6 +101,13 @@ enum { ALL_GPUS = -1 };
 
 /* "--gpu": index, UUID (a unique prefix suffices, with or without "GPU-") or PCI address. -1: no match or several. */
 int snapshot_find_gpu(const struct snapshot *s, const char *which);
+/* Several: "0,2", "0-3", each a GPU as above. False: one of them is not there. */
+struct gpu_choice {
+    bool on[GPU_MAX]; /* by position */
+    size_t count;
+};
+bool snapshot_find_gpus(const struct snapshot *s, const char *which, struct gpu_choice *ret);
+bool gpu_names_several(const char *which);                           /* false for NULL */
 const struct gpu *snapshot_gpu(const struct snapshot *s, int index); /* NULL: none has this index */
 
 /* Whether a GPU's memory counts in the host's total: integrated graphics don't if a GPU with its own memory exists, and no pool

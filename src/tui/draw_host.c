@@ -112,7 +112,8 @@ void draw_host_line(const struct top *t, struct canvas *c, int y)
     put_piece(&h, TINT_STRONG, t->host ? t->host : host->name);
     if (s->gpu_count && s->gpus[0].simulated)
         put_piece(&h, TINT_WARN, "SIMULATED");
-    snprintf(text, sizeof text, "%zu GPU%s", s->gpu_count, s->gpu_count == 1 ? "" : "s");
+    size_t all = t->whole ? MAX_OF(t->whole->gpu_count, s->gpu_count) : s->gpu_count;
+    snprintf(text, sizeof text, all > s->gpu_count ? "%zu of %zu GPUs" : all == 1 ? "%zu GPU" : "%zu GPUs", s->gpu_count, all);
     put_piece(&h, TINT_PLAIN, text);
     put_power(&h, s);
     if (!t->cursor_ms) {

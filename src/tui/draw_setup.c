@@ -23,6 +23,11 @@ static void item_text(const struct top *t, int item, char *text, size_t size)
 {
     enum setup_part part = (enum setup_part)t->setup;
     char value[32];
+    if (part == SETUP_SHOWN) {
+        const struct gpu *gpu = &t->whole->gpus[item];
+        snprintf(text, size, "[%c] %d %s", top_gpu_on(t, item) ? 'x' : ' ', gpu->index, draw_gpu_name(gpu));
+        return;
+    }
     const char *title = setup_lists[part].items[item].title;
     if (part == SETUP_LOOK)
         snprintf(text, size, "%-32s %s", title, setup_value(&t->settings, item, value, sizeof value));
@@ -36,22 +41,22 @@ static int draw_items(struct top *t, struct canvas *c, int y, int room)
     enum setup_part part = (enum setup_part)t->setup;
     const struct setup_list *list = &setup_lists[part];
     int width = part == SETUP_LOOK ? c->width - PARTS_WIDTH - 1 : ITEM_WIDTH, count = 0, chosen = 0, at = 0;
-    for (int k = 0; k < list->count; k++) {
+    for (int k = 0; k < setup_count(t, part); k++) {
         int i = setup_item_at(&t->settings, part, k);
         chosen = i == (int)t->choice ? count : chosen;
-        count += list->items[i].name != NULL;
+        count += part == SETUP_SHOWN || list->items[i].name;
     }
     int columns = MAX_OF((c->width - PARTS_WIDTH) / width, 1), lines = MAX_OF(MIN_OF((count + columns - 1) / columns, room), 1);
     int first = MAX_OF(chosen - lines * columns + 1, 0);
-    for (int k = 0; k < list->count; k++) {
+    for (int k = 0; k < setup_count(t, part); k++) {
         char text[96];
         int i = setup_item_at(&t->settings, part, k);
-        int place = list->items[i].name ? at++ - first : -1;
+        int place = part == SETUP_SHOWN || list->items[i].name ? at++ - first : -1;
         if (place < 0 || place >= lines * columns)
             continue;
         int x = PARTS_WIDTH + place / lines * width, line = y + place % lines, wide = MIN_OF(width - 1, c->width - x - 1);
         item_text(t, i, text, sizeof text);
-        bool on = part == SETUP_LOOK || setup_shows(&t->settings, part, i);
+        bool on = part == SETUP_LOOK || (part == SETUP_SHOWN ? top_gpu_on(t, i) : setup_shows(&t->settings, part, i));
         canvas_text(c, x, line, wide, on ? TINT_PLAIN : TINT_DIM, text);
         if (i == (int)t->choice)
             canvas_select(c, x, line, wide);

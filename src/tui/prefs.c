@@ -116,6 +116,7 @@ void prefs_read(struct str text, struct top_settings *settings)
         for (size_t i = 0; i < top_window_count; i++)
             if (top_windows_ms[i] == window)
                 settings->window_ms = window;
+    str_copy(settings->gpus, sizeof settings->gpus, text_of(root, "gpus"));
     read_lists(root, settings);
 }
 
@@ -145,6 +146,7 @@ void prefs_write(const struct top_settings *settings, struct buf *out)
                metric_names[settings->metric], window);
     buf_printf(out, "compute_only = %s\nhide_idle = %s\nblocks = %s\nact = %s\n", settings->compute_only ? "true" : "false",
                settings->hide_idle ? "true" : "false", settings->blocks ? "true" : "false", settings->act ? "true" : "false");
+    buf_printf(out, "gpus = \"%s\"\n", settings->gpus);
     for (enum setup_part i = SETUP_PROCESSES; i < SETUP_LOOK; i++)
         write_list(settings, i, i == SETUP_PROCESSES ? settings->columns : settings->off[i], out);
 }

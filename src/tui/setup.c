@@ -92,7 +92,13 @@ const struct setup_list setup_lists[SETUP_PARTS] = {
     [SETUP_PLOTS] = {"Panel plots", "plots_off", plots, TRAIL_COUNT, "Those of what was found come first."},
     [SETUP_HOST] = {"Host line", "host_off", host, FIELD_COUNT, "As many as fit beside the name and the number of GPUs."},
     [SETUP_LOOK] = {"View and acting", NULL, look, LOOK_COUNT, "Most have a key of their own: ? lists them."},
+    [SETUP_SHOWN] = {"GPUs shown", NULL, NULL, 0, "Sums and the headline are about these alone, as with --gpu 0,2."},
 };
+
+int setup_count(const struct top *t, enum setup_part part)
+{
+    return part != SETUP_SHOWN ? setup_lists[part].count : t->whole ? (int)t->whole->gpu_count : 0;
+}
 
 bool setup_shows(const struct top_settings *s, enum setup_part part, int item)
 {
@@ -117,11 +123,12 @@ static int place_of(const struct top_settings *s, enum setup_part part, int item
     return place;
 }
 
-int setup_next(const struct top_settings *s, enum setup_part part, int item, int by)
+int setup_next(const struct top *t, enum setup_part part, int item, int by)
 {
     const struct setup_list *list = &setup_lists[part];
-    for (int i = place_of(s, part, item) + by; i >= 0 && i < list->count; i += by)
-        if (list->items[setup_item_at(s, part, i)].name)
+    const struct top_settings *s = &t->settings;
+    for (int i = (part == SETUP_SHOWN ? item : place_of(s, part, item)) + by; i >= 0 && i < setup_count(t, part); i += by)
+        if (part == SETUP_SHOWN || list->items[setup_item_at(s, part, i)].name)
             return setup_item_at(s, part, i);
     return item;
 }

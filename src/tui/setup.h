@@ -5,7 +5,7 @@
 
 #include "tui/top.h"
 
-enum setup_part { SETUP_PROCESSES, SETUP_GPUS, SETUP_PLOTS, SETUP_HOST, SETUP_LOOK, SETUP_PARTS };
+enum setup_part { SETUP_PROCESSES, SETUP_GPUS, SETUP_PLOTS, SETUP_HOST, SETUP_LOOK, SETUP_SHOWN, SETUP_PARTS };
 
 /* Optional fields of the line about the host. */
 enum host_field {
@@ -54,18 +54,20 @@ struct setup_item {
 };
 
 struct setup_list {
-    const char *title, *key; /* key: in top.toml; NULL: each item has its own */
+    const char *title, *key; /* key: in top.toml; NULL: each item has its own, or it is no list of names */
     const struct setup_item *items;
     int count;
     const char *note; /* a hint */
 };
 extern const struct setup_list setup_lists[SETUP_PARTS];
 
-/* Whether the item is shown; not for SETUP_LOOK. */
+/* How many items the list has; those of SETUP_SHOWN are the GPUs of this host. */
+int setup_count(const struct top *t, enum setup_part part);
+/* Whether the item is shown; not for SETUP_LOOK and SETUP_SHOWN. */
 bool setup_shows(const struct top_settings *settings, enum setup_part part, int item);
 void setup_toggle(struct top_settings *settings, enum setup_part part, int item);
 /* The next item in that direction; the same if there is none. */
-int setup_next(const struct top_settings *settings, enum setup_part part, int item, int by);
+int setup_next(const struct top *t, enum setup_part part, int item, int by);
 /* Which item is at this place of the list. Only process columns have an order of their own; PROCESS stays last. */
 int setup_item_at(const struct top_settings *settings, enum setup_part part, int place);
 void setup_move(struct top_settings *settings, int column, int by);

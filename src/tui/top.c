@@ -59,6 +59,7 @@ void top_done(struct top *t)
     for (size_t i = 0; i < t->kept_count; i++)
         snapshot_unref(t->kept[i]);
     snapshot_unref(t->live);
+    snapshot_unref(t->whole);
     why_free(t->why);
     for (size_t i = 0; i < TAB_COUNT; i++)
         free(t->panes[i]);
@@ -223,9 +224,67 @@ static void take_events(struct top *t, const struct snapshot *s)
     }
 }
 
+/* ---- the GPUs that are shown ---- */
+
+static void chosen_gpus(const struct top *t, struct gpu_choice *ret)
+{
+    if (t->settings.gpus[0] && snapshot_find_gpus(t->whole, t->settings.gpus, ret))
+        return;
+    *ret = (struct gpu_choice){.count = t->whole->gpu_count};
+    memset(ret->on, true, sizeof ret->on);
+}
+
+bool top_gpu_on(const struct top *t, int position)
+{
+    struct gpu_choice choice;
+    chosen_gpus(t, &choice);
+    return choice.on[position];
+}
+
+void top_toggle_gpu(struct top *t, int position)
+{
+    struct gpu_choice choice;
+    AUTO_BUF struct buf list = BUF(TOP_GPUS_SIZE);
+    chosen_gpus(t, &choice);
+    if (choice.on[position] && choice.count == 1) {
+        top_note(t, false, "One GPU stays.");
+        return;
+    }
+    choice.on[position] = !choice.on[position];
+    choice.count += choice.on[position] ? 1 : (size_t)-1;
+    for (size_t i = 0; choice.count < t->whole->gpu_count && i < t->whole->gpu_count; i++)
+        if (choice.on[i])
+            buf_printf(&list, "%s%d", list.len ? "," : "", t->whole->gpus[i].index);
+    str_copy(t->settings.gpus, sizeof t->settings.gpus, list.failed ? STR("") : buf_view(&list));
+    str_copy(top_want(t, REQUEST_GPUS)->text, sizeof t->requests[0].text, str_from(t->settings.gpus));
+}
+
+/* What is kept by position belongs to other GPUs now. */
+static void forget_others(struct top *t, const struct snapshot *s)
+{
+    bool same = t->live && t->live->gpu_count == s->gpu_count;
+    for (size_t i = 0; same && i < s->gpu_count; i++)
+        same = t->live->gpus[i].index == s->gpus[i].index;
+    if (same || !t->live)
+        return;
+    drop_trails(&t->trails, t->trail_count);
+    drop_trails(&t->far, t->trail_count);
+    t->trail_count = 0;
+    while (t->kept_count)
+        snapshot_unref(t->kept[--t->kept_count]);
+    memset(t->badges, 0, sizeof t->badges);
+    t->only = ALL_GPUS;
+    top_want(t, REQUEST_SERIES)->number = 0;
+    t->cursor_ms = t->far_until_ms = 0;
+    t->waiting = false;
+    top_drop_past(t);
+}
+
 void top_sample(struct top *t, const struct snapshot *s, struct why *why, bool daemon)
 {
     bool first = !t->live;
+    if (!t->paused)
+        forget_others(t, s);
     t->daemon = daemon;
     t->trouble[0] = '\0';
     if (make_trails(t, s->gpu_count))

@@ -139,6 +139,7 @@ enum request_kind {
     REQUEST_GUARD,
     REQUEST_DETAILS,
     REQUEST_FIT,
+    REQUEST_GPUS,
     REQUEST_HOST,
     REQUEST_VIEW,
     REQUEST_LOOK, /* settings of the view have changed: apply the theme */
@@ -167,6 +168,7 @@ enum {
     TOP_MARKS = 64,
     TOP_ZONES = 192,
     TOP_WORKERS = 32,
+    TOP_GPUS_SIZE = 240,
     TOP_NAME_SIZE = 64,
 };
 
@@ -268,9 +270,10 @@ struct top_settings {
     unsigned off[5];          /* hidden items, by enum setup_part; unused for SETUP_PROCESSES and SETUP_LOOK */
     enum trail_of metric;     /* of the heat map and the short plots */
     bool compute_only;
-    bool hide_idle; /* processes that only hold memory */
-    bool blocks;    /* draw plots in blocks instead of dots */
-    bool act;       /* the user agreed that processes may be signaled */
+    bool hide_idle;           /* processes that only hold memory */
+    bool blocks;              /* draw plots in blocks instead of dots */
+    bool act;                 /* the user agreed that processes may be signaled */
+    char gpus[TOP_GPUS_SIZE]; /* "0,2", as after --gpu; "": all */
 };
 
 struct top_fleet;
@@ -292,6 +295,7 @@ struct top {
     int64_t cursor_ms; /* 0: now */
     bool waiting;      /* for the answer about the cursor's moment */
     const struct snapshot *live, *past;
+    const struct snapshot *whole; /* with the GPUs that are not shown; NULL: not known */
     struct why *why, *past_why;
     struct top_missing missing; /* set if the cursor's moment is not stored */
     struct trail *trails, *far; /* up to now; around a moment that lies before the window */
@@ -403,6 +407,9 @@ void top_details_done(struct top_details *details);
 void top_note(struct top *t, bool bad, const char *text);
 
 struct top_request *top_want(struct top *t, enum request_kind kind);
+/* Whether the GPU at this position of `whole` is shown; shows or hides it. */
+bool top_gpu_on(const struct top *t, int position);
+void top_toggle_gpu(struct top *t, int position);
 /* The next request; REQUEST_NOTHING if there is none. */
 struct top_request top_next_request(struct top *t);
 

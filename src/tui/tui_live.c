@@ -84,7 +84,9 @@ static int open_host(struct live *l, size_t i, const struct cli *cli, const stru
     if (fleet && !(h->top.fleet = top_fleet_new()))
         return cli_fail("out of memory");
     /* Start-up must not fail for a host behind the fleet view: it may have nothing to show. */
-    h->feeds = (struct feed_options){h->top.interval_ms, l->options->record, fleet ? l->options->fleet : NULL,
+    if (cli->ask.gpu)
+        str_copy(h->top.settings.gpus, sizeof h->top.settings.gpus, str_from(cli->ask.gpu));
+    h->feeds = (struct feed_options){h->top.interval_ms, l->options->record, fleet ? l->options->fleet : NULL, h->top.settings.gpus,
                                      several || (l->has_fleet && l->options->fleet_first)};
     return i == l->at || several ? start_feed(h) : EXIT_FINE;
 }
@@ -231,9 +233,17 @@ static void choose_gpu(struct live *l, struct live_host *h)
     if (h->chosen || !h->top.live)
         return;
     h->chosen = true;
-    if (session_only_of(&h->cli, h->top.live, &h->top.only, &err) == 0) {
-        top_make_rows(&h->top);
-    } else if (h->cli.among_hosts) {
+    struct gpu_choice choice;
+    if (!h->top.settings.gpus[0] || snapshot_find_gpus(h->top.whole, h->top.settings.gpus, &choice))
+        return;
+    if (!h->cli.ask.gpu) {
+        char note[TOP_NOTE_SIZE];
+        snprintf(note, sizeof note, "All GPUs are shown: there is no GPU for each of '%.80s' (top.toml).", h->top.settings.gpus);
+        top_note(&h->top, true, note);
+        return;
+    }
+    session_no_gpu(&h->cli, h->top.whole, h->cli.ask.gpu, &err);
+    if (h->cli.among_hosts) {
         top_note(&h->top, true, err.text);
     } else {
         l->refused = err;

@@ -300,11 +300,51 @@ def test_gpu_chooses_one(sim):
 
 
 def test_a_gpu_that_is_not_there_is_refused_as_status_refuses_it(sim, terminal):
-    for which in ("1,2", "77"):
+    for which, words in (("1,77", "no GPU for each of '1,77'"), ("77", "no single GPU matches")):
         as_text, once = sim("mixed", "--gpu", which, "status"), sim("mixed", "--gpu", which, "top", "--once")
-        assert "no single GPU matches" in once.err and (once.code, once.out, once.err) == (as_text.code, "", as_text.err)
-    t = terminal("--source sim:scenario=mixed --gpu 1,2 top")
+        assert words in once.err and (once.code, once.out, once.err) == (as_text.code, "", as_text.err)
+    t = terminal("--source sim:scenario=mixed --gpu 1,77 top")
     assert t.ended() == as_text.code
+
+
+def test_gpu_chooses_several(sim):
+    for given in (("--gpu", "0,2"), ("--gpu", "0", "--gpu", "2")):
+        frame = sim("mixed", "top", "--once", *given, gpus=4).out
+        assert "2 of 4 GPUs" in frame and "GPU 2 is busy" in frame and "GPU 1" not in frame and "GPU 3" not in frame, frame
+        status = sim("mixed", "status", "--json", *given, gpus=4).json()
+        assert [gpu["index"] for gpu in status["gpus"]] == [0, 2]
+        assert {p["gpu_index"] for p in sim("mixed", "ps", "--json", *given, gpus=4).json()["processes"]} == {0, 2}
+        why = sim("mixed", "why", "--json", *given, gpus=4).json()
+        assert [gpu["gpu_index"] for gpu in why["gpus"]] == [0, 2] and "GPU 2 is busy" in why["answer"] and "GPU 1" not in why["answer"]
+    assert "GPU 1" in sim("mixed", "why", "--gpu", "0-1", gpus=4).out
+    for command in (("wait", "--idle"), ("set", "quiet"), ("fit", "1GiB")):
+        out = sim("mixed", *command, "--gpu", "0,2", gpus=4)
+        assert out.code == 2 and "takes one GPU with --gpu" in out.err
+
+
+def test_gpus_are_chosen_on_the_screen_and_kept(terminal, tmp_path, whirr):
+    config = str(tmp_path / "config")
+    command = "--source sim:scenario=mixed,gpus=4 top --interval 0.2"
+    t = terminal(command, width=100, height=30, XDG_CONFIG_HOME=config)
+    t.wait("SIMULATED   4 GPUs")
+    t.keys("o", "BTab")
+    t.wait(r"GPUs shown[\s\S]*\[x\] 0 RTX 4090|\[x\] 0 RTX 4090[\s\S]*GPUs shown")
+    t.keys("Space", "Down", "Space")
+    t.wait(r"\[ \] 0 RTX 4090")
+    t.keys("W", "Escape")
+    frame = t.wait("2 of 4 GPUs")
+    assert "RTX 4090" not in frame and "H100" not in frame
+    t.keys("q")
+    assert t.ended() == 0
+    again = terminal(command, width=100, height=30, XDG_CONFIG_HOME=config)
+    again.wait("2 of 4 GPUs")
+    again.keys("o", "BTab", "Down", "Down", "Space", "Down", "Space")
+    again.wait("One GPU stays")
+    again.keys("r")
+    again.wait(r"\[x\] 0 RTX 4090")
+    again.keys("Escape")
+    again.wait("SIMULATED   4 GPUs")
+    assert "  4 GPUs" in whirr("--source", "sim:scenario=mixed,gpus=4", "top", "--once", XDG_CONFIG_HOME=config).out
 
 
 @needs_fakes

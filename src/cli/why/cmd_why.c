@@ -146,7 +146,7 @@ static int why_render(struct cli *cli, struct session *session, struct buf *out,
     if (job && narrow_to_job(&now, &why, job, err) < 0)
         return err->code;
     int only;
-    if (session_only(session, now, &only, err) < 0)
+    if (session_choose(cli, &now, &why, &only, err) < 0)
         return err->code;
     cli->status = snapshot_none_readable(now) ? 1 : 0;
     expect_remedies(now, why);
@@ -316,6 +316,7 @@ const struct command command_why = {
     .examples = {{"whirr why", "why is the fan loud, why is it hot, why is it slow"},
                  {"whirr why train.py", "what limits this program, and what to do (also by PID)"},
                  {"whirr why --at 03:10", "why was it loud at ten past three last night"}},
+    .gpus = true,
     .remote = true,
     .run = why_run,
 };

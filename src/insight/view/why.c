@@ -252,6 +252,18 @@ static void keep_findings(struct verdict *v, const struct snapshot *part)
     v->gpu_count = looked;
 }
 
+struct chosen {
+    const struct snapshot *now;
+    const struct gpu_choice *choice;
+};
+
+static bool is_chosen(const struct gpu *gpu, const void *user)
+{
+    const struct chosen *c = user;
+    const struct gpu *found = snapshot_gpu(c->now, gpu->index);
+    return found && c->choice->on[found - c->now->gpus];
+}
+
 static bool is_at(const struct gpu *gpu, const void *index)
 {
     return gpu->index == *(const int *)index;
@@ -262,23 +274,24 @@ static int narrow(const struct snapshot *now, const struct why *why, bool (*belo
 {
     size_t kept = 0;
     struct snapshot *part = snapshot_copy(now);
-    struct why *own = calloc(1, sizeof *own + why->gpu_count * sizeof own->gpus[0]);
-    int rc = part && own ? 0 : -ENOMEM;
-    if (rc == 0) {
+    struct why *own = why ? calloc(1, sizeof *own + why->gpu_count * sizeof own->gpus[0]) : NULL;
+    int rc = part && (own || !why) ? 0 : -ENOMEM;
+    if (rc == 0 && own) {
         memcpy(own, why, sizeof *own);
         own->verdict = verdict_copy(why->verdict);
         rc = own->verdict ? 0 : -ENOMEM;
     }
     for (size_t i = 0; rc == 0 && i < part->gpu_count; i++) {
-        if (i >= why->gpu_count || !belongs(&part->gpus[i], to)) {
+        if ((why && i >= why->gpu_count) || !belongs(&part->gpus[i], to)) {
             gpu_done(&part->gpus[i]);
             continue;
         }
-        own->gpus[kept] = why->gpus[i];
+        if (own)
+            own->gpus[kept] = why->gpus[i];
         part->gpus[kept++] = part->gpus[i];
     }
     if (rc == 0) {
-        part->gpu_count = own->gpu_count = kept;
+        part->gpu_count = kept;
         rc = kept ? 0 : -ENOENT;
     }
     if (rc < 0) {
@@ -286,12 +299,15 @@ static int narrow(const struct snapshot *now, const struct why *why, bool (*belo
         why_free(own);
         return rc;
     }
-    keep_findings(own->verdict, part);
     if (part->verdict)
         keep_findings(part->verdict, part);
+    *ret_now = part;
+    if (!own)
+        return 0;
+    own->gpu_count = kept;
+    keep_findings(own->verdict, part);
     own->machine = (struct why_part){.gpu_index = -1};
     answer_host(part, own, false);
-    *ret_now = part;
     *ret = own;
     return 0;
 }
@@ -299,6 +315,12 @@ static int narrow(const struct snapshot *now, const struct why *why, bool (*belo
 int why_of_job(const struct snapshot *now, const struct why *why, const char *id, const struct snapshot **ret_now, struct why **ret)
 {
     return narrow(now, why, is_of_job, id, ret_now, ret);
+}
+
+int why_of_gpus(const struct snapshot *now, const struct why *why, const struct gpu_choice *choice, const struct snapshot **ret_now,
+                struct why **ret)
+{
+    return narrow(now, why, is_chosen, &(struct chosen){now, choice}, ret_now, ret);
 }
 
 int why_of_gpu(const struct snapshot *now, const struct why *why, int index, const struct snapshot **ret_now, struct why **ret)

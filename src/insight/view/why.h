@@ -40,6 +40,9 @@ void why_free(struct why *why); /* NULL is fine */
 int why_of_job(const struct snapshot *now, const struct why *why, const char *id, const struct snapshot **ret_now,
                struct why **ret);
 int why_of_gpu(const struct snapshot *now, const struct why *why, int index, const struct snapshot **ret_now, struct why **ret);
+/* Likewise those chosen; `why` and `ret` may be NULL. */
+int why_of_gpus(const struct snapshot *now, const struct why *why, const struct gpu_choice *choice, const struct snapshot **ret_now,
+                struct why **ret);
 
 enum severity why_severity(const struct why *why);         /* of the first finding */
 const char *why_likelihood(const struct why_cause *cause); /* "very likely", "likely", "possible", "can't tell" */

@@ -39,6 +39,7 @@ json_t *feed_get(struct feed *f, const char *target)
 static void (*const answers[])(struct feed *f, const struct top_request *w) = {
     [REQUEST_AT] = feed_ask_moment,      [REQUEST_SERIES] = feed_ask_series,   [REQUEST_PANE] = feed_ask_pane,
     [REQUEST_GUARD] = feed_act_on_guard, [REQUEST_DETAILS] = feed_ask_details, [REQUEST_FIT] = feed_ask_fit,
+    [REQUEST_GPUS] = feed_choose_gpus,
 };
 
 static void answer(struct feed *f, const struct top_request *w)
@@ -145,6 +146,7 @@ struct feed *feed_start(const struct cli *cli, const struct feed_options *option
     f->cli = &f->own;
     bool now = !options->patient && !options->fleet;
     f->interval_ms = options->interval_ms;
+    str_copy(f->gpus, sizeof f->gpus, str_from(options->gpus ? options->gpus : ""));
     f->fleet = options->fleet ? strdup(options->fleet) : NULL;
     f->session = now ? session_open(f->cli, err) : NULL;
     f->questions = mailbox_new(64, free);
@@ -207,6 +209,7 @@ void feed_stop(struct feed *f)
     free(f->fleet);
     forecast_memory_free(f->forecast);
     snapshot_unref(f->last);
+    snapshot_unref(f->whole);
     snapshot_unref(f->explained);
     free(f);
 }

@@ -16,6 +16,7 @@ struct feed_options {
     int64_t interval_ms;
     const char *record; /* a file to record every sample; NULL: none */
     const char *fleet;  /* a database whose hosts to query instead of sampling; NULL: none */
+    const char *gpus;   /* show these alone: "0,2"; "": all */
     bool patient;       /* don't fail if the host is down: it may come up later */
 };
 /* Starts sampling. */

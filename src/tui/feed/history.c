@@ -91,7 +91,7 @@ void feed_ask_series(struct feed *f, const struct top_request *w)
 static struct snapshot *snapshot_at(struct feed *f, int64_t at_ms, int64_t before_ms, const json_t *processes)
 {
     json_t *history = get_history(f, at_ms - before_ms, at_ms + 1);
-    struct snapshot *s = history ? answer_moment(f->last, history, processes, (struct wall){at_ms}) : NULL;
+    struct snapshot *s = history ? answer_moment(f->whole, history, processes, (struct wall){at_ms}) : NULL;
     json_decref(history);
     return s;
 }
@@ -115,9 +115,10 @@ void feed_ask_moment(struct feed *f, const struct top_request *w)
         if (!n->snapshot)
             n->snapshot = snapshot_at(f, w->number, BEFORE_RARE_MS, processes);
     }
-    if (n->snapshot)
+    if (n->snapshot) {
         n->why = why_from_json(why, n->snapshot);
-    else
+        feed_narrow(f, &n->snapshot, &n->why);
+    } else
         answer_missing(why, w->number, &n->missing);
     json_decref(processes);
     json_decref(why);

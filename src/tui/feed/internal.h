@@ -32,7 +32,9 @@ struct feed {
     pthread_t thread;
     _Atomic bool ended;
     int64_t interval_ms;
-    const struct snapshot *last;
+    const struct snapshot *last;      /* with the chosen GPUs alone */
+    const struct snapshot *whole;     /* with all of them */
+    char gpus[TOP_GPUS_SIZE];         /* the chosen ones; "": all */
     const struct snapshot *explained; /* the last one that the daemon explained */
     struct cadence cadence;
     struct forecast_memory *forecast; /* of our own samples; NULL: the daemon forecasts */
@@ -48,6 +50,10 @@ void feed_report(struct feed *f, enum news_kind kind, bool bad, const char *text
 json_t *feed_get(struct feed *f, const char *target);
 
 void feed_sample(struct feed *f);
+/* Shows other GPUs from now on. */
+void feed_choose_gpus(struct feed *f, const struct top_request *w);
+/* Leaves only the chosen GPUs; takes the references, and gives others back. */
+void feed_narrow(const struct feed *f, const struct snapshot **s, struct why **why);
 void feed_ask_fleet(struct feed *f);
 
 /* ---- history.c ---- */

@@ -14,6 +14,7 @@ void news_free(struct news *n)
     if (!n)
         return;
     snapshot_unref(n->snapshot);
+    snapshot_unref(n->whole);
     why_free(n->why);
     for (size_t i = 0; i < n->series_count; i++)
         if (n->series)
@@ -30,7 +31,11 @@ void news_free(struct news *n)
 void news_take(struct news *n, struct top *t)
 {
     switch (n->kind) {
-    case NEWS_SAMPLE: top_sample(t, TAKE(n->snapshot), TAKE(n->why), n->daemon); break;
+    case NEWS_SAMPLE:
+        snapshot_unref(t->whole);
+        t->whole = TAKE(n->whole);
+        top_sample(t, TAKE(n->snapshot), TAKE(n->why), n->daemon);
+        break;
     case NEWS_TROUBLE: top_trouble(t, n->text ? n->text : ""); break;
     case NEWS_MOMENT:
         if (n->snapshot)

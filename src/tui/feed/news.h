@@ -29,6 +29,7 @@ struct news_series {
 struct news {
     enum news_kind kind;
     const struct snapshot *snapshot; /* a sample, or the moment */
+    const struct snapshot *whole;    /* of a sample: with the GPUs that are not shown */
     struct why *why;
     bool daemon, bad;
     int64_t number; /* the moment, the end of the series, the tab */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "insight/view/why.h"
 #include "tui/feed/internal.h"
 
 enum {
@@ -63,6 +64,27 @@ static struct why *explain(struct feed *f, const struct snapshot *s)
     return NULL;
 }
 
+void feed_narrow(const struct feed *f, const struct snapshot **s, struct why **why)
+{
+    struct gpu_choice choice;
+    const struct snapshot *part;
+    struct why *own = NULL;
+    if (!f->gpus[0] || !snapshot_find_gpus(*s, f->gpus, &choice) || choice.count == (*s)->gpu_count ||
+        why_of_gpus(*s, *why, &choice, &part, &own) < 0)
+        return;
+    snapshot_unref(*s);
+    why_free(*why);
+    *s = part;
+    *why = own;
+}
+
+void feed_choose_gpus(struct feed *f, const struct top_request *w)
+{
+    str_copy(f->gpus, sizeof f->gpus, str_from(w->text));
+    snapshot_unref(TAKE(f->explained)); /* it had no words for the others */
+    feed_sample(f);
+}
+
 void feed_sample(struct feed *f)
 {
     struct error err = {0};
@@ -95,6 +117,10 @@ void feed_sample(struct feed *f)
     }
     n->why = explain(f, s);
     n->daemon = session_asks_daemon(f->session);
+    snapshot_unref(f->whole);
+    f->whole = snapshot_ref(s);
+    n->whole = snapshot_ref(s);
+    feed_narrow(f, &s, &n->why);
     n->snapshot = snapshot_ref(s);
     snapshot_unref(f->last);
     f->last = s;

@@ -27,6 +27,12 @@ static void next_window(struct top *t)
 void top_setup_change(struct top *t)
 {
     enum setup_part part = (enum setup_part)t->setup;
+    t->note[0] = '\0';
+    if (part == SETUP_SHOWN) {
+        if ((int)t->choice < setup_count(t, part))
+            top_toggle_gpu(t, (int)t->choice);
+        return;
+    }
     const struct setup_item *item = &setup_lists[part].items[t->choice];
     if (part != SETUP_LOOK)
         setup_toggle(&t->settings, part, (int)t->choice);
@@ -48,6 +54,9 @@ static void restore_defaults(struct top *t)
     if (part == SETUP_PROCESSES) {
         t->settings.columns = top_defaults.columns;
         memset(t->settings.order, 0, sizeof t->settings.order);
+    } else if (part == SETUP_SHOWN) {
+        t->settings.gpus[0] = '\0';
+        top_want(t, REQUEST_GPUS);
     } else if (part != SETUP_LOOK) {
         t->settings.off[part] = 0;
     } else {
@@ -56,6 +65,7 @@ static void restore_defaults(struct top *t)
         memcpy(fresh.order, t->settings.order, sizeof fresh.order);
         for (size_t i = 0; i < ARRAY_LEN(fresh.off); i++)
             fresh.off[i] = t->settings.off[i];
+        str_copy(fresh.gpus, sizeof fresh.gpus, str_from(t->settings.gpus));
         t->settings = fresh;
         t->settings.act = act;
     }
@@ -72,9 +82,9 @@ void top_key_setup(struct top *t, int key)
     case 'q':
     case 'o': t->mode = MODE_MAIN; break;
     case TOP_KEY_UP:
-    case 'k': t->choice = (size_t)setup_next(&t->settings, part, (int)t->choice, -1); break;
+    case 'k': t->choice = (size_t)setup_next(t, part, (int)t->choice, -1); break;
     case TOP_KEY_DOWN:
-    case 'j': t->choice = (size_t)setup_next(&t->settings, part, (int)t->choice, 1); break;
+    case 'j': t->choice = (size_t)setup_next(t, part, (int)t->choice, 1); break;
     case TOP_KEY_TAB:
     case TOP_KEY_RIGHT:
     case 'l': top_setup_part(t, t->setup + 1); break;
