@@ -295,7 +295,7 @@ struct top {
     int64_t cursor_ms; /* 0: now */
     bool waiting;      /* for the answer about the cursor's moment */
     const struct snapshot *live, *past;
-    const struct snapshot *whole; /* with the GPUs that are not shown; NULL: not known */
+    const struct snapshot *whole; /* with the GPUs that are not shown; NULL: unknown */
     struct why *why, *past_why;
     struct top_missing missing; /* set if the cursor's moment is not stored */
     struct trail *trails, *far; /* up to now; around a moment that lies before the window */
