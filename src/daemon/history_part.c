@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/os/place.h"
 #include "config/places.h"
+#include "format/prometheus/prometheus.h"
 #include "store/admin.h"
 
 enum { LOOK_MS = 60000 }; /* limit of the damage check at each start: 60 s are enough for a few GiB */
@@ -120,10 +121,17 @@ static struct store_service *start_service(const struct config *config, const st
     if (server)
         snprintf(queue, sizeof queue, "%s/queue.db", folder);
     previous_name(own, was, sizeof was);
+    char machine[HEX_SIZE(8)] = "";
+    prometheus_machine(env, machine);
     const struct store_service_options options = {
         .clock = env->clock,
-        .store =
-            {.env = env, .url = url, .host = config->store.host, .was = was, .one_host = true, .limits = history_limits(config)},
+        .store = {.env = env,
+                  .url = url,
+                  .host = config->store.host,
+                  .was = was,
+                  .one_host = true,
+                  .machine = machine,
+                  .limits = history_limits(config)},
         .queue_path = queue[0] ? queue : NULL,
         .queue_bytes = config->store.queue_bytes,
         .say = log_plainly,

@@ -34,7 +34,8 @@ struct store_options {
     /* The name under which the same host wrote before; NULL, "": it had none. A host that is new here has the history of that one,
      * which is renamed. */
     const char *was;
-    bool one_host; /* a host whose name changes meanwhile is renamed, too */
+    bool one_host;       /* a host whose name changes meanwhile is renamed, too */
+    const char *machine; /* identifies the host in a server, whatever its name; NULL, "": unknown */
     struct store_limits limits;
 };
 
@@ -43,6 +44,9 @@ int store_open(const struct store_options *options, struct store **ret, struct e
 /* For queries only: creates, changes and cleans nothing. -ENOENT if there is no history yet. */
 int store_open_read_only(const struct env *env, const char *url, struct store **ret, struct error *err);
 bool store_is_server(const struct store *s);
+/* The name under which a server keeps a host: its own; while another machine writes under that, "NAME (ID 1a2b3c4d)". What was
+ * written before belongs to the machine that asks first. */
+int store_name_host(struct store *s, const char *name, const char *machine, char ret[HOST_NAME_SIZE], struct error *err);
 /* The file's size when it was opened; 0: a server. */
 int64_t store_file_bytes(const struct store *s);
 /* Opens another reader of the same database, with the cancel flag and deadline of the first. */

@@ -183,6 +183,41 @@ def test_what_is_expected_and_whose_name_is_shared(fleet, ask, tmp_path):
     assert (hosts["gpu5"]["code"], hosts["gpu5"]["note"]) == ("name_shared", "two hosts are called gpu5: GPU 0 is GPU-10050 and GPU-other")
 
 
+def test_two_hosts_of_one_name_have_a_history_each(start, ask, tmp_path):
+    """A host is its machine. Whoever wrote first keeps the name, and what was written under it before; one that takes the place of a dead one goes on with it."""
+    subprocess.run([CONTROL, "start"], timeout=PATIENCE, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    sql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
+
+    def twin(machine, model):
+        root = tmp_path / machine
+        (root / "proc/sys/kernel").mkdir(parents=True, exist_ok=True)
+        (root / "etc").mkdir(exist_ok=True)
+        (root / "proc/sys/kernel/hostname").write_text("twin\n")
+        (root / "etc/machine-id").write_text(machine * 32 + "\n")
+        d = start("--interval", "0.2", "--store", URL, "--sysroot", str(root), source=f"sim:gpus=1,scenario=training,model={model}")
+        eventually(lambda: d.json("/api/health")["store"]["written_total"] >= 3, explain=d.log)
+        told = json.dumps(d.json("/api/history"))
+        return d, {kind for kind in ("H100", "4090") if kind in told}
+    names = lambda: sql("SELECT string_agg(name, ', ' ORDER BY id) FROM hosts")  # noqa: E731
+    one, kept = twin("1", "h100")
+    assert kept == {"H100"} and names() == "twin", one.json("/api/history")
+    two, kept = twin("2", "rtx4090")
+    assert kept == {"4090"}, two.log()
+    both = names().split(", ")
+    assert both[0] == "twin" and both[1].startswith("twin (ID ") and len(both) == 2 and "another host called 'twin'" in two.log(), both
+    found = json.loads(ask("status", "--json").stdout)
+    assert {h["host"]: len(h["gpus"]) for h in found["hosts"]} == dict.fromkeys(both, 1) and not [h for h in found["hosts"] if h["code"] == "name_shared"], found
+    # Each has its own over restarts, in whatever order; an ID in place of a dead one goes on under its name.
+    one.stop()
+    two.stop()
+    sql("UPDATE hosts SET last_seen_ms = 0; UPDATE retention SET alive_ms = 1")
+    again, kept = twin("2", "rtx4090")
+    assert kept == {"4090"} and names().split(", ") == both, names()
+    again.stop()
+    three, kept = twin("3", "h100")
+    assert kept == {"H100"} and names().split(", ") == both and "another host" not in three.log(), names()
+
+
 @pytest.mark.skipif(not CLOCK, reason="no libfaketime (Debian: faketime)")
 @pytest.mark.parametrize("off", [-600, 600])
 def test_a_host_with_a_wrong_clock_is_there_and_says_so(fleet, start, ask, off):

@@ -33,7 +33,7 @@ static bool has_label(const struct prometheus_options *o, const char *name)
 }
 
 /* An ID of its own: /etc/machine-id itself is confidential. A container's is often that of its image, the same everywhere. */
-static void read_machine(const struct env *env, char text[HEX_SIZE(8)])
+void prometheus_machine(const struct env *env, char text[HEX_SIZE(8)])
 {
     char id[64];
     uint8_t digest[SHA256_SIZE];
@@ -60,7 +60,7 @@ void prometheus_options_init(struct prometheus_options *o, const struct config_m
         add_label(o, settings->labels.pairs[i].key, settings->labels.pairs[i].value);
     if (node && node[0] && !has_label(o, "node"))
         add_label(o, "node", node);
-    read_machine(env, o->machine);
+    prometheus_machine(env, o->machine);
 }
 
 /* A series with its own value of the label keeps that: a duplicate label would spoil the whole scrape. */

@@ -36,6 +36,8 @@ struct prometheus_options {
     size_t label_count;
 };
 
+/* An ID of the host, whatever its name; "": unknown, as in a container. */
+void prometheus_machine(const struct env *env, char text[HEX_SIZE(8)]);
 void prometheus_options_init(struct prometheus_options *o, const struct config_metrics *settings, const struct env *env);
 /* 0: no such set. */
 enum prometheus_set prometheus_set_from_name(const char *name);

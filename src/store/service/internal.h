@@ -142,7 +142,9 @@ struct store_reader {
 struct store_service {
     struct store_service_options options;
     char *url, *queue_path; /* queue_path "": none */
-    char host[HOST_NAME_SIZE], was[HOST_NAME_SIZE];
+    char host[HOST_NAME_SIZE], was[HOST_NAME_SIZE], machine[32];
+    char beside[HOST_NAME_SIZE];      /* what the server calls this host, because another one has its name; `is_beside`: set */
+    _Atomic bool is_beside, is_named; /* is_named: the server was asked */
     struct mailbox *inbox, *orders;
     struct mailbox *works, *answers; /* to the writer and back */
     pthread_t keeper, writer;

@@ -57,6 +57,7 @@ struct store_service *store_service_new(const struct store_service_options *opti
         return NULL;
     }
     str_copy(v->host, sizeof v->host, str_from(options->store.host ? options->store.host : ""));
+    str_copy(v->machine, sizeof v->machine, str_from(options->store.machine ? options->store.machine : ""));
     str_copy(v->was, sizeof v->was, str_from(options->store.was ? options->store.was : ""));
     backlog_init(&v->backlog);
     v->used_bytes = -1;
@@ -157,7 +158,7 @@ bool store_is_troubled(const struct store_status *status)
 
 const char *store_service_host(const struct store_service *v)
 {
-    return v->host;
+    return atomic_load(&v->is_beside) ? v->beside : v->host;
 }
 
 const char *store_state_name(enum store_state state)

@@ -68,7 +68,7 @@ void store_service_status(struct store_service *v, struct store_status *ret);
 bool store_is_troubled(const struct store_status *status);
 const char *store_state_name(enum store_state state);
 
-/* This host's name in the database if configured; "" otherwise: then the snapshots name it. */
+/* This host's name in the database if configured, or if another host there has it; "" otherwise: then the snapshots name it. */
 const char *store_service_host(const struct store_service *v);
 
 /* Queues a question for the readers, a few of which work in parallel. 0: `answered` will be called; otherwise it is not: -EDQUOT

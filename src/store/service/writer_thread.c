@@ -39,7 +39,7 @@ static int open_store(struct store_service *v, struct work *w)
         return 0;
     const struct store_options options = {.env = v->options.store.env,
                                           .url = v->url,
-                                          .host = v->host,
+                                          .host = store_service_host(v),
                                           .was = v->was,
                                           .one_host = v->options.store.one_host,
                                           .limits = w->limits};
@@ -79,7 +79,7 @@ static int failed(struct store_service *v, int rc, const struct error *err)
 static int confirm(struct store_service *v, struct work *w)
 {
     const struct backlog_batch *batch = &w->batch;
-    const char *host = v->host[0] ? v->host : batch_host(batch);
+    const char *own = store_service_host(v), *host = own[0] ? own : batch_host(batch);
     if (!service_is_server(v) || v->confirmed_run == batch->run || !host[0])
         return 1;
     int64_t last;
@@ -91,10 +91,31 @@ static int confirm(struct store_service *v, struct work *w)
     return w->written_to == 0;
 }
 
+/* Two hosts of one name don't share their rows. */
+static int name_host(struct store_service *v, struct work *w)
+{
+    const char *name = batch_host(&w->batch);
+    if (v->is_named || !service_is_server(v) || v->host[0] || !v->machine[0] || !name[0])
+        return 0;
+    int rc = store_name_host(v->store, name, v->machine, v->beside, &w->err);
+    if (rc < 0)
+        return rc;
+    v->is_named = true;
+    if (strcmp(v->beside, name) == 0)
+        return 0;
+    atomic_store(&v->is_beside, true);
+    service_log(v, LOG_WARNING, "store: another host called '%s' writes into this database; this one's history is kept as '%s'",
+                name, v->beside);
+    close_store(v);
+    return open_store(v, w);
+}
+
 static int write_batch(struct store_service *v, struct work *w)
 {
     const struct backlog_batch *batch = &w->batch;
-    int rc = confirm(v, w);
+    int rc = name_host(v, w);
+    if (rc == 0)
+        rc = confirm(v, w);
     if (rc != 1)
         return rc;
     const struct store_part part = {.snapshots = batch->snapshots,

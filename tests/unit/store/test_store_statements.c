@@ -150,6 +150,9 @@ static void all_hosts_of_a_server_are_listed(void **state)
     struct error err = {0};
     int gpus = 0, others = 0;
     write_part(s, 12);
+    char name[HOST_NAME_SIZE];
+    assert_int_equal(store_name_host(s, "box", "0123456789abcdef", name, &err), 0);
+    assert_string_equal(name, "box");
     assert_int_equal(all_hosts_gpus(s, true, count_gpu, &gpus, &err), 0);
     assert_int_equal(all_hosts_gpus(s, false, count_gpu, &gpus, &err), 0);
     assert_int_equal(all_hosts_silent(s, count_silent, &others, &err), 0);
