@@ -12,7 +12,7 @@ static const struct {
     const char *words, *doing;
 } limits[LIMIT_COUNT] = {
     [LIMIT_UNJUDGED] = {NULL, LIMIT_SIDE_NOTHING, "", ""},
-#define LIMIT(name, code, side, words, doing) [LIMIT_##name] = {code, LIMIT_SIDE_##side, words, doing},
+#define LIMIT(name, code, side, finding, words, doing) [LIMIT_##name] = {code, LIMIT_SIDE_##side, words, doing},
 #include "model/limits.def"
 #undef LIMIT
 };

@@ -31,14 +31,9 @@ static size_t skeleton_count(const struct env *env)
     return count;
 }
 
-static int skeleton_check(const char *params, struct error *err)
-{
-    return params[0] ? error_set(err, -EINVAL, "the skeleton source has no parameters") : 0;
-}
-
 static int skeleton_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
-    int wrong = skeleton_check(params, err);
+    int wrong = source_check(&skeleton_source, params, err);
     if (wrong < 0)
         return wrong;
     size_t count = skeleton_count(env);
@@ -134,7 +129,6 @@ const struct source_ops skeleton_source = {
     .what = "GPUs of the made-up vendor skeleton through the kernel's files",
     .automatic = true,
     .reads_files = true,
-    .check = skeleton_check,
     .open = skeleton_open,
     .list = skeleton_list,
     .sample = skeleton_sample,

@@ -37,6 +37,14 @@ static void add_evidence(struct why_cause *cause, const char *format, va_list ar
     vsnprintf(line, WHY_LINE_SIZE, format, args);
 }
 
+void cause_evidence(struct why_cause *cause, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    add_evidence(cause, format, args);
+    va_end(args);
+}
+
 void support(struct cause_draft *d, double weight, const char *format, ...)
 {
     va_list args;

@@ -26,6 +26,8 @@ struct cause_draft {
 
 void cause_begin(struct cause_draft *d, struct why_part *part, finding_code code);
 void cause_process(struct cause_draft *d, const struct process *p);
+/* A line that weighs nothing. */
+void cause_evidence(struct why_cause *cause, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 void support(struct cause_draft *d, double weight, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 /* format may be NULL: a doubt without a line */
 void doubt(struct cause_draft *d, double factor, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));

@@ -4,7 +4,6 @@
 #include "insight/area/job.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -437,16 +436,6 @@ void detect_job(const struct facts *f, struct collection *c)
 
 /* ---- what is known of the rank that it waits for, and what to do about it ---- */
 
-__attribute__((format(gnu_printf, 2, 3))) static void job_evidence(struct why_cause *cause, const char *format, ...)
-{
-    va_list args;
-    if (cause->evidence_count == WHY_EVIDENCE_MAX)
-        return;
-    va_start(args, format);
-    vsnprintf(cause->evidence[cause->evidence_count++], WHY_LINE_SIZE, format, args);
-    va_end(args);
-}
-
 /* "rank 3 (pid 5103)" */
 static const char *words_rank(const struct process *p, char out[SHORT_WORDS])
 {
@@ -464,8 +453,8 @@ static void describe_network(struct why_cause *cause, const struct host *host)
     int64_t retries = reading_or(host->rdma_retries_per_s, 0), disordered = reading_or(host->rdma_disordered_per_s, 0),
             congested = reading_or(host->rdma_congested_per_s, 0);
     if (retries + disordered + congested > 0)
-        job_evidence(cause, "RDMA of this host, a second: %lld packets sent again, %lld out of order, %lld congestion notices",
-                     (long long)retries, (long long)disordered, (long long)congested);
+        cause_evidence(cause, "RDMA of this host, a second: %lld packets sent again, %lld out of order, %lld congestion notices",
+                       (long long)retries, (long long)disordered, (long long)congested);
 }
 
 static void describe_waiting(struct why_cause *cause, const struct job_wait *w)
@@ -475,18 +464,19 @@ static void describe_waiting(struct why_cause *cause, const struct job_wait *w)
         gpu = w->waits[i] ? w->job->members[i].gpu : NULL;
     int64_t util, sm, power;
     if (gpu && reading_get(gpu->util_permille, &util) && reading_get(gpu->sm_active_permille, &sm))
-        job_evidence(cause, "%zu of %zu wait: GPU %d is busy %lld%% of the time and %lld%% at work", w->waiting, w->job->count,
-                     gpu->index, percent(util), percent(sm));
+        cause_evidence(cause, "%zu of %zu wait: GPU %d is busy %lld%% of the time and %lld%% at work", w->waiting, w->job->count,
+                       gpu->index, percent(util), percent(sm));
     else if (gpu && reading_get(gpu->util_permille, &util) && reading_get(gpu->power_mw, &power))
-        job_evidence(cause, "%zu of %zu wait: GPU %d is busy %lld%% of the time at %lld W", w->waiting, w->job->count, gpu->index,
-                     percent(util), words_whole(power, 1000));
+        cause_evidence(cause, "%zu of %zu wait: GPU %d is busy %lld%% of the time at %lld W", w->waiting, w->job->count, gpu->index,
+                       percent(util), words_whole(power, 1000));
     for (size_t i = 0, said = 0; i < w->job->count && !said; i++) {
         const struct host_evidence *h = w->job->members[i].process->host;
         if (h && h->collective[0] && ++said)
-            job_evidence(cause, "the job's own trace: %s", h->collective);
+            cause_evidence(cause, "the job's own trace: %s", h->collective);
     }
     if (!is_whole(w->job))
-        job_evidence(cause, "%zu of the job's %lld ranks are on this host", w->job->processes, (long long)w->job->world_size.value);
+        cause_evidence(cause, "%zu of the job's %lld ranks are on this host", w->job->processes,
+                       (long long)w->job->world_size.value);
 }
 
 static void describe_late(struct why_cause *cause, const struct job_wait *w)
@@ -498,18 +488,18 @@ static void describe_late(struct why_cause *cause, const struct job_wait *w)
     char who[SHORT_WORDS];
     words_rank(p, who);
     if (limit_name(p->limit.code))
-        job_evidence(cause, "%s: limited by %s, %lld%% of the time", who, limit_words(p->limit.code),
-                     percent(p->limit.share_permille));
+        cause_evidence(cause, "%s: limited by %s, %lld%% of the time", who, limit_words(p->limit.code),
+                       percent(p->limit.share_permille));
     else
-        job_evidence(cause, "%s is the one that does not wait", who);
+        cause_evidence(cause, "%s is the one that does not wait", who);
     if (h && h->mount[0])
-        job_evidence(cause, "waits for %s", h->mount);
+        cause_evidence(cause, "waits for %s", h->mount);
     if (h && h->busiest_thread[0] && reading_get(h->busiest_thread_permille, &value))
-        job_evidence(cause, "thread %s: %lld%% of a core", h->busiest_thread, percent(value));
+        cause_evidence(cause, "thread %s: %lld%% of a core", h->busiest_thread, percent(value));
     if (w->why == LATE_LINK && reading_get(gpu->pcie_width, &value) && reading_get(gpu->pcie_width_max, &most))
-        job_evidence(cause, "PCIe link of GPU %d: x%lld of x%lld", gpu->index, (long long)value, (long long)most);
+        cause_evidence(cause, "PCIe link of GPU %d: x%lld of x%lld", gpu->index, (long long)value, (long long)most);
     if (w->why == LATE_SLOWED && reading_get(gpu->clock_graphics_khz, &value))
-        job_evidence(cause, "clock of GPU %d: %lld MHz", gpu->index, words_whole(value, 1000));
+        cause_evidence(cause, "clock of GPU %d: %lld MHz", gpu->index, words_whole(value, 1000));
 }
 
 /* With the PID, for this rank and this reason. */

@@ -355,32 +355,14 @@ size_t limit_evidence(const struct gpu *gpu, const struct process *p, char lines
 /* The finding that a limit is; false: it is none, or another area finds it. */
 static bool limit_finding(enum limit limit, finding_code *ret)
 {
-    static const struct {
-        bool is;
-        finding_code code;
-    } found[LIMIT_COUNT] = {
-        [LIMIT_HOST_CPU] = {true, FINDING_WAITS_FOR_HOST},
-        [LIMIT_CPU_WORK] = {true, FINDING_WAITS_FOR_HOST},
-        [LIMIT_ALLOCATION] = {true, FINDING_WAITS_FOR_HOST},
-        [LIMIT_PARTLY_ON_CPU] = {true, FINDING_PARTLY_ON_CPU},
-        [LIMIT_PEER] = {true, FINDING_WAITS_FOR_PEER},
-        [LIMIT_LOADERS] = {true, FINDING_WAITS_FOR_LOADERS},
-        [LIMIT_CPU_QUOTA] = {true, FINDING_CPU_QUOTA},
-        [LIMIT_DISK] = {true, FINDING_WAITS_FOR_DISK},
-        [LIMIT_NETWORK_FS] = {true, FINDING_WAITS_FOR_NETWORK_FS},
-        [LIMIT_MEMORY_PRESSURE] = {true, FINDING_WAITS_FOR_MEMORY},
-        [LIMIT_LAUNCH] = {true, FINDING_SMALL_KERNELS},
-        [LIMIT_COMPILE] = {true, FINDING_COMPILES},
-        [LIMIT_NUMA] = {true, FINDING_REMOTE_NODE},
-        [LIMIT_PCIE_IN] = {true, FINDING_COPIES},
-        [LIMIT_PCIE_OUT] = {true, FINDING_COPIES},
-        [LIMIT_NVLINK] = {true, FINDING_NVLINK_TRAFFIC},
-        [LIMIT_NO_TENSOR] = {true, FINDING_NO_TENSOR_CORES},
-        [LIMIT_SPILL] = {true, FINDING_MEMORY_SPILLED},
-        [LIMIT_KERNEL_WAIT] = {true, FINDING_NO_WORK_DONE},
+    static const finding_code findings[LIMIT_COUNT] = {
+        [LIMIT_UNJUDGED] = FINDING_CODE_COUNT,
+#define LIMIT(name, code, side, finding, words, doing) [LIMIT_##name] = FINDING_##finding,
+#include "model/limits.def"
+#undef LIMIT
     };
-    *ret = found[limit].code;
-    return found[limit].is;
+    *ret = findings[limit];
+    return *ret != FINDING_CODE_COUNT;
 }
 
 /* A limit is spoken of where it is likely, and for most of the time. */

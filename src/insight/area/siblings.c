@@ -49,20 +49,28 @@ static int64_t tolerance(const struct others *o, int64_t natural)
     return MAX_OF(2 * (o->most - o->least), natural);
 }
 
+/* What siblings have of a reading: of those that work and draw at least so much (1/1000 mW; -1: of all). */
+static struct others others_of(const struct facts *f, enum metric metric, int64_t least_power)
+{
+    struct others o = {0};
+    int64_t theirs, draw;
+    for (size_t i = 0; i < f->now->gpu_count; i++) {
+        const struct gpu *other = &f->now->gpus[i];
+        bool counts = least_power < 0 || (is_at_work(other) && reading_get(other->power_mw, &draw) && draw * 1000 >= least_power);
+        if (is_sibling(f, other) && counts && reading_get(other->metric[metric], &theirs))
+            take(&o, theirs);
+    }
+    return o;
+}
+
 /* Clocks of those that work as hard: one that waits in a collective runs faster for fewer watts. */
 static void detect_slower(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
-    struct others o = {0};
-    int64_t clock, power, theirs, draw;
+    int64_t clock, power;
     if (!is_at_work(gpu) || !reading_get(gpu->clock_graphics_khz, &clock) || !reading_get(gpu->power_mw, &power))
         return;
-    for (size_t i = 0; i < f->now->gpu_count; i++) {
-        const struct gpu *other = &f->now->gpus[i];
-        if (is_sibling(f, other) && is_at_work(other) && reading_get(other->clock_graphics_khz, &theirs) &&
-            reading_get(other->power_mw, &draw) && draw * 1000 >= power * AS_MUCH_POWER)
-            take(&o, theirs);
-    }
+    const struct others o = others_of(f, METRIC_clock_graphics_khz, power * AS_MUCH_POWER);
     if (o.count < OTHERS_LEAST || clock >= o.least - tolerance(&o, o.least * CHIPS_DIFFER / 1000))
         return;
     enum severity severity = clock * 1000 < o.least * FAR_BELOW ? SEVERITY_WARNING : SEVERITY_NOTICE;
@@ -80,13 +88,10 @@ static void detect_slower(const struct facts *f, struct collection *c)
 static void detect_lower_limit(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
-    struct others o = {0};
-    int64_t limit, theirs;
+    int64_t limit;
     if (!f->at_power_limit || f->load != LOAD_BUSY || !reading_get(gpu->power_limit_mw, &limit))
         return;
-    for (size_t i = 0; i < f->now->gpu_count; i++)
-        if (is_sibling(f, &f->now->gpus[i]) && reading_get(f->now->gpus[i].power_limit_mw, &theirs))
-            take(&o, theirs);
+    const struct others o = others_of(f, METRIC_power_limit_mw, -1);
     if (o.count < OTHERS_LEAST || limit >= o.least - tolerance(&o, o.least * EQUAL_POWER / 1000))
         return;
     collect(c, gpu, FINDING_POWER_LIMIT, SEVERITY_NOTICE, 0.9, 0,
@@ -98,16 +103,10 @@ static void detect_lower_limit(const struct facts *f, struct collection *c)
 static void detect_hotter(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
-    struct others o = {0};
-    int64_t temp, power, theirs, draw;
+    int64_t temp, power;
     if (!is_at_work(gpu) || f->heat < HEAT_WARM || !reading_get(gpu->temp_mdegc, &temp) || !reading_get(gpu->power_mw, &power))
         return;
-    for (size_t i = 0; i < f->now->gpu_count; i++) {
-        const struct gpu *other = &f->now->gpus[i];
-        if (is_sibling(f, other) && is_at_work(other) && reading_get(other->temp_mdegc, &theirs) &&
-            reading_get(other->power_mw, &draw) && draw * 1000 >= power * (1000 - EQUAL_POWER))
-            take(&o, theirs);
-    }
+    const struct others o = others_of(f, METRIC_temp_mdegc, power * (1000 - EQUAL_POWER));
     if (o.count < OTHERS_LEAST || temp <= o.most + tolerance(&o, PLACES_DIFFER))
         return;
     collect(c, gpu, FINDING_AIRFLOW, SEVERITY_NOTICE, 0.65, 0,
@@ -119,13 +118,10 @@ static void detect_hotter(const struct facts *f, struct collection *c)
 static void detect_fewer_lanes(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
-    struct others o = {0};
-    int64_t lanes, theirs;
+    int64_t lanes;
     if (gpu->pcie_width_max.state == READING_OK || !reading_get(gpu->pcie_width, &lanes) || lanes <= 0)
         return;
-    for (size_t i = 0; i < f->now->gpu_count; i++)
-        if (is_sibling(f, &f->now->gpus[i]) && reading_get(f->now->gpus[i].pcie_width, &theirs))
-            take(&o, theirs);
+    const struct others o = others_of(f, METRIC_pcie_width, -1);
     if (o.count >= OTHERS_LEAST && lanes < o.least)
         collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.8, 0,
                 "GPU %d: its PCIe link has %lld lanes; %zu others of its kind have %lld", gpu->index, (long long)lanes, o.count,

@@ -129,10 +129,7 @@ const struct gguf_type *gguf_type_of(uint64_t type)
 
 const struct gguf_type *gguf_type_named(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        if (types[i].name && strcmp(types[i].name, name) == 0)
-            return &types[i];
-    return NULL;
+    return gguf_type_of(NAME_FIND(types, str_from(name)));
 }
 
 /* ---- the header ---- */

@@ -15,10 +15,7 @@ const char *const model_cache_types[] = {"f16", "q8_0", "q4_0", "bf16", "f32", "
 
 static int64_t model_cache_bytes(const char *type, int64_t n)
 {
-    const struct gguf_type *t = NULL;
-    for (size_t i = 0; type && model_cache_types[i]; i++)
-        if (strcmp(model_cache_types[i], type) == 0)
-            t = gguf_type_named(type);
+    const struct gguf_type *t = type && NAME_IN(model_cache_types, str_from(type)) ? gguf_type_named(type) : NULL;
     return t ? (n + t->elements - 1) / t->elements * t->bytes : -1;
 }
 
@@ -53,13 +50,13 @@ static void window_pattern(const struct model_facts *f, int64_t *window, int64_t
     *first = false;
     if (!sane(f->window, window))
         *window = 0;
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (strcmp(known[i].architecture, f->architecture) == 0) {
-            *every = known[i].every;
-            *first = known[i].first;
-            if (f->window.state != READING_OK)
-                *window = known[i].window;
-        }
+    size_t i = NAME_FIND(known, str_from(f->architecture));
+    if (i < ARRAY_LEN(known)) {
+        *every = known[i].every;
+        *first = known[i].first;
+        if (f->window.state != READING_OK)
+            *window = known[i].window;
+    }
     sane(f->window_every, every);
 }
 
