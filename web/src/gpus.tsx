@@ -274,7 +274,7 @@ function Small({ g, why, health, soon, picked, then }: Of) {
         waits={waits}
       />
       <p class="line">
-        <b>
+        <b class={waits ? "waits" : ""}>
           {percent(g.utilization_percent)}
           {waits && ` busy${g.sm_active_percent == null ? ", waiting" : `, ${percent(g.sm_active_percent)} at work`}`}
         </b>
