@@ -215,49 +215,27 @@ static void writer_forget(struct store *s)
     schema_open_read_only(&s->schema, s->db, &err);
 }
 
-static int name_host(struct store *s, const char *name, const char *machine, char ret[HOST_NAME_SIZE], struct error *err)
-{
-    AUTO_STATEMENT struct db_statement *ask = NULL;
-    AUTO_STATEMENT struct db_statement *claim = NULL;
-    snprintf(ret, HOST_NAME_SIZE, "%.*s (ID %.8s)", HOST_NAME_SIZE - 16, name, machine);
-    int rc = schema_lock(s->db, err);
-    if (rc == 0)
-        rc = db_prepare(s->db,
-                        "SELECT CASE WHEN m.value = $1 OR m.value IS NULL OR NOT EXISTS (SELECT 1 FROM hosts WHERE name = $2) AND "
-                        "GREATEST(h.last_seen_ms, r.alive_ms) < EXTRACT(EPOCH FROM clock_timestamp()) * 1000 - 300000 "
-                        "THEN 1 ELSE 0 END FROM (SELECT 1) one LEFT JOIN meta m ON m.key = 'named:' || $3 "
-                        "LEFT JOIN hosts h ON h.name = $4 LEFT JOIN retention r ON r.host_id = h.id",
-                        &ask, err);
-    if (rc < 0)
-        return rc;
-    db_bind_text(ask, 1, machine);
-    db_bind_text(ask, 2, ret);
-    db_bind_text(ask, 3, name);
-    db_bind_text(ask, 4, name);
-    rc = db_step(ask, err);
-    bool own = rc == 1 && db_i64(ask, 0);
-    db_reset(ask);
-    if (rc < 0 || !own)
-        return MIN_OF(rc, 0);
-    str_copy(ret, HOST_NAME_SIZE, str_from(name));
-    rc = db_prepare(s->db, "INSERT INTO meta (key, value) VALUES ('named:' || $1, $2) ON CONFLICT (key) DO UPDATE SET value = $2",
-                    &claim, err);
-    if (rc < 0)
-        return rc;
-    db_bind_text(claim, 1, name);
-    db_bind_text(claim, 2, machine);
-    return db_put(claim, err);
-}
-
 int store_name_host(struct store *s, const char *name, const char *machine, char ret[HOST_NAME_SIZE], struct error *err)
 {
-    int rc = db_begin(s->db, err);
-    if (rc == 0)
-        rc = name_host(s, name, machine, ret, err);
-    if (rc == 0)
-        return db_commit(s->db, err);
-    db_rollback(s->db);
-    return rc;
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc =
+        db_prepare(s->db,
+                   "INSERT INTO meta (key, value) VALUES ('named:' || $1, $2) ON CONFLICT (key) DO UPDATE SET value = $2 WHERE "
+                   "meta.value = $2 OR NOT EXISTS (SELECT 1 FROM hosts WHERE name = $3) AND (SELECT GREATEST(h.last_seen_ms, "
+                   "r.alive_ms) < EXTRACT(EPOCH FROM clock_timestamp()) * 1000 - 300000 FROM hosts h LEFT JOIN retention r "
+                   "ON r.host_id = h.id WHERE h.name = $4) RETURNING 1",
+                   &q, err);
+    if (rc < 0)
+        return rc;
+    snprintf(ret, HOST_NAME_SIZE, "%.*s (ID %.8s)", HOST_NAME_SIZE - 16, name, machine);
+    const char *const bound[] = {name, machine, ret, name};
+    for (int i = 0; i < (int)ARRAY_LEN(bound); i++)
+        db_bind_text(q, i + 1, bound[i]);
+    rc = db_step(q, err);
+    if (rc == 1)
+        str_copy(ret, HOST_NAME_SIZE, str_from(name));
+    db_reset(q);
+    return MIN_OF(rc, 0);
 }
 
 /* 1: found, 0: not, or -errno. */

@@ -94,13 +94,18 @@ static int confirm(struct store_service *v, struct work *w)
 /* Two hosts of one name don't share their rows. */
 static int name_host(struct store_service *v, struct work *w)
 {
+    char here[HOST_NAME_SIZE];
     const char *name = batch_host(&w->batch);
-    if (v->is_named || !service_is_server(v) || v->host[0] || !v->machine[0] || !name[0])
+    if (v->is_named || v->is_beside || !service_is_server(v) || v->host[0] || !v->machine[0])
         return 0;
+    if (!name[0]) { /* events alone, before the first snapshot */
+        env_host_name(here, sizeof here);
+        name = here;
+    }
     int rc = store_name_host(v->store, name, v->machine, v->beside, &w->err);
     if (rc < 0)
         return rc;
-    v->is_named = true;
+    v->is_named = name != here;
     if (strcmp(v->beside, name) == 0)
         return 0;
     atomic_store(&v->is_beside, true);
