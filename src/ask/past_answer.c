@@ -97,10 +97,9 @@ static int read_here(const struct cli *cli, const struct config *config, struct 
     int rc = store_place(history_named(cli, config), url, err);
     if (rc == 0)
         rc = store_open_read_only(&cli->env, url, &s, err);
-    if (rc == -ENOENT && !cli->ask.store) {
-        struct error why = *err;
-        return error_set(err, rc, "there is no history yet, `whirr serve` keeps one: %s", why.text);
-    }
+    if (rc == -ENOENT && !cli->ask.store)
+        return error_set(err, rc,
+                         "there is no history yet\nTo record one: whirr serve; from each start of the host on: whirr setup");
     if (rc < 0)
         return rc;
     if (config->store.host[0])

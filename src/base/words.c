@@ -230,7 +230,7 @@ const char *words_temperature(int64_t mdegc, char out[WORDS_SIZE])
 
 const char *words_power(int64_t mw, char out[WORDS_SIZE])
 {
-    snprintf(out, WORDS_SIZE, mw < 9950 ? "%.1f W" : "%.0f W", (double)mw / 1000);
+    snprintf(out, WORDS_SIZE, mw > 0 && mw < 9950 ? "%.1f W" : "%.0f W", (double)mw / 1000);
     return out;
 }
 

@@ -105,7 +105,7 @@ static int fleet_verb(struct cli *cli)
     else if (undo)
         printf("%s is expected again.\n", n->host);
     else
-        printf("Forgotten: %s. It is back as soon as it is heard again, or with: whirr fleet forget --undo '%s'\n", n->host,
+        printf("Forgotten: %s. It comes back as soon as it answers again, or with: whirr fleet forget --undo '%s'\n", n->host,
                n->host);
     fleet_done(&f);
     return status;

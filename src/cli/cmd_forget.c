@@ -129,7 +129,7 @@ static int forget_run(struct cli *cli)
     if (cli->json)
         status = alert_print_json(answer);
     else if (undo)
-        printf("%s has to be there again.\n", uuid[0] ? uuid : json_text(gpu, "pci_address"));
+        printf("%s is expected again.\n", uuid[0] ? uuid : json_text(gpu, "pci_address"));
     else
         printf("Forgotten: %s (%s). Back with: whirr forget --undo %s\n", uuid[0] ? uuid : json_text(gpu, "pci_address"),
                json_text(gpu, "gpu_name"), uuid[0] ? uuid : json_text(gpu, "pci_address"));
@@ -138,7 +138,7 @@ static int forget_run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "undo", .help = "It has to be there again"},
+    {.name = "undo", .help = "Expect it again"},
     OPTION_DRY_RUN,
 };
 

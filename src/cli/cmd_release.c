@@ -89,7 +89,7 @@ static bool is_unclear(const struct cli *cli)
 static int release_run(struct cli *cli)
 {
     if (is_unclear(cli))
-        return cli_usage(cli, "what is to be released?\n"
+        return cli_usage(cli, "release what?\n"
                               "  the GPU's memory, for a game, say   whirr free\n"
                               "  the driver, for an upgrade          whirr driver release\n"
                               "  a lease or a changed setting        whirr undo, or whirr lease end ID");

@@ -121,7 +121,7 @@ static const struct option_spec options[] = {
      .help = "Sort processes by a column, as it is called in the table (default: gpu)"},
     {.name = "theme", .argument = "NAME", .values = theme_names, .help = "Colors: default, blind (color-blind safe), light, mono"},
     {.name = "allow-signals", .help = "Don't ask whether x may signal processes at all; each signal is confirmed"},
-    {.name = "read-only", .help = "Let no process be signaled or reniced"},
+    {.name = "read-only", .help = "Forbid signals and nice values"},
     {.name = "record", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Write every sample to this recording"},
     FLEET_OPTION,
     {.name = "no-mouse", .help = "Leave the mouse to the terminal"},

@@ -114,6 +114,7 @@ static const struct {
     {"serve", "whirr serve", "the daemon: page, API, metrics, history", NULL},
     {"setup", "whirr setup", "five questions, and it runs as a service", NULL},
     {"doctor", "whirr doctor", "what whirr can't see, and how to fix it", NULL},
+    {"status", "whirr --host X", "another host, with any command: whirr --host X why", NULL},
 };
 
 void help_overview(struct buf *out, const struct page *page)

@@ -218,7 +218,7 @@ void control_hints(enum control_kind kind, const struct control_state *s, struct
         buf_printf(out, "  Something else (firmware, BMC) holds it at %s: a higher limit has no effect.\n",
                    words_power(value, text));
     if (reading_get(draw_mw, &value) && value < v.low && v.low < s->now.low)
-        buf_printf(out, "  It is drawing %s now, which is below the limit: it acts only when the GPU works harder.\n",
+        buf_printf(out, "  It is drawing %s now, less than that: the limit matters only when the GPU works harder.\n",
                    words_power(value, text));
 }
 

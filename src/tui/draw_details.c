@@ -161,7 +161,7 @@ static void put_kept(struct details_text *l, const struct top *t, const struct p
     put_metric(l, t, row, "Power", TINT_POWER, PROCESS_METRIC_power_mw, (double)reading_or(row->gpu->power_limit_mw, 0));
     put_limits(l, t, row);
     moment_format(t->kept[0]->taken_at, page->now, at);
-    snprintf(text, sizeof text, "since %s, when top was started or as far back as it keeps", at);
+    snprintf(text, sizeof text, "since %s, the start of top, or as far back as it remembers", at);
     put_line(l, " ", text);
 }
 

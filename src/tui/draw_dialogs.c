@@ -20,7 +20,7 @@ const char *const top_help[] = {
     "Process  Enter d e details, history     Space tag, U untag     F follow",
     "Act      a what can be done     x F9 signal, I T K     F7 F8 nice    L limit",
     "Guard    in its view: e evict, H hold, x release the hold, R resume",
-    "Copy     c command of the advice     y line that chooses this GPU",
+    "Copy     c command of the advice     y line that selects this GPU",
     "Other    f where a size or a model fits     p z pause     W save settings",
     "         Ctrl-L redraw     Ctrl-Z suspend     q F10 quit",
     "Mouse    click tabs, GPUs, headings, rows, keys; drag over plots; wheel",
@@ -96,7 +96,7 @@ static void draw_signal(const struct top *t, struct canvas *c)
         if (i == t->choice)
             canvas_select(c, x + 1, line, width - 2);
     }
-    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "y sends it, Esc does nothing");
+    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "y sends it, Esc cancels");
 }
 
 static void draw_consent(struct canvas *c)
@@ -104,9 +104,9 @@ static void draw_consent(struct canvas *c)
     int width = MIN_OF(c->width, 76), height = MIN_OF(c->height, 8), x = (c->width - width) / 2, y = (c->height - height) / 2;
     canvas_box(c, x, y, width, height, "Let top signal processes?");
     canvas_wrap(c, x + 2, y + 1, width - 4, 4, TINT_PLAIN,
-                "So far top only shows. If you agree, x opens a dialog that names the process and asks each time; only processes "
-                "that you may signal are reached. This is asked once (act in top.toml); --read-only forbids it.");
-    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "y agrees, any other key does nothing");
+                "So far top only shows. If you agree, x opens a dialog that names the process and asks before each signal; only "
+                "processes that you may signal can get one. You are asked once (act in top.toml); --read-only rules it out.");
+    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "y agrees, any other key cancels");
 }
 
 static void draw_nice(const struct top *t, struct canvas *c)
@@ -121,7 +121,7 @@ static void draw_nice(const struct top *t, struct canvas *c)
     snprintf(text, sizeof text, "by %+d: %s", t->nice,
              t->nice > 0 ? "other programs get the CPU first" : "it gets the CPU first (needs root)");
     canvas_text(c, x + 2, y + 2, width - 4, TINT_STRONG, t->nice ? text : "by 0: nothing changes");
-    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "F7 F8 change it, y does it, any other key does nothing");
+    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "F7 F8 change it, y applies it, any other key cancels");
 }
 
 static const struct top_worker *selected_worker(const struct top *t)
@@ -137,8 +137,8 @@ static void draw_guard(const struct top *t, struct canvas *c)
     static const struct {
         const char *verb, *what;
     } all[] = {
-        {"evict", "It gives the GPU up now, and comes back when the GPU is free."},
-        {"hold", "It gives the GPU up now, and stays off until the hold is released."},
+        {"evict", "It gives up the GPU now and comes back when the GPU is free."},
+        {"hold", "It gives up the GPU now and stays off until the hold is released."},
         {"release", "It comes back when no other process needs the GPU."},
         {"resume", "It comes back now, even while another process needs the GPU."},
     };
@@ -154,7 +154,7 @@ static void draw_guard(const struct top *t, struct canvas *c)
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (strcmp(t->input, all[i].verb) == 0)
             canvas_wrap(c, x + 2, y + 2, width - 4, 2, TINT_PLAIN, all[i].what);
-    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "y does it, Esc does nothing");
+    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_LABEL, "y does it, Esc cancels");
 }
 
 static void draw_answer(const struct top *t, struct canvas *c)

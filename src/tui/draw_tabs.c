@@ -67,7 +67,7 @@ static void draw_why(struct sheet *s)
     const struct why *why = top_shown_why(t);
     char command[WHY_LINE_SIZE];
     if (!why) {
-        put_paragraph(s, 1, TINT_DIM, t->cursor_ms ? "No explanation is known for that moment." : "Watching...");
+        put_paragraph(s, 1, TINT_DIM, t->cursor_ms ? "There is no explanation of that moment." : "Watching...");
         return;
     }
     if (top_advice_command(t, command, sizeof command))

@@ -89,7 +89,7 @@ const struct setup_list setup_lists[SETUP_PARTS] = {
     [SETUP_PROCESSES] = {"Process columns", "columns", processes, COL_COUNT,
                          "As many as fit; PROCESS is always there. J and K move a column."},
     [SETUP_GPUS] = {"GPU columns", "gpu_columns_off", gpus, ROW_COUNT, "As many as fit; what no GPU measures is left out."},
-    [SETUP_PLOTS] = {"Panel plots", "plots_off", plots, TRAIL_COUNT, "Those of what was found come first."},
+    [SETUP_PLOTS] = {"Panel plots", "plots_off", plots, TRAIL_COUNT, "Those that explain what was found come first."},
     [SETUP_HOST] = {"Host line", "host_off", host, FIELD_COUNT, "As many as fit beside the name and the number of GPUs."},
     [SETUP_LOOK] = {"View and acting", NULL, look, LOOK_COUNT, "Most have a key of their own: ? lists them."},
     [SETUP_SHOWN] = {"GPUs shown", NULL, NULL, 0, "Sums and the headline are about these alone, as with --gpu 0,2."},

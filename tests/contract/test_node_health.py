@@ -116,8 +116,8 @@ def test_no_taint_is_set_where_none_is_wanted(api):
     ([(401, b'{"kind": "Status", "message": "Unauthorized"}')], "does not accept the token"),
     ([(403, b'{"kind": "Status", "message": "nodes is forbidden"}')], "may not get nodes (403): nodes is forbidden; give it the ClusterRole whirr-node-health"),
     ([(404, b"{}")], "has no node 'node-7'"),
-    ([(200, b"<html>hello</html>")], "no API server of Kubernetes"),
-    ([(200, b'{"kind": "Pod"}')], "no API server of Kubernetes"),
+    ([(200, b"<html>hello</html>")], "is not a Kubernetes API server"),
+    ([(200, b'{"kind": "Pod"}')], "is not a Kubernetes API server"),
     ([(301, b"")], "answered 301"),
 ])
 def test_what_the_api_answers_is_explained_or_tried_again(api, answers, said):
@@ -348,7 +348,7 @@ def test_only_one_node_decides_at_a_time(api):
     lease = {"kind": "Lease", "metadata": {"name": "whirr-node-health", "resourceVersion": "7"}, "spec": {"holderIdentity": "other-1", "leaseDurationSeconds": 60, "renewTime": now(0)}}
     api.lease = lease
     waits = node_health(LOST, *api.options, "--timeout", "1s")
-    assert waits.returncode == 1 and not api.taint() and "no taint: other nodes are being decided about" in waits.stdout and api.condition()["status"] == "True", waits
+    assert waits.returncode == 1 and not api.taint() and "no taint: the limit of --max-drained is being checked for another node" in waits.stdout and api.condition()["status"] == "True", waits
     api.lease = {**lease, "spec": {**lease["spec"], "renewTime": now(61)}}  # its holder was killed
     assert node_health(LOST, *api.options).returncode == 1 and api.taint()
 

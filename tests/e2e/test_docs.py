@@ -27,7 +27,7 @@ ENDS = [
     (r"whirr .*--store day\.db", 1, r"^whirr: cannot open 'day\.db': No such file"),
     (r"whirr history\b", 1, r"^whirr: no history at '\S+' yet\nTo record one: whirr serve$"),
     (r"whirr db (backup|restore|copy)\b", 1, r"^whirr: cannot open '\S+/whirr.db': No such file"),
-    (r"whirr report\b", 1, r"^whirr: there is no history yet, `whirr serve` keeps one"),
+    (r"whirr report\b", 1, r"^whirr: there is no history yet"),
     (r"whirr wait\b", 1, r"^whirr: no GPU (was found on this host|matches '0')"),
     (r"whirr .*replay:", 1, r"^whirr: cannot open the recording '\S+': No such file"),
     (r"whirr .*--watch\b", RUNS, ""),

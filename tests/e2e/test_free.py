@@ -62,9 +62,14 @@ def test_they_come_back_when_the_game_has_ended(chat, tmp_path):
 def test_without_anything_that_can_make_room_it_fails_and_says_what_to_do(machine):
     machine.process(3000)
     done = machine.whirr("--config", machine.config, "--source", "nvml", "free")
-    assert done.returncode == 1 and "yours: close it" in done.stdout and "none of this can be taken off" in done.stderr
+    assert done.returncode == 1 and "yours: close it" in done.stdout and "whirr can't free any of this" in done.stderr
 
 
 def test_simulated_programs_are_not_freed(sim):
     done = sim("training", "free")
     assert done.code == 1 and "simulated" in done.err
+
+
+def test_a_dry_run_says_that_programs_are_simulated(whirr):
+    dry = whirr("--source", "sim:scenario=game-start", "free", "--dry-run")
+    assert dry.code == 0 and "These programs are simulated" in dry.out and "guard attach" not in dry.out

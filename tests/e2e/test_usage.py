@@ -44,7 +44,7 @@ def test_options_of_all_commands_have_a_page(whirr):
 def test_what_people_come_for_fits_a_small_terminal(whirr):
     lines = whirr("--help").out.splitlines()
     assert len(lines) <= 23 and all(len(line) <= 80 for line in lines)  # and the prompt
-    for typed in ("whirr why", "whirr top", "whirr ps", "whirr fit", "whirr run", "whirr history", "whirr report", "whirr do", "whirr undo", "whirr set", "whirr setup", "help all"):
+    for typed in ("whirr why", "whirr top", "whirr ps", "whirr fit", "whirr run", "whirr history", "whirr report", "whirr do", "whirr undo", "whirr set", "whirr setup", "whirr --host", "help all"):
         assert any(typed in line for line in lines), typed
 
 
@@ -195,7 +195,7 @@ def test_the_manual_of_sim_has_the_scenarios_and_faults(whirr):
 
 def test_the_manual_of_top_has_the_keys(whirr):
     keys = whirr("help", "--scdoc", "top").out.split("# KEYS\n")[1]
-    for about, key in (("Move", "PgUp"), ("Time", "go to a time"), ("Table", "F6 sort"), ("Act", "F9 signal"), ("Copy", "chooses this GPU"), ("Mouse", "wheel")):
+    for about, key in (("Move", "PgUp"), ("Time", "go to a time"), ("Table", "F6 sort"), ("Act", "F9 signal"), ("Copy", "selects this GPU"), ("Mouse", "wheel")):
         assert key in re.search(rf"^\*{about}\*\n\t(.*)$", keys, re.M).group(1)
 
 

@@ -370,7 +370,7 @@ static bool is_confirmed(const struct checking *k)
         return true;
     if (!k->shows)
         return false;
-    fprintf(stderr, "This puts %zu GPU%s under full load for %.0f minutes. Go on? [y/N] ", k->count, k->count == 1 ? "" : "s",
+    fprintf(stderr, "This puts %zu GPU%s under full load for %.0f minutes. Continue? [y/N] ", k->count, k->count == 1 ? "" : "s",
             k->seconds / 60);
     return console_line(line, sizeof line) && (line[0] == 'y' || line[0] == 'Y');
 }

@@ -212,7 +212,7 @@ static int recover_run(struct cli *cli)
 const struct command command_lease_recover = {
     .name = "lease-recover",
     .group = HELP_ACT,
-    .summary = "Put back what programs that are gone have set",
+    .summary = "Undo the settings of programs that have ended",
     .hidden = true,
     .run = recover_run,
 };

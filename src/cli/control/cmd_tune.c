@@ -108,7 +108,7 @@ static int tune_run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "server", .argument = "NAME", .help = "Measure a program that runs already, by a part of its name"},
+    {.name = "server", .argument = "NAME", .help = "Measure a program that is already running, by part of its name"},
     {.name = "rate", .argument = "TEXT", .help = "Its speed is the number beside TEXT in what the command prints, like \"it/s\""},
     {.name = "steps", .argument = "N", .help = "How many limits, from the present one to the lowest (default: 8)"},
     {.name = "keep", .argument = "PERCENT", .help = "Speed that the best limit must keep (default: 95)"},

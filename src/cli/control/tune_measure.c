@@ -267,7 +267,7 @@ static int measure_at(struct tune *t, int64_t mw, struct tune_point *ret, struct
         return rc < 0 ? rc : ended;
     if (!t->works || !t->powers || t->work <= 0)
         return error_set(err, -ENODATA,
-                         !t->powers      ? "the power of the GPU is not known"
+                         !t->powers      ? "the power of the GPU can't be read"
                          : t->plan->rate ? "the program printed no number beside '%s'"
                                          : "no work was done on the GPU: tune needs a load",
                          t->plan->rate);

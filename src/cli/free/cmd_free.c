@@ -344,7 +344,8 @@ static int show_plan(struct freeing *f)
     if (options_has(f->cli->options, "dry-run") && !f->cli->json)
         buf_printf(&out, "Nothing was changed (dry run).%s\n",
                    f->plan.unload_bytes > 0 ? " To do it: whirr free"
-                   : f->plan.count          ? " whirr can take none of it off the GPU.\n" CLOSE_YOURS
+                   : f->plan.simulated      ? " These programs are simulated: there is nothing to free.\n"
+                   : f->plan.count          ? " whirr can't free any of it.\n" CLOSE_YOURS
                                             : "");
     return show_text(&out);
 }
@@ -364,7 +365,7 @@ static int free_them(struct freeing *f)
     if (f->plan.simulated)
         return cli_fail("these programs are simulated: there is nothing to free");
     if (!any)
-        return cli_fail("none of this can be taken off the GPU by whirr\n" CLOSE_YOURS);
+        return cli_fail("whirr can't free any of this\n" CLOSE_YOURS);
     return act(f, free_before);
 }
 

@@ -192,8 +192,8 @@ static int guard_tell(struct cli *cli, const char *what, const char *name)
         return cli_usage(cli, "%s", err.text);
     json_t *before = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
     if (asked && !problem[0] && !has_worker(before, name) && may_act(cli)) {
-        int nothing = name ? unknown_worker(before, name)
-                           : cli_fail("no worker is under guard, so there is none to %s\n" GUARD_NEXT_STEP, what);
+        int nothing =
+            name ? unknown_worker(before, name) : cli_fail("nothing to %s: no worker is under guard\n" GUARD_NEXT_STEP, what);
         json_decref(before);
         return nothing;
     }

@@ -43,7 +43,7 @@ static int list_leases(struct cli *cli)
         control_socket(service);
         table_leases(&out, &cli->page, &list, clock_wall(cli->env.clock));
         if (WORDS_HAVE_SUDO && !cli->host && !cli->ask.source_count && access(service, F_OK) < 0)
-            buf_text(&out, "Leases of other users are not known here: the service whirr-control does not run.\n");
+            buf_text(&out, "Leases of other users are unknown: the service whirr-control is not running.\n");
     }
     return show_text(&out);
 }

@@ -140,7 +140,7 @@ static int read_node(const struct api *a, json_t **ret, struct error *err)
     json_t *node = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);
     if (strcmp(json_text(node, "kind"), "Node") != 0 || !json_text(json_object_get(node, "metadata"), "resourceVersion")[0]) {
         json_decref(node);
-        return error_set(err, -EPROTO, "what answers at %s is no API server of Kubernetes: no Node came", a->t->api);
+        return error_set(err, -EPROTO, "%s is not a Kubernetes API server: it returned no Node", a->t->api);
     }
     *ret = node;
     return 0;
@@ -244,7 +244,7 @@ static int ask_brake(struct api *a, struct node_steps *steps, struct error *err)
             return rc;
         *err = (struct error){0};
         if (node_time_left(a->t) < (int64_t)CALL_MS / 2 + pause) { /* the condition needs its time, too */
-            snprintf(steps->held, sizeof steps->held, "other nodes are being decided about");
+            snprintf(steps->held, sizeof steps->held, "the limit of --max-drained is being checked for another node");
             return 0;
         }
         pause_ms(pause);

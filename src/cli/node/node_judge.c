@@ -113,7 +113,7 @@ void node_judge(const struct health *health, const struct snapshot *s, const str
         judged += health->verdicts[i].state != HEALTH_UNKNOWN;
     judge_gpus(health, s, rules, ret);
     if (ret->fitness != NODE_UNFIT && rules->gpus > (int64_t)s->gpu_count)
-        say_unfit(ret, "gpus_missing", 0, 0, "%zu of %lld GPUs are there", s->gpu_count, (long long)rules->gpus);
+        say_unfit(ret, "gpus_missing", 0, 0, "%zu of %lld GPUs are present", s->gpu_count, (long long)rules->gpus);
     if (ret->fitness == NODE_UNFIT)
         return;
     if (!judged) {
@@ -131,8 +131,7 @@ void node_judge(const struct health *health, const struct snapshot *s, const str
                 return;
             }
     }
-    snprintf(ret->message, sizeof ret->message, "%zu GPU%s, none to be kept from work", health->count,
-             health->count == 1 ? "" : "s");
+    snprintf(ret->message, sizeof ret->message, "%zu GPU%s, all fit for work", health->count, health->count == 1 ? "" : "s");
 }
 
 void node_step(struct node_steps *steps, const char *format, ...)

@@ -231,7 +231,7 @@ static void show_list(struct buf *out, const struct undo_list *list, struct wall
         if (e->by[0])
             buf_printf(out, "   %s", e->by);
         if (e->since.ms)
-            buf_printf(out, ", %s ago", words_duration(MAX_OF(now.ms - e->since.ms, (int64_t)0), ago));
+            buf_printf(out, now.ms - e->since.ms < MS_PER_S ? ", just now" : ", %s ago", words_duration(now.ms - e->since.ms, ago));
         if (e->until.ms) {
             moment_format(e->until, now, until);
             buf_printf(out, ", until %s", until);

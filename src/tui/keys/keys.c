@@ -152,7 +152,7 @@ static void copy_environment(struct top *t)
     if (s && s->gpu_count && gpu_environment(s, t->only != ALL_GPUS ? (size_t)t->only : 0, text, sizeof text))
         top_copy(t, text);
     else
-        top_note(t, false, "No environment variable is known that chooses this GPU.");
+        top_note(t, false, "No environment variable selects this GPU.");
 }
 
 /* Selects the GPU with the worst finding, and shows the reason. */
@@ -189,7 +189,7 @@ static void copy_limit(struct top *t)
     int64_t limit;
     char command[96];
     if (!gpu || !reading_get(gpu->power_limit_mw, &limit)) {
-        top_note(t, false, "This GPU has no power limit that is known.");
+        top_note(t, false, "The power limit of this GPU is unknown.");
         return;
     }
     snprintf(command, sizeof command, "whirr set power %lldW --gpu %d --for 2h", (long long)(limit * 7 / 10 / 1000), gpu->index);
@@ -210,7 +210,7 @@ static void list_actions(struct top *t)
                    process_words(p, LONG_NAME | WITH_PID, words));
     buf_text(
         &out,
-        "The GPU\n  L         copy a command that lowers its power limit for 2 hours\n  y         copy the line that chooses it\n"
+        "The GPU\n  L         copy a command that lowers its power limit for 2 hours\n  y         copy the line that selects it\n"
         "  c         copy the command of the advice\n  7         the guard: evict, hold, resume");
     top_answer(t, "What can be done", out.failed ? NULL : strdup(out.at));
 }

@@ -83,7 +83,7 @@ bool top_key_of_fleet(struct top *t, int key)
     case TOP_KEY_BACKSPACE: close_fleet_host(t); return true;
     case TOP_KEY_LEFT:
     case TOP_KEY_RIGHT:
-        top_note(t, false, "All hosts are shown as of now; c copies the command for a host, which has its past.");
+        top_note(t, false, "All hosts are shown as of now. c copies the command that shows one of them with its past.");
         return true;
     default: break;
     }

@@ -67,12 +67,12 @@ static void show_kept(struct top *t, int64_t at_ms)
         found = t->kept[0];
     if (!found) {
         top_go_live(t);
-        top_note(t, true, "No past to show: it is kept by `whirr serve`.");
+        top_note(t, true, "There is no past to show: only `whirr serve` keeps one.");
         return;
     }
     t->cursor_ms = found->taken_at.ms;
     top_moment(t, t->cursor_ms, snapshot_ref(found), explain_kept(found),
-               found->taken_at.ms > at_ms ? "That is all: `whirr serve` would keep more." : "");
+               found->taken_at.ms > at_ms ? "That is as far back as top remembers; `whirr serve` keeps more." : "");
 }
 
 void top_go_to(struct top *t, int64_t at_ms)
