@@ -30,6 +30,13 @@ static bool is_filled(const struct process *p, const struct gpu *gpu, enum top_c
     case COL_CONTAINER: return p->container_name[0] || p->container[0];
     case COL_TOKENS: return p->tokens_milli.state == READING_OK;
     case COL_WORK: return process_work(gpu, p).state == READING_OK;
+    case COL_SM: return p->util_permille.state == READING_OK;
+    case COL_MEM: return process_bandwidth(gpu, p).state == READING_OK;
+    case COL_ENC: return p->encoder_permille.state == READING_OK;
+    case COL_DEC: return p->decoder_permille.state == READING_OK;
+    case COL_WATTS: return p->power_mw.state == READING_OK;
+    case COL_CPU: return p->cpu_permille.state == READING_OK;
+    case COL_RAM: return p->host_mem_bytes.state == READING_OK;
     default: return true;
     }
 }
@@ -70,10 +77,12 @@ static struct process_table choose_columns(const struct top *t, int width)
     unsigned chosen = (t->settings.columns | 1U << COL_COMMAND) & ((1U << COL_COUNT) - 1);
     if (!has_idle_process(t))
         chosen &= ~(1U << COL_IDLE);
-    static const enum top_column rare[] = {COL_LIMIT, COL_JOB, COL_TOKENS, COL_WORK, COL_TYPE, COL_CONTAINER};
-    for (size_t i = 0; i < ARRAY_LEN(rare); i++)
-        if (!any_filled(t, rare[i]))
-            chosen &= ~(1U << rare[i]);
+    /* Others may only be unknown in the first sample; of the past they stay so. */
+    static const unsigned rare =
+        1U << COL_LIMIT | 1U << COL_JOB | 1U << COL_TOKENS | 1U << COL_WORK | 1U << COL_TYPE | 1U << COL_CONTAINER;
+    for (enum top_column i = 0; i < COL_COUNT; i++)
+        if ((rare & 1U << i || (t->cursor_ms && t->row_count)) && !any_filled(t, i))
+            chosen &= ~(1U << i);
     table.shown =
         draw_columns_that_fit(table.columns, COL_COUNT, chosen, width - (width < WIDE_FROM ? COMMAND_MIN : COMMAND_MIN_WIDE));
     return table;

@@ -110,7 +110,9 @@ static void reason_text(const struct top *t, size_t position, char *words, size_
         str_copy(words, size, str_from(limited ? limit_doing(p->limit.code) : "keeps others waiting"));
         return;
     }
-    if (waits_for >= 0 && p && p->limit.code == LIMIT_STRAGGLER_WAIT) {
+    /* The history has no limits of processes, but its explanation names the wait. */
+    bool waited = t->cursor_ms && why && position < why->gpu_count && strstr(why->gpus[position].brief.state, "waiting for GPU");
+    if (waits_for >= 0 && p && (waited || p->limit.code == LIMIT_STRAGGLER_WAIT)) {
         *tint = TINT_PLAIN;
         snprintf(words, size, "waits for GPU %d", waits_for);
         return;

@@ -198,7 +198,7 @@ struct top_mark {
     int64_t at_ms;
     int gpu_index;
     bool bad;
-    char text[96];
+    char text[192];
 };
 
 /* Clickable areas; recorded while a frame is drawn. */

@@ -208,6 +208,25 @@ def test_with_a_daemon_the_past_is_there_from_the_first_frame(terminal, tmp_path
         daemon.stop()
 
 
+def test_a_stored_moment_names_the_wait_and_has_no_empty_columns(terminal, tmp_path):
+    daemon = Daemon(tmp_path, ["--source", "sim:scenario=late-rank,gpus=4", "--interval", "0.2", "--store", f"sqlite:{tmp_path}/h.db"], {})
+    try:
+        eventually(lambda: (s := daemon.json("/api/history?since=-1m")["series"]) and len(s) >= 4 and all(x["times"] and x["times"][-1] - x["times"][0] > 3 for x in s))
+        t = terminal(f"--socket {daemon.sock} top", width=120, height=40)
+        assert "WATTS" in t.wait("GPUs 1-3 are waiting for GPU 0")
+        t.keys("g")
+        t.type("-2s")
+        t.keys("Enter")
+        past = t.wait(r"PAST[\s\S]*were waiting for GPU 0[\s\S]* 3 H100 .* waits for GPU 0")
+        assert re.search("^▲  0 H100", past, re.M) and "waits for another" not in past, past
+        heading = next(line for line in past.splitlines() if "GPU▼" in line)
+        assert heading.split() == "GPU▼ PID USER VRAM GiB UTIL WORK AGE PROCESS".split(), past
+        t.keys("q")
+        assert t.ended() == 0
+    finally:
+        daemon.stop()
+
+
 def test_a_moment_that_is_not_stored_shows_nothing_of_now(terminal, tmp_path):
     folder = tmp_path / "daemon"
     folder.mkdir()

@@ -135,6 +135,7 @@ static void clear_readings(struct gpu *gpu)
     gpu->processes_state = READING_OK;
     gpu->error_message[0] = '\0';
     gpu->released = false;
+    gpu->lease = gpu->settings = (struct gpu_lease){0};
     gpu->state = GPU_OK;
 }
 
