@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 /* CRC-32 as in zlib, four bits at a time: frames are small, and a large table would cost more cache than it saves. */
 static uint32_t crc_add(uint32_t crc, const void *bytes, size_t len)
 {
@@ -66,6 +68,11 @@ int frame_check_magic(FILE *f, const char *path, struct error *err)
     return error_set(err, -EINVAL, "'%s' is not a recording of whirr", path);
 }
 
+static uint32_t get_sum(const unsigned char at[4])
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
 /* A frame's header, kept for the CRC. */
 struct frame_header {
     unsigned char bytes[1 + 10];
@@ -92,18 +99,38 @@ static int read_header(FILE *f, struct frame_header *h, uint64_t *ret_len)
     return 1;
 }
 
-int frame_read(FILE *f, struct frame *frame, bool *torn)
+/* Whether a whole frame begins there; adds the bytes that were summed up to `work`. */
+static bool is_whole(const unsigned char *at, size_t len, size_t *work)
 {
-    struct frame_header h;
-    uint64_t len = 0;
-    *torn = false;
-    int r = read_header(f, &h, &len);
-    if (r == 0 || r == -EPROTO)
-        return ferror(f) ? -EIO : r;
-    if (r == -EAGAIN) {
-        *torn = true;
-        return 0;
-    }
+    const unsigned char *payload = at + 1, *end = at + len;
+    uint64_t size;
+    if (len < 2 || (*at != FRAME_SCHEMA && *at != FRAME_KEY && *at != FRAME_DELTA) || !varint_get(&payload, end, &size) ||
+        size + 4 > (uint64_t)(end - payload) || size > FRAME_MAX)
+        return false;
+    *work += size;
+    return crc_add(0, at, (size_t)(payload - at) + size) == get_sum(payload + size);
+}
+
+/* Behind damage a frame is known by its checksum, for a damaged length says nothing: looks where the next one should be, then
+ * anywhere behind `start`. True: the file is there now. */
+static bool find_next(FILE *f, off_t start, off_t should)
+{
+    enum { SEARCHED = 1 << 20, WORK_MAX = 16 << 20 }; /* a hostile file is given up */
+    AUTO_FREE unsigned char *bytes = malloc(SEARCHED);
+    if (!bytes || start < 0 || fseeko(f, start + 1, SEEK_SET) < 0)
+        return false;
+    size_t len = fread(bytes, 1, SEARCHED, f), first = should > start ? (size_t)(should - start - 1) : len, at = 0, work = 0;
+    if (first < len && is_whole(bytes + first, len - first, &work))
+        at = first;
+    else
+        while (at < len && work < WORK_MAX && !is_whole(bytes + at, len - at, &work))
+            at++;
+    return at < len && work < WORK_MAX && fseeko(f, start + 1 + (off_t)at, SEEK_SET) == 0;
+}
+
+static int read_payload(FILE *f, const struct frame_header *h, struct frame *frame, uint64_t len)
+{
+    unsigned char sum[4];
     if (len > frame->capacity) {
         unsigned char *more = realloc(frame->payload, len);
         if (!more)
@@ -111,16 +138,31 @@ int frame_read(FILE *f, struct frame *frame, bool *torn)
         frame->payload = more;
         frame->capacity = len;
     }
-    unsigned char crc[4];
-    if (fread(frame->payload, 1, len, f) != len || fread(crc, 1, 4, f) != 4) {
-        *torn = true;
-        return ferror(f) ? -EIO : 0;
-    }
-    frame->type = h.bytes[0];
+    if (fread(frame->payload, 1, len, f) != len || fread(sum, 1, 4, f) != 4)
+        return ferror(f) ? -EIO : -EAGAIN;
+    frame->type = h->bytes[0];
     frame->len = len;
-    uint32_t sum = crc_add(crc_add(0, h.bytes, h.len), frame->payload, len);
-    uint32_t written = (uint32_t)crc[0] | (uint32_t)crc[1] << 8 | (uint32_t)crc[2] << 16 | (uint32_t)crc[3] << 24;
-    return sum == written ? 1 : -EBADMSG;
+    return crc_add(crc_add(0, h->bytes, h->len), frame->payload, len) == get_sum(sum) ? 1 : -EBADMSG;
+}
+
+int frame_read(FILE *f, struct frame *frame, bool *torn)
+{
+    struct frame_header h;
+    uint64_t len = 0;
+    off_t start = ftello(f);
+    *torn = false;
+    int r = read_header(f, &h, &len);
+    if (r == 1)
+        r = read_payload(f, &h, frame, len);
+    if (ferror(f) || (r != -EBADMSG && r != -EPROTO && r != -EAGAIN))
+        return ferror(f) ? -EIO : r;
+    off_t behind = ftello(f);
+    if (find_next(f, start, r == -EBADMSG ? behind : 0))
+        return -EBADMSG;
+    if (r == -EBADMSG)
+        fseeko(f, behind, SEEK_SET);
+    *torn = r == -EAGAIN;
+    return *torn ? 0 : r;
 }
 
 void frame_build(struct buf *out, enum frame_type type, struct str payload)
