@@ -152,12 +152,14 @@ static void shorten(char *text, int width, int lines)
 {
     static const char *const ends[] = {". ", ", where ", " because "};
     char brief[WHY_TEXT_SIZE + 130];
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-        str_copy(brief, sizeof brief, str_from(text));
-        drop_asides(brief);
-        if (i && canvas_wrap_lines(width, text) > lines && canvas_wrap_lines(width, brief) <= lines) {
-            str_copy(text, sizeof brief, str_from(brief));
-            return;
+    for (size_t i = 0; i < ARRAY_LEN(ends) && canvas_wrap_lines(width, text) > lines; i++) {
+        if (i == 1) {
+            str_copy(brief, sizeof brief, str_from(text));
+            drop_asides(brief);
+            if (canvas_wrap_lines(width, brief) <= lines) {
+                str_copy(text, sizeof brief, str_from(brief));
+                return;
+            }
         }
         for (char *last = text; last && canvas_wrap_lines(width, text) > lines;) {
             last = NULL;
