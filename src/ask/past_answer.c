@@ -97,6 +97,9 @@ static int read_here(const struct cli *cli, const struct config *config, struct 
     int rc = store_place(history_named(cli, config), url, err);
     if (rc == 0)
         rc = store_open_read_only(&cli->env, url, &s, err);
+    if (rc == -ENOENT && !cli->ask.store && strchr(q->host, ':'))
+        return error_set(err, -EINVAL, "after '%s', --host is a host of the history; to ask a daemon: whirr --host %s %s",
+                         cli->name, q->host, cli->name);
     if (rc == -ENOENT && !cli->ask.store)
         return error_set(err, rc,
                          "there is no history yet\nTo record one: whirr serve; from each start of the host on: whirr setup");

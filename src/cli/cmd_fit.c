@@ -211,7 +211,7 @@ static const struct option_spec options[] = {
     {.name = "split",
      .argument = "HOW",
      .values = splits,
-     .help = "Spread over several GPUs: by layers and free memory, or in even shares"},
+     .help = "Spread over several GPUs: layer (by layers and free memory) or even (in equal shares)"},
     {.name = "now", .help = "Use only memory that is free now; evict nothing"},
     {.name = "fleet", .argument = "URL", .help = "Find a place on all hosts of this Prometheus, VictoriaMetrics or PostgreSQL"},
     FLEET_OPTION_ALL,

@@ -244,7 +244,10 @@ for (const hours of [-3, 3])
         window.Date = class extends real { constructor(...a) { a.length ? super(...a) : super(now()); } static now() { return now(); } }; }`,
     });
     await page.locator("#answer[aria-busy=false] .sentence").getByText(/ was /).waitFor();
-    assert.match(await page.locator(".pastbar").innerText(), /, 10m( \d+s)? ago\./);
+    await page
+      .locator(".pastbar")
+      .getByText(/, 10m( \d+s)? ago\./)
+      .waitFor();
     await page
       .getByText(`This device's clock is 3h ${hours > 0 ? "ahead" : "behind"}. Times here are the host's.`)
       .waitFor();
