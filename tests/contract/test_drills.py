@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drills with hosts and their PostgreSQL in a world of their own, where time runs faster: the database is away for ten minutes, and an hour of calm."""
+"""Drills with hosts and their PostgreSQL in a world of their own, where time runs faster: the database is away for ten minutes, and an hour of calm.
+A second of a busy machine is a minute there, so they want a machine of their own: WHIRR_DRILLS=1 (tools/release-check drills)."""
 import json
 import os
 import pathlib
@@ -7,12 +8,13 @@ import signal
 import tempfile
 
 import pytest
-from waiting import eventually, slowness
+from waiting import eventually
 from world import World, needs_world
 
 from .test_postgres import URL, control, empty_server, number, sql, stop_and_expect_all, store  # noqa: F401
 
-pytestmark = [pytest.mark.slow, needs_world, pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")]
+pytestmark = [pytest.mark.slow, needs_world, pytest.mark.skipif(not os.environ.get("WHIRR_DRILLS"), reason="wants a machine of its own (tools/release-check drills)"),
+              pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")]
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def test_a_database_that_is_away_for_ten_minutes_is_named_and_nothing_is_lost(st
     world.run_at(80)
     for command in (("status", "--fleet", URL), ("why", "--fleet", URL), ("history",), ("report",)):
         done = d.whirr(*command)
-        assert done.returncode == 1 and "cannot connect to PostgreSQL" in done.stderr, (command, done)
+        assert done.returncode == 1 and ("cannot connect to PostgreSQL" in done.stderr or "terminating connection" in done.stderr), (command, done)
     now = d.whirr("status")
     assert now.returncode == 0 and "2 GPUs" in now.stdout, now  # the present needs no database
     eventually(lambda: world.now() - away > 600)
@@ -80,8 +82,8 @@ def test_nothing_is_told_in_an_hour_of_calm(start, shared_world):
     fleet = lambda: json.loads(one.whirr("status", "--fleet", URL, "--json").stdout or "{}")  # noqa: E731
     eventually(lambda: fleet().get("gpu_count") == 14, explain=one.log)
     began = world.now()
-    world.run_at(max(100, int(600 / slowness())))
-    eventually(lambda: world.now() - began > 3600)
+    world.run_at(40)
+    eventually(lambda: world.now() - began > 3600, timeout=600)
     world.run_at(4)
     for name, d in hosts.items():
         fired = [a for a in d.json("/api/alerts")["alerts"] if a["state"] != "pending"]
