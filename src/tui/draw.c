@@ -140,8 +140,7 @@ static const char *headline(const struct top *t, enum tint *tint)
     return s->gpu_count ? "" : "No GPU was found on this host.";
 }
 
-/* Removes what stands in parentheses. */
-static void drop_asides(char *text)
+void draw_drop_asides(char *text)
 {
     for (char *from, *to; (from = strstr(text, " (")) && (to = strchr(from, ')'));)
         memmove(from, to + 1, strlen(to));
@@ -155,7 +154,7 @@ static void shorten(char *text, int width, int lines)
     for (size_t i = 0; i < ARRAY_LEN(ends) && canvas_wrap_lines(width, text) > lines; i++) {
         if (i == 1) {
             str_copy(brief, sizeof brief, str_from(text));
-            drop_asides(brief);
+            draw_drop_asides(brief);
             if (canvas_wrap_lines(width, brief) <= lines) {
                 str_copy(text, sizeof brief, str_from(brief));
                 return;

@@ -52,6 +52,8 @@ void draw_scroll(struct top *t, size_t room);
 struct page draw_page(const struct top *t);
 /* The verdict about the sample on screen; NULL: not judged. */
 const struct verdict *draw_verdict(const struct top *t);
+/* Removes what stands in parentheses. */
+void draw_drop_asides(char *text);
 /* The tint of the GPU's finding about heat; TINT_PLAIN: none. */
 enum tint draw_heat_tint(const struct top *t, const struct gpu *gpu);
 /* Shortens "NVIDIA GeForce RTX 4090" to "GeForce RTX 4090". */

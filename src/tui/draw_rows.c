@@ -251,17 +251,6 @@ static void part_text(char text[NUMBER_SIZE], const struct page *page, const str
     }
 }
 
-/* "throttling (94 °C); it switches itself off at 98 °C" -> "throttling", "kworkerds (www-data) has been mining" ->
- * "kworkerds has been mining": the row has numbers and names. */
-static void shorten(char *words)
-{
-    char *open = strstr(words, " ("), *close = open ? strchr(open, ')') : NULL;
-    if (close)
-        memmove(open, close + 1, strlen(close + 1) + 1);
-    if (open && *open == ';')
-        *open = '\0';
-}
-
 /* The reason, and the process if there is room. */
 static void draw_reason(struct top *t, struct canvas *c, size_t position, int x, int y, int width)
 {
@@ -269,8 +258,10 @@ static void draw_reason(struct top *t, struct canvas *c, size_t position, int x,
     enum tint tint;
     reason_text(t, position, words, sizeof words, &tint);
     gpu_shorten_limit(words, sizeof words, gpu_top_process(&top_shown(t)->gpus[position]), width);
-    if (width_of(words) > width)
-        shorten(words);
+    if (width_of(words) > width) /* "kworkerds (www-data) has been mining": the row has names and numbers */
+        draw_drop_asides(words);
+    if (width_of(words) > width) /* "throttling; it switches itself off at 98 °C" */
+        words[strcspn(words, ";")] = '\0';
     int used = canvas_text(c, x, y, width, tint, words) + 2;
     gpu_lease_text(t, position, words, sizeof words);
     if (words[0] && width - used >= 12)
