@@ -2305,7 +2305,7 @@ class Processes(TypedDict):
     processes: list[ProcessOnGpu]
     #: GPUs whose processes could not be looked at
     not_listed: list[ProcessesNotListed]
-    #: Why the list is empty or not whole: nothing runs, no GPU, no driver, no permission; null where it is whole and has rows
+    #: Why the list is empty or not whole: nothing runs, no GPU, no driver, no permission, memory that no visible process holds; null where it is whole and has rows
     answer: Optional[str]
     #: Per GPU, the power that no visible process explains: idle power, hidden processes, unknown shares. Empty when only some processes were asked for
     not_attributed: list[ProcessesNotAttributed]

@@ -9,6 +9,9 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "insight/facts/words.h"
+#include "model/finding.h"
+#include "model/finding_code.h"
 
 /* Numbers are sorted in descending order, words alphabetically; absent values come last either way. */
 enum sort_by { BY_GPU, BY_PID, BY_USER, BY_TYPE, BY_CONTAINER, BY_JOB, BY_MODEL, BY_NAME, BY_COMMAND, BY_AGE, BY_METRIC };
@@ -191,6 +194,62 @@ int process_rows_find(struct process_rows *rows, const struct snapshot *s, const
     if (!kept)
         return error_set(err, -ESRCH, number ? "no process %s is on a GPU" : "no process on a GPU is called '%s'", asked);
     return 0;
+}
+
+enum reading_state process_rows_state(const struct gpu *gpu)
+{
+    bool there = gpu->state == GPU_OK;
+    return there ? gpu->processes_state : gpu->state == GPU_ASLEEP ? READING_ASLEEP : READING_FAILED;
+}
+
+static bool is_asked_gpu(const struct process_rows *rows, size_t position)
+{
+    return rows->only == ALL_GPUS || rows->only == (int)position;
+}
+
+const struct gpu *process_rows_unseen(const struct process_rows *rows, const struct snapshot *s, size_t *position)
+{
+    for (; *position < s->gpu_count; ++*position)
+        if (is_asked_gpu(rows, *position) && process_rows_state(&s->gpus[*position]) != READING_OK)
+            return &s->gpus[(*position)++];
+    return NULL;
+}
+
+/* Memory in use is a process that can't be seen, where the verdict says so. */
+static void add_unowned(struct text *to, const struct process_rows *rows, const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->gpu_count && rows->whole; i++) {
+        const struct finding *f = is_asked_gpu(rows, i) ? verdict_find(s->verdict, s->gpus[i].index, FINDING_MEMORY_UNOWNED) : NULL;
+        if (f)
+            text_append(to, "%s%s.", to->len ? " " : "", f->headline);
+    }
+}
+
+/* An empty list may mean that nothing runs, that nothing could be read, or that there are no GPUs. */
+enum reading_state process_rows_answer(const struct process_rows *rows, const struct snapshot *s, char text[PROCESS_ROWS_ANSWER])
+{
+    const struct finding *first = verdict_main(s->verdict);
+    const struct gpu *unseen = NULL;
+    struct text to = {.at = text, .size = PROCESS_ROWS_ANSWER};
+    bool known = first && first->gpu_index < 0 && first->code != FINDING_NO_GPU;
+    size_t at = 0, missing = 0, asked = rows->only == ALL_GPUS ? s->gpu_count : 1;
+    text[0] = '\0';
+    for (const struct gpu *gpu; (gpu = process_rows_unseen(rows, s, &at)); missing++)
+        unseen = unseen ? unseen : gpu;
+    if (s->gpu_count == 0)
+        text_append(&to, "%s.", known ? first->headline : "No GPU was found on this host");
+    else if (unseen && unseen->released)
+        text_append(&to, "GPU %d is released on request: its processes are not looked at.", unseen->index);
+    else if (unseen && unseen->state == GPU_ASLEEP)
+        text_append(&to, "GPU %d is asleep: nothing runs there.", unseen->index);
+    else if (unseen)
+        text_append(&to, "The processes on %zu of %zu GPU%s could not be looked at (%s%s%s).", missing, asked,
+                    asked == 1 ? "" : "s", reading_state_name(process_rows_state(unseen)), unseen->error_message[0] ? ": " : "",
+                    unseen->error_message);
+    add_unowned(&to, rows, s);
+    if (!to.len && !rows->count)
+        text_append(&to, rows->whole ? "No process is using a GPU." : "No such process is using a GPU.");
+    return asked != missing || (!unseen && !known) ? READING_OK : unseen ? process_rows_state(unseen) : READING_FAILED;
 }
 
 void process_rows_done(struct process_rows *rows)

@@ -50,6 +50,14 @@ size_t process_biggest_first(const struct gpu *gpu, const struct process **sorte
 /* Whether the GPU at this position gets a row for the power that no process explains. */
 bool process_rows_remainder(const struct process_rows *rows, const struct snapshot *s, size_t position);
 
+/* How the processes of this GPU were read; with another state than READING_OK they are missing from the list. */
+enum reading_state process_rows_state(const struct gpu *gpu);
+/* The next of the GPUs asked for whose processes are missing, from that position on; NULL: none. */
+const struct gpu *process_rows_unseen(const struct process_rows *rows, const struct snapshot *s, size_t *position);
+/* Why the list is empty or not whole, as a sentence; "": it is whole and has rows. Returns why nothing at all could be listed. */
+enum { PROCESS_ROWS_ANSWER = 1024 };
+enum reading_state process_rows_answer(const struct process_rows *rows, const struct snapshot *s, char text[PROCESS_ROWS_ANSWER]);
+
 /* Table cells: "util", "memory", "alone" (how the watts were attributed); "compute", ...; "" if unknown. A container is shown by
  * its name, or by its short ID like in `docker ps`. */
 const char *process_basis_word(enum power_basis basis);

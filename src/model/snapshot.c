@@ -211,6 +211,14 @@ bool snapshot_source_started(const struct snapshot *s, const struct gpu *gpu)
     return !source || source->state != SOURCE_OFF;
 }
 
+bool snapshot_simulated(const struct snapshot *s, int only)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].simulated && (only == ALL_GPUS || only == (int)i))
+            return true;
+    return false;
+}
+
 bool snapshot_none_readable(const struct snapshot *s)
 {
     for (size_t i = 0; i < s->gpu_count; i++)

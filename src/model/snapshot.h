@@ -122,6 +122,7 @@ bool snapshot_source_started(const struct snapshot *s, const struct gpu *gpu);
 /* How many ranks of its job on this host wait while this process does not; 0 if it waits itself. */
 int snapshot_waiting_ranks(const struct snapshot *s, const struct process *of);
 bool snapshot_none_readable(const struct snapshot *s);
+bool snapshot_simulated(const struct snapshot *s, int only); /* only: the position of one GPU, or ALL_GPUS */
 
 /* The drivers behind the GPUs, each once, in GPU order; texts belong to the snapshot. Returns their number. */
 enum { DRIVERS_MAX = 8 };

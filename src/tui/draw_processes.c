@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "format/process_rows.h"
 #include "insight/facts/levels.h"
 #include "tui/draw.h"
 #include "tui/draw_gpus.h"
@@ -318,17 +319,13 @@ static void draw_row(struct top *t, struct canvas *c, const struct top_row *row,
 static void draw_nothing(const struct top *t, struct canvas *c, int y)
 {
     const struct snapshot *s = top_shown(t);
-    size_t unknown = 0, asleep = 0;
-    for (size_t i = 0; s && i < s->gpu_count; i++) {
-        unknown += s->gpus[i].processes_state != READING_OK;
-        asleep += s->gpus[i].state == GPU_ASLEEP;
-    }
-    const char *text = !s                                   ? ""
-                       : t->filter[0]                       ? "No process matches the filter."
-                       : asleep && asleep == s->gpu_count   ? "The GPUs are asleep: nothing uses them."
-                       : unknown && unknown == s->gpu_count ? "Processes are not known here; `whirr doctor` says why."
-                       : s->gpu_count                       ? "No processes on the GPUs."
-                                                            : "`whirr doctor` says where whirr looked.";
+    char answer[PROCESS_ROWS_ANSWER] = "";
+    if (s)
+        process_rows_answer(&(struct process_rows){.only = t->only, .whole = true}, s, answer);
+    const char *text = t->filter[0]         ? "No process matches the filter."
+                       : t->past            ? "No processes on the GPUs."
+                       : !s || s->gpu_count ? answer
+                                            : "`whirr doctor` says where whirr looked.";
     canvas_text(c, 1, y, c->width - 2, TINT_DIM, text);
 }
 

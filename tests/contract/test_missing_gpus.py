@@ -137,6 +137,19 @@ def test_lists_that_could_not_be_looked_at_are_not_empty_lists(host):
     assert (no_gpu["processes"], no_gpu["absent"]) == ([], {}) and "No GPU was found" in no_gpu["answer"], no_gpu
 
 
+def test_memory_that_nobody_visible_holds_is_told_by_all_who_list_processes(start, tmp_path):
+    """Not seen is not the same as not there: why, ps, top, the API and the plain page have one sentence for it."""
+    args = ("--source", "sim:scenario=vram-unowned,gpus=1,start=500")
+    sentence = "GPU 0: 20.5 GiB of its memory is in use and no visible process holds it."
+    say = {command: " ".join(run_whirr(*args, *command.split(), folder=tmp_path).stdout.split()) for command in ("why", "ps", "ps --json", "top --once")}
+    d = start(source=args[1])
+    say["API"], say["page"] = d.get("/api/processes").body.decode(), d.get("/plain").body.decode()
+    assert all(sentence in words for words in say.values()), say
+    assert all("No process" not in words for words in say.values()), say
+    quiet = run_whirr("--source", "sim:scenario=idle,gpus=1", "ps", folder=tmp_path).stdout
+    assert quiet == "SIMULATED\nNo process is using a GPU.\n", "and where nothing is, all say that, too"
+
+
 def test_assistants_read_what_could_not_be_looked_at(host, tmp_path):
     """The same four states as texts of MCP: never empty, and never the same."""
     calls = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},

@@ -2342,7 +2342,7 @@ export interface Processes {
     reason: string;
     message: string | null;
   }[];
-  /** Why the list is empty or not whole: nothing runs, no GPU, no driver, no permission; null where it is whole and has rows */
+  /** Why the list is empty or not whole: nothing runs, no GPU, no driver, no permission, memory that no visible process holds; null where it is whole and has rows */
   answer: string | null;
   /** Per GPU, the power that no visible process explains: idle power, hidden processes, unknown shares. Empty when only some processes were asked for */
   not_attributed: {

@@ -347,6 +347,7 @@ function List({
   const hidden = shown.reduce((n, g) => n + g.processes_hidden, 0),
     left = shown.reduce((n, g) => n + g.processes_left_out, 0);
   const unseen = shown.find((g) => g.absent.processes)?.absent.processes;
+  const unowned = shown.find((g) => g.finding?.code === "memory_unowned")?.finding;
   const groups = view.group ? grouped(list, view.group) : null;
   const lived = useMemo(() => new Map(lives.map((l) => [`${l.gpu_index}-${l.pid}`, l])), [lives]);
   const found = new Map<number, Finding>();
@@ -410,7 +411,9 @@ function List({
               ? "No processes were stored."
               : unseen
                 ? `Processes can't be seen. ${absence(unseen)}`
-                : "No processes."}
+                : unowned
+                  ? `${unowned.headline}.`
+                  : "No process is using a GPU."}
         </p>
       ) : groups ? (
         <Scroll label="Table of processes">

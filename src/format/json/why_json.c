@@ -208,10 +208,9 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
                             .calm = why_calm(s, why->verdict, only),
                             .severity = one ? part->severity : why_severity(why),
                             .at = s->taken_at,
+                            .simulated = snapshot_simulated(s, ALL_GPUS),
                             .found = told_findings(why->verdict, one ? part->gpu_index : EVERY_GPU),
                             .machine = &why->machine};
-    for (size_t i = 0; i < s->gpu_count; i++)
-        told.simulated |= s->gpus[i].simulated;
     answer_write_keys(j, &why_answer, &told, &told);
 }
 

@@ -109,14 +109,6 @@ static void add_remainder(struct grid *g, const struct page *page, const struct 
     }
 }
 
-static bool any_simulated(const struct process_rows *rows)
-{
-    for (size_t i = 0; i < rows->count; i++)
-        if (rows->rows[i].gpu->simulated)
-            return true;
-    return false;
-}
-
 static size_t names_denied(const struct process_rows *rows)
 {
     size_t count = 0;
@@ -127,8 +119,8 @@ static size_t names_denied(const struct process_rows *rows)
 
 void table_ps(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows)
 {
-    char text[96];
-    if (any_simulated(rows)) {
+    char text[96], answer[PROCESS_ROWS_ANSWER];
+    if (snapshot_simulated(s, rows->only)) {
         page_simulated(out, page);
         buf_text(out, "\n");
     }
@@ -141,18 +133,14 @@ void table_ps(struct buf *out, const struct page *page, const struct snapshot *s
             if (process_rows_remainder(rows, s, i) && s->gpus[i].not_attributed_mw.value >= REMAINDER_SHOWN_MW)
                 add_remainder(&g, page, &s->gpus[i]);
         grid_write(out, page, &g);
-    } else if (rows->unknown < s->gpu_count) {
-        page_wrap(out, page, INK_PLAIN, "No processes.", 0, 0);
     }
+    process_rows_answer(rows, s, answer);
+    if (answer[0])
+        page_wrap(out, page, rows->unknown ? INK_WARN : INK_PLAIN, answer, 0, 0);
     if (names_denied(rows))
         page_wrap(out, page, INK_FAINT, "Containers are shown by ID where only root may read their names.", 0, 0);
     if (rows->hidden) {
         snprintf(text, sizeof text, "%zu more are not visible without privileges.", rows->hidden);
-        page_wrap(out, page, INK_WARN, text, 0, 0);
-    }
-    if (rows->unknown) {
-        snprintf(text, sizeof text, "%zu GPU%s not report %s processes; see `whirr doctor`.", rows->unknown,
-                 rows->unknown == 1 ? " does" : "s do", rows->unknown == 1 ? "its" : "their");
         page_wrap(out, page, INK_WARN, text, 0, 0);
     }
 }

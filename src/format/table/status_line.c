@@ -15,14 +15,6 @@ static bool is_trouble(const struct source_status *source)
     return source->state == SOURCE_FAILING || source->state == SOURCE_SET_ASIDE || source->state == SOURCE_HUNG;
 }
 
-static bool any_simulated(const struct snapshot *s, int only)
-{
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (s->gpus[i].simulated && (only == ALL_GPUS || only == (int)i))
-            return true;
-    return false;
-}
-
 /* "1184 W", of all GPUs that report their power. */
 static void total_words(char *text, const struct page *page, const struct snapshot *s, int only)
 {
@@ -115,7 +107,7 @@ void status_verdict(struct buf *out, const struct page *page, const struct snaps
     char worst[2 * FINDING_HEADLINE_SIZE + 48];
     snprintf(parts[HOST].text, sizeof parts[HOST].text, "%s", s->host.name[0] ? s->host.name : "this host");
     parts[HOST].ink = INK_STRONG;
-    if (any_simulated(s, only))
+    if (snapshot_simulated(s, only))
         snprintf(parts[SIMULATED].text, sizeof parts[SIMULATED].text, page->color ? " SIMULATED " : "SIMULATED");
     parts[SIMULATED].ink = INK_LABEL;
     if (only != ALL_GPUS)
@@ -123,7 +115,7 @@ void status_verdict(struct buf *out, const struct page *page, const struct snaps
     else
         snprintf(parts[COUNT].text, sizeof parts[COUNT].text, "%zu GPU%s", s->gpu_count, s->gpu_count == 1 ? "" : "s");
     total_words(parts[POWER].text, page, s, only);
-    if (only == ALL_GPUS && !any_simulated(s, only))
+    if (only == ALL_GPUS && !snapshot_simulated(s, only))
         host_words(parts[HOST_POWER].text, sizeof parts[HOST_POWER].text, page, &s->host);
     parts[HOST_POWER].ink = INK_FAINT;
     parts[VERDICT].ink = worst_words(worst, sizeof worst, page, s, only);

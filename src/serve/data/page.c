@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/words.h"
+#include "format/process_rows.h"
 #include "format/table/page_table.h"
 #include "format/table/table.h"
 #include "insight/area/part.h"
@@ -166,14 +167,14 @@ static void figures(struct buf *out, const struct gpu *g)
 
 enum { PAGE_PROCESSES_MAX = 50 };
 
-static void processes(struct buf *out, const struct gpu *g)
+static void processes(struct buf *out, const struct snapshot *s, const struct gpu *g)
 {
-    if (g->processes_state != READING_OK) {
-        buf_printf(out, "<p class=\"dim\">Processes: %s</p>\n", reading_state_name(g->processes_state));
-        return;
-    }
-    if (g->process_count == 0) {
-        buf_text(out, "<p class=\"dim\">No processes.</p>\n");
+    if (g->processes_state != READING_OK || g->process_count == 0) {
+        char answer[PROCESS_ROWS_ANSWER];
+        process_rows_answer(&(struct process_rows){.only = (int)(g - s->gpus), .whole = true}, s, answer);
+        buf_text(out, "<p class=\"dim\">");
+        html_text(out, answer);
+        buf_text(out, "</p>\n");
         return;
     }
     AUTO_FREE const struct process **sorted = calloc(g->process_count, sizeof *sorted);
@@ -221,11 +222,11 @@ static void gpu_head(struct buf *out, const struct gpu *g, const struct why_part
     }
 }
 
-static void gpu_section(struct buf *out, const struct gpu *g, const struct why_part *why)
+static void gpu_section(struct buf *out, const struct snapshot *s, const struct gpu *g, const struct why_part *why)
 {
     gpu_head(out, g, why);
     figures(out, g);
-    processes(out, g);
+    processes(out, s, g);
     if (why && why->suggestion_count) {
         buf_text(out, "<ul>");
         for (size_t i = 0; i < why->suggestion_count; i++) {
@@ -275,7 +276,7 @@ static void plain_body(struct buf *out, const struct snapshot *s, const struct w
     if (s->gpu_count == 0 && s->sequence) /* 0: no sample was taken yet */
         buf_text(out, "<p>No GPU is visible to whirr on this host.</p>\n");
     for (size_t i = 0; i < s->gpu_count; i++)
-        gpu_section(out, &s->gpus[i], why && i < why->gpu_count ? &why->gpus[i] : NULL);
+        gpu_section(out, s, &s->gpus[i], why && i < why->gpu_count ? &why->gpus[i] : NULL);
     troubled_sources(out, s);
     buf_text(out, "</main>\n<footer><p><a href=\"/docs\">API</a> · <a href=\"/api/gpu/metrics\">JSON</a> · <a "
                   "href=\"/metrics\">Prometheus</a> · "
