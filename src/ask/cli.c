@@ -4,7 +4,6 @@
 #include "ask/cli.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,11 +58,6 @@ int cli_unknown(const struct cli *cli, const char *kind, const char *word, const
     return cli_usage(cli, "unknown %s '%s'%s", kind, word, expected);
 }
 
-/* Of a billion parameters, with the scales of llama.cpp's Q4_K_M and Q8_0. */
-#define GIB_OF_4_BITS (4.85e9 / 8 / (1 << 30))
-#define GIB_OF_8_BITS (8.5e9 / 8 / (1 << 30))
-#define GIB_OF_16_BITS (16e9 / 8 / (1 << 30))
-
 /* "24" and "70b" hardly mean bytes; a large number does, as programs print it. */
 static bool is_too_small(struct str text, bool read, int64_t bytes, bool *billions)
 {
@@ -82,17 +76,15 @@ int cli_size(const struct cli *cli, const char *option, const char *text, int64_
     if (is_too_small(s, read, bytes, &billions)) {
         int digits = (int)(s.len - billions);
         if (billions)
-            return cli_usage(cli,
-                             "'%s' is not an amount of GPU memory; as parameters of a model it takes about %.0fGiB at 4 bits each, "
-                             "%.0fGiB at 8 or %.0fGiB at 16, plus the context: write that, or name the model's file",
-                             text, ceil((double)bytes * GIB_OF_4_BITS), ceil((double)bytes * GIB_OF_8_BITS),
-                             ceil((double)bytes * GIB_OF_16_BITS));
+            return cli_usage(
+                cli, "'%s' is a number of parameters, not of bytes; to see how much memory such a model needs: whirr fit %s", text,
+                text);
         return cli_usage(cli, "the size '%s' has no unit; write %.*sGiB or %.*sMiB", text, digits, s.at, digits, s.at);
     }
     if (!read && option)
         return cli_usage(cli, "invalid value '%s' for --%s; expected " BYTES_SYNTAX, text, option);
     if (!read)
-        return cli_usage(cli, "'%s' is neither a file nor " BYTES_SYNTAX, text);
+        return cli_usage(cli, "'%s' is neither a file nor " BYTES_SYNTAX " nor the size of a model like 70B", text);
     if (bytes == 0)
         return cli_usage(cli, "a size must be above 0, not '%s'", text);
     *ret = bytes;

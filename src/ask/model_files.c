@@ -246,5 +246,6 @@ int model_files_read(const char *path, struct model_facts *facts, struct error *
         return error_set(err, -ENAMETOOLONG, "that path is too long");
     if (stat(path, &st) < 0)
         return error_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
-    return S_ISDIR(st.st_mode) ? read_folder(path, facts, err) : read_one(path, facts, err);
+    int rc = S_ISDIR(st.st_mode) ? read_folder(path, facts, err) : read_one(path, facts, err);
+    return rc == 0 && !facts->tensor_count ? error_set(err, -ENODATA, "'%s' has no tensors", path) : rc;
 }

@@ -4,6 +4,7 @@
 #include "cli/cli_fleet.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ask/progress.h"
@@ -167,10 +168,17 @@ int fleet_run(struct cli *cli, enum fleet_what what)
         if (status != EXIT_FINE)
             return status;
     }
-    if (what == FLEET_FIT && !o->argument_count)
-        return cli_usage(cli, "fit --fleet needs a size, like 60GiB");
-    int sized = what == FLEET_FIT ? cli_size(cli, NULL, o->arguments[0], &view.size_bytes) : EXIT_FINE;
-    if (sized != EXIT_FINE)
-        return sized;
+    return show_without_session(cli, fleet_render);
+}
+
+int fleet_fit(struct cli *cli, int64_t bytes, const char *notes)
+{
+    int usable = fleet_check_url(cli);
+    if (usable != EXIT_FINE)
+        return usable;
+    asked = FLEET_FIT;
+    view = (struct fleet_view){.all = options_has(cli->options, "all"), .size_bytes = bytes};
+    if (notes[0])
+        fprintf(stderr, "whirr: %s\n", notes);
     return show_without_session(cli, fleet_render);
 }

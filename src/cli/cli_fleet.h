@@ -19,6 +19,8 @@ const char *fleet_url(const struct cli *cli);
 int fleet_check_url(struct cli *cli);
 /* Returns the exit status. */
 int fleet_run(struct cli *cli, enum fleet_what what);
+/* Where on all hosts these bytes fit. notes: what was assumed of them, "" nothing. */
+int fleet_fit(struct cli *cli, int64_t bytes, const char *notes);
 
 #define FLEET_OPTION                                                                            \
     {                                                                                           \

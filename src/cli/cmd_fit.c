@@ -77,35 +77,29 @@ static bool looks_like_a_path(const char *text)
     return path_last_slash(text) || str_ends(s, ".gguf") || str_ends(s, ".safetensors") || access(text, F_OK) == 0;
 }
 
-static int read_model(void)
+static int read_subject(struct cli *cli)
 {
     struct error err = {0};
+    fit.what = cli->options->argument_count ? cli->options->arguments[0] : NULL;
+    if (!fit.what)
+        return EXIT_FINE;
     fit.facts = calloc(1, sizeof *fit.facts);
     fit.need = calloc(1, sizeof *fit.need);
     if (!fit.facts || !fit.need)
         return cli_fail("out of memory");
-    if (model_files_read(fit.what, fit.facts, &err) < 0)
+    fit.is_model = looks_like_a_path(fit.what) || model_assume(str_from(fit.what), fit.facts);
+    if (!fit.is_model) {
+        fit.request.whole = fit.request.gpus == 0 && !options_has(cli->options, "split");
+        return cli_size(cli, NULL, fit.what, &fit.request.bytes);
+    }
+    if (!fit.facts->assumed[0] && model_files_read(fit.what, fit.facts, &err) < 0)
         return cli_fail("%s", err.text);
-    if (fit.facts->tensor_count == 0)
-        return cli_fail("'%s' has no tensors", fit.what);
     model_need(fit.facts, &fit.model_options, fit.need);
-    fit.is_model = true;
     fit.request.bytes = fit.need->bytes;
     fit.request.fixed_bytes = fit.need->fixed_bytes;
     fit.request.layers = fit.need->layers;
     fit.request.layer_count = fit.need->layer_count;
     return EXIT_FINE;
-}
-
-static int read_subject(struct cli *cli)
-{
-    fit.what = cli->options->argument_count ? cli->options->arguments[0] : NULL;
-    if (!fit.what)
-        return EXIT_FINE;
-    if (looks_like_a_path(fit.what))
-        return read_model();
-    fit.request.whole = fit.request.gpus == 0 && !options_has(cli->options, "split");
-    return cli_size(cli, NULL, fit.what, &fit.request.bytes);
 }
 
 /* ---- the answer ---- */
@@ -185,13 +179,14 @@ static int fit_render(struct cli *cli, struct session *session, struct buf *out,
 
 static int fit_run(struct cli *cli)
 {
-    if (options_has(cli->options, "fleet"))
-        return fleet_run(cli, FLEET_FIT);
     fit = (struct fit){.reserve_bytes = cli->settings->worker.reserve_bytes};
     int status = read_options(cli);
     if (!status)
         status = read_subject(cli);
-    if (!status)
+    if (!status && options_has(cli->options, "fleet"))
+        status = fit.what ? fleet_fit(cli, fit.request.bytes + fit.request.fixed_bytes, fit.need->notes)
+                          : cli_usage(cli, "fit --fleet needs a size, like 60GiB");
+    else if (!status)
         status = show(cli, fit_render);
     free(fit.facts);
     free(fit.need);
@@ -225,16 +220,17 @@ const struct command command_fit = {
     .group = HELP_EXPLAIN,
     .summary = "Check where a model or an amount of memory fits",
     .details = "SIZE is an amount of memory with its unit, like 24GiB, and stays on one GPU unless --split or --gpus is given; "
-               "FILE is a GGUF model (any of its parts) or a safetensors file; DIRECTORY holds safetensors files and their "
+               "70B stands for a model with so many parameters, in 4 bits; FILE is a GGUF model (any of its parts) or a "
+               "safetensors file; DIRECTORY holds safetensors files and their "
                "config.json. Only headers are read. The memory available on a GPU is what the driver reports as free, minus "
                "worker.reserve; what guarded workers hold counts as a second choice. The estimate for models is weights, cache for "
                "the context, buffers and overhead (docs/capacity.md). Memory that is unknown never counts as available.",
-    .arguments = "[SIZE|FILE|DIRECTORY]",
+    .arguments = "[SIZE|70B|FILE|DIRECTORY]",
     .offers = {{.complete = COMPLETE_FILE}},
     .arguments_min = 0,
     .arguments_max = 1,
     OPTIONS(options),
-    .examples = {{"whirr fit 24GiB", "which GPU has 24 GiB?"},
+    .examples = {{"whirr fit 24GiB", "which GPU has 24 GiB? whirr fit 70B: a model of that size"},
                  {"whirr fit llama-70b.Q4_K_M.gguf --context 32768 --kv-type q8_0", "does this model fit, with that context?"},
                  {"env $(whirr fit model.gguf --env) llama-server -m model.gguf", "start it on the GPUs where it fits"}},
     .remote = true,

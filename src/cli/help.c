@@ -103,7 +103,7 @@ static const struct {
     {"do", "whirr do 1", "do what the answer advises", "whirr try 1, whirr undo"},
     {"top", "whirr top", "live, with processes and the past", NULL},
     {"ps", "whirr ps", "who uses it: memory, watts, what limits each", NULL},
-    {"fit", "whirr fit 24GiB", "will it fit, and where?", "whirr fit model.gguf"},
+    {"fit", "whirr fit 70B", "will it fit, and where?", "whirr fit 24GiB, model.gguf"},
     {"run", "whirr run -- CMD", "on a free GPU with --gpus 1", "whirr wait, reserve, lease"},
     {"free", "whirr free", "free the GPU, for a game, say; models come back", NULL},
     {"set", "whirr set", "quiet, power, clocks, fan: for a time, then back", NULL},

@@ -15,8 +15,7 @@ DEAD = "/nonexistent/whirr.sock"
 
 
 @pytest.mark.parametrize("args, code, says", [
-    (["fit", "70b", *SIM], 2, "'70b' is not an amount of GPU memory; as parameters of a model it takes about 40GiB at 4 bits each, 70GiB at 8 or 131GiB at 16"),
-    (["fit", "8B", *SIM], 2, "or 15GiB at 16, plus the context: write that, or name the model's file"),
+    (["run", "--vram", "70b", *SIM, "--", "true"], 2, "'70b' is a number of parameters, not of bytes; to see how much memory such a model needs: whirr fit 70b"),
     (["fit", "20GiB", "--split", "layers", *SIM], 2, "Expected layer, even"),
     (["report", "--host", "gpu7:9447"], 2, "to ask a daemon: whirr --host gpu7:9447 report"),
     (["fit", "llama-70b", *SIM], 2, "neither a file nor an amount"),

@@ -43,6 +43,15 @@ def test_to_the_byte(fit, whirr):
     assert over["fits"] is False and over["missing_mb"] == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.parametrize("size, least, most, like", [("70B", 40, 43, "Llama 3.1 70B"), ("8b", 5, 6.5, "Llama 3.1 8B"), ("13 B", 7.5, 10, "Qwen2.5 14B"), ("671B", 370, 405, "Llama 3.1 405B")])
+def test_a_number_of_parameters_is_answered_with_what_was_assumed(fit, whirr, size, least, most, like):
+    body = fit(size, source="sim:scenario=idle,gpus=20,model=rtx4090")
+    assert body["fits"] and least * GIB < body["size_mb"] < most * GIB, body["size_mb"]
+    assert f"4-bit weights (Q4_K_M) and the layers of {like}" in body["model"]["notes"] and "16-bit weights" in body["model"]["notes"]
+    said = " ".join(whirr("--source", "sim:scenario=idle,gpus=20,model=rtx4090", "fit", size).out.split())
+    assert said.startswith("SIMULATED It fits:") and f"Note: {body['model']['notes']}." in said, said
+
+
 def test_copies_and_exactly_so_many_gpus(fit):
     source = "sim:scenario=idle,gpus=4,model=h100"
     copies = fit("30GiB", "--count", 5, source=source)

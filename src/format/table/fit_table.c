@@ -78,7 +78,7 @@ static void say_need(struct buf *out, const struct page *page, const struct fit_
              subject->cache_type, compute, overhead);
     page_wrap(out, page, INK_PLAIN, text, 2, 0);
     if (n->notes[0]) {
-        snprintf(text, sizeof text, "Mind: %s.", n->notes);
+        snprintf(text, sizeof text, "Note: %s.", n->notes);
         page_wrap(out, page, INK_WARN, text, 2, 0);
     }
 }

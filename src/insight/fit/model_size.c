@@ -3,6 +3,8 @@
  */
 #include "insight/fit/model_size.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -199,6 +201,7 @@ void model_need(const struct model_facts *f, const struct model_options *options
     *n = (struct model_need){
         .complete = true, .context = choose_context(f, options->context), .overhead_bytes = options->overhead_bytes};
     struct text notes = TEXT(n->notes);
+    text_append(&notes, "%s", f->assumed);
     for (size_t i = 0; i < layers; i++)
         n->layers[i] = f->layer_bytes[i];
     n->layer_count = layers + 1;
@@ -217,4 +220,67 @@ void model_need(const struct model_facts *f, const struct model_options *options
     for (size_t i = 0; i < n->layer_count; i++)
         n->bytes += n->layers[i];
     n->fixed_bytes = n->overhead_bytes + reading_or(n->compute_bytes, 0);
+}
+
+/* ---- a model of which only the size is known ---- */
+
+/* From the config.json published with each. */
+static const struct shape {
+    const char *name;
+    double billions;
+    int layers, width, feed_forward, heads, heads_kv, key, vocabulary;
+} shapes[] = {
+    {"Llama 3.2 1B", 1.24, 16, 2048, 8192, 32, 8, 64, 128256},
+    {"Llama 3.2 3B", 3.21, 28, 3072, 8192, 24, 8, 128, 128256},
+    {"Llama 3.1 8B", 8.03, 32, 4096, 14336, 32, 8, 128, 128256},
+    {"Qwen2.5 14B", 14.8, 48, 5120, 13824, 40, 8, 128, 152064},
+    {"Qwen2.5 32B", 32.8, 64, 5120, 27648, 40, 8, 128, 152064},
+    {"Llama 3.1 70B", 70.6, 80, 8192, 28672, 64, 8, 128, 128256},
+    {"Mistral Large 123B", 123, 88, 12288, 28672, 96, 8, 128, 32768},
+    {"Llama 3.1 405B", 405, 126, 16384, 53248, 128, 8, 128, 128256},
+};
+
+/* A file of llama.cpp's Q4_K_M and Q8_0 takes this many bytes for a billion parameters. */
+#define BYTES_OF_4_BITS (4.85e9 / 8)
+#define BYTES_OF_8_BITS (8.5e9 / 8)
+#define BYTES_OF_16_BITS (16e9 / 8)
+
+enum { BILLIONS_MAX = 100000 };
+
+bool model_assume(struct str text, struct model_facts *f)
+{
+    struct str number = str_trim(text);
+    const struct shape *like = shapes;
+    double billions = 0;
+    if (!number.len || (number.at[number.len - 1] | 0x20) != 'b')
+        return false;
+    number.len--;
+    if (!str_to_double(number, &billions) || !(billions >= 0.01 && billions <= BILLIONS_MAX))
+        return false;
+    for (size_t i = 1; i < ARRAY_LEN(shapes); i++)
+        if (fabs(log(shapes[i].billions / billions)) < fabs(log(like->billions / billions)))
+            like = &shapes[i];
+    *f = (struct model_facts){.format = "assumed",
+                              .tensor_bytes = (int64_t)(billions * BYTES_OF_4_BITS),
+                              .layers_seen = (size_t)like->layers,
+                              .layers = reading_ok(like->layers),
+                              .embedding = reading_ok(like->width),
+                              .feed_forward = reading_ok(like->feed_forward),
+                              .vocabulary = reading_ok(like->vocabulary),
+                              .heads = reading_ok(like->heads),
+                              .heads_kv = reading_ok(like->heads_kv),
+                              .key_length = reading_ok(like->key),
+                              .value_length = reading_ok(like->key)};
+    for (size_t i = 0; i < f->layers_seen; i++)
+        f->layer_bytes[i] = f->tensor_bytes / like->layers;
+    str_copy(f->name, sizeof f->name, text);
+    char eight[WORDS_SIZE], sixteen[WORDS_SIZE];
+    words_bytes((int64_t)(billions * BYTES_OF_8_BITS), eight);
+    words_bytes((int64_t)(billions * BYTES_OF_16_BITS), sixteen);
+    snprintf(
+        f->assumed, sizeof f->assumed,
+        "assumed 4-bit weights (Q4_K_M) and the layers of %s; 8-bit weights take %s, 16-bit weights %s; name the model's file to "
+        "be exact",
+        like->name, eight, sixteen);
+    return true;
 }

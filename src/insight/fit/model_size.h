@@ -24,7 +24,7 @@ struct model_input {
 };
 
 struct model_facts {
-    const char *format; /* "gguf", "safetensors" */
+    const char *format; /* "gguf", "safetensors", "assumed" */
     char name[MODEL_TEXT_SIZE], architecture[MODEL_TEXT_SIZE];
     int64_t tensor_count, tensor_bytes;
     int64_t layer_bytes[MODEL_LAYERS_MAX]; /* by number of the layer */
@@ -46,6 +46,8 @@ struct model_facts {
     bool windowed_of[MODEL_LAYERS_MAX];
 
     int64_t split_count, split_number; /* of a GGUF in parts; 0: whole */
+
+    char assumed[256]; /* what model_assume() took for granted, in words; "" the files say it */
 };
 
 struct model_options {
@@ -77,6 +79,10 @@ struct model_need {
 
 /* Bytes of `n` values in a cache of that type; -1: there is no such type. */
 extern const char *const model_cache_types[]; /* NULL behind the last */
+
+/* The facts of a model of which nothing is known but its size, like "70B": 4-bit weights in the layers of a well-known model.
+ * False: the text is no number of billions of parameters. */
+bool model_assume(struct str text, struct model_facts *facts);
 
 void model_need(const struct model_facts *f, const struct model_options *options, struct model_need *n);
 

@@ -33,12 +33,8 @@ static bool read_model(const char *typed, struct model_facts *facts, struct mode
 {
     char path[WHY_LINE_SIZE + 256];
     place_typed(path, sizeof path, typed);
-    if (model_files_read(path, facts, err) < 0)
+    if (!model_assume(str_from(typed), facts) && model_files_read(path, facts, err) < 0)
         return false;
-    if (!facts->tensor_count) {
-        error_set(err, -ENODATA, "'%s' has no tensors", path);
-        return false;
-    }
     model_need(facts, &fit_defaults, need);
     *request = (struct placement_request){.count = 1,
                                           .only = -1,
@@ -58,7 +54,8 @@ static void show_fit(struct feed *f, const struct top_request *w, struct buf *ou
     struct fit_subject subject = {.context_wanted = -1};
     struct error err = {0};
     double number;
-    bool is_model = strpbrk(w->text, "/.~") && !bytes_parse(str_from(w->text), &request.bytes);
+    bool is_model =
+        model_assume(str_from(w->text), facts) || (strpbrk(w->text, "/.~") && !bytes_parse(str_from(w->text), &request.bytes));
     if (is_model && !read_model(w->text, facts, need, &request, &err)) {
         page_wrap(out, &page, INK_PLAIN, err.text, 0, 0);
         return;
@@ -68,7 +65,7 @@ static void show_fit(struct feed *f, const struct top_request *w, struct buf *ou
             .path = w->text, .facts = facts, .need = need, .cache_type = fit_defaults.cache_type, .context_wanted = -1};
     /* A number without a unit, like "24", hardly means bytes. */
     else if (str_to_double(str_from(w->text), &number) || !bytes_parse(str_from(w->text), &request.bytes) || request.bytes <= 0) {
-        buf_printf(out, "'%s' is not a size with its unit, like 24GiB, nor the path\nof a model, like ~/models/m.gguf.\n", w->text);
+        buf_printf(out, "'%s' is not a size with its unit, like 24GiB, nor a model, like 70B\nor ~/models/m.gguf.\n", w->text);
         return;
     }
     AUTO_FREE struct placement *found = c ? placement_find(c, &request) : NULL;
