@@ -80,9 +80,10 @@ size_t say_readings(struct text *s, const struct facts *f, const struct why_part
 
 /* ---- what it is ---- */
 
+/* A fan lags behind the heat of work, and the heat behind the work. */
 bool sounds_loud(const struct facts *f)
 {
-    return activity_is_loud(&f->activity, f->gpu, f->load == LOAD_BUSY);
+    return activity_is_loud(&f->activity, f->gpu, f->load == LOAD_BUSY || recently_busy(f));
 }
 
 /* The word for the activity; at full load people say busy. */

@@ -59,8 +59,38 @@ static void every_scenario_has_its_finding_first(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Work pauses every ten minutes, and the fan turns on for a moment: what was done until then explains it, however seldom one looks.
+ * One sample falls into the first second of each pause. */
+static void a_checkpoint_is_calm(void **state)
+{
+    (void)state;
+    enum { IN_PAUSE_MS = 613500, UNTIL_MS = 1300000 };
+    static const int every_s[] = {1, 2, 5, 10, 15, 20, 30, 60};
+    size_t raised = 0;
+    for (size_t i = 0; i < ARRAY_LEN(every_s); i++) {
+        int step_ms = every_s[i] * 1000;
+        struct sim_machine m;
+        struct judge *j = judge_new();
+        assert_non_null(j);
+        sim_machine_start(&m, "scenario=training,gpus=2,model=rtx4090");
+        clock_manual_advance_ms(&m.clock, IN_PAUSE_MS % step_ms);
+        for (int ms = IN_PAUSE_MS % step_ms; ms <= UNTIL_MS; ms += step_ms) {
+            AUTO_SNAPSHOT struct snapshot *now = sim_machine_sample(&m, GROUP_ALL);
+            judge_take(j, now);
+            const struct finding *first = verdict_main(now->verdict);
+            raised += first->severity > SEVERITY_INFO;
+            if (first->severity > SEVERITY_INFO)
+                print_message("after %d s, every %d s: %s\n", ms / 1000, every_s[i], first->headline);
+            clock_manual_advance_ms(&m.clock, step_ms);
+        }
+        judge_free(j);
+        sim_machine_stop(&m);
+    }
+    assert_int_equal(raised, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(every_scenario_has_its_finding_first)};
+    const struct CMUnitTest tests[] = {TEST(every_scenario_has_its_finding_first), TEST(a_checkpoint_is_calm)};
     return RUN_TESTS(tests);
 }
