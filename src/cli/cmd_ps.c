@@ -52,10 +52,7 @@ static int render_sums(struct cli *cli, const struct snapshot *s, const struct p
         struct json_writer j = show_json(cli, out);
         fleet_json_ps(&j, &f, &view);
     } else {
-        if (f.simulated) {
-            page_simulated(out, &cli->page);
-            buf_char(out, '\n');
-        }
+        page_simulated_line(out, &cli->page, f.simulated);
         fleet_table_ps(out, &cli->page, &f, &view);
     }
     fleet_done(&f);

@@ -75,25 +75,28 @@ struct changed {
     struct lease_value v;
 };
 
-static int find_changed(const struct control_set *c, const struct lease_setting *s, struct changed *ret, struct error *err)
-{
-    *ret = (struct changed){.gpu = control_find(c, s->gpu),
-                            .v = {.unfinished = lease_stage_of(s->step) != STAGE_ACTIVE,
-                                  .least = reading_or(s->least, 0),
-                                  .most = reading_or(s->most, 0)}};
-    if (!ret->gpu)
-        return error_set(err, -ENODEV, "GPU %s is not there", s->gpu);
-    return lease_set_values(s, &ret->v.kind, &ret->v.asked, &ret->v.before)
-               ? 0
-               : error_set(err, -EBADMSG, "unknown setting '%s'", s->what);
-}
-
 /* Whose value the GPU has; -errno: it can't be queried. */
 static int owner_of(const struct changed *x, struct error *err)
 {
     struct control_state now;
     int rc = control_look(x->gpu, x->v.kind, &now, err);
     return rc < 0 && rc != -EBUSY ? rc : (int)lease_value_owner(&x->v, rc, &now);
+}
+
+static int find_changed(const struct control_set *c, const struct lease_setting *s, struct changed *ret, struct error *err)
+{
+    *ret = (struct changed){.v = {.unfinished = lease_stage_of(s->step) != STAGE_ACTIVE,
+                                  .least = reading_or(s->least, 0),
+                                  .most = reading_or(s->most, 0)}};
+    bool known = lease_set_values(s, &ret->v.kind, &ret->v.asked, &ret->v.before);
+    /* A simulated GPU has its UUID also as another model, on another simulated machine: the one with this lease's value is meant.
+     */
+    for (size_t i = 0; i < c->gpu_count; i++)
+        if (control_is(&c->gpus[i], s->gpu) && (!ret->gpu || (known && owner_of(ret, NULL) != VALUE_OURS)))
+            ret->gpu = &c->gpus[i];
+    if (!ret->gpu)
+        return error_set(err, -ENODEV, "GPU %s is not there", s->gpu);
+    return known ? 0 : error_set(err, -EBADMSG, "unknown setting '%s'", s->what);
 }
 
 static void set_step(struct lease *l, const char *step)

@@ -60,7 +60,9 @@ static void advice_text(int64_t number, char out[CONTROL_TEXT_SIZE])
 {
     const struct remedy_row *row = number >= 1 && number <= REMEDY_COUNT ? remedy_row((enum remedy_code)(number - 1)) : NULL;
     const char *text = !row ? "?" : row->text ? row->text : row->code;
-    str_copy(out, CONTROL_TEXT_SIZE, (struct str){text, strcspn(text, ":;,.(")});
+    str_copy(out, CONTROL_TEXT_SIZE, str_trim((struct str){text, strcspn(text, ":;,.(")}));
+    for (char *gap = out; row && !row->text && (gap = strchr(gap, '_'));)
+        *gap = ' ';
 }
 
 const char *control_text(enum control_kind kind, const char *unit, struct control_value v, char out[CONTROL_TEXT_SIZE])
@@ -292,10 +294,15 @@ int control_open(const struct env *env, struct control_set *ret, struct error *e
     return error_set(err, -ENODEV, "no GPU with settings was found");
 }
 
+bool control_is(const struct control_gpu *gpu, const char *key)
+{
+    return strcmp(gpu->id.uuid, key) == 0 || strcmp(gpu->id.pci_address, key) == 0;
+}
+
 const struct control_gpu *control_find(const struct control_set *c, const char *key)
 {
     for (size_t i = 0; key[0] && i < c->gpu_count; i++)
-        if (strcmp(c->gpus[i].id.uuid, key) == 0 || strcmp(c->gpus[i].id.pci_address, key) == 0)
+        if (control_is(&c->gpus[i], key))
             return &c->gpus[i];
     return NULL;
 }

@@ -97,6 +97,7 @@ void control_close(struct control_set *c);
 #define AUTO_CONTROL __attribute__((cleanup(control_close)))
 /* By UUID or PCI address; NULL: not found. */
 const struct control_gpu *control_find(const struct control_set *c, const char *key);
+bool control_is(const struct control_gpu *gpu, const char *key); /* key: not empty */
 /* Forward to the GPU's source; they fail with a sentence if the source has no settings. */
 int control_look(const struct control_gpu *gpu, enum control_kind kind, struct control_state *ret, struct error *err);
 int control_write(const struct control_gpu *gpu, enum control_kind kind, struct control_value v, struct error *err);

@@ -96,7 +96,8 @@ def test_nothing_happens_unasked_or_without_rights_or_when_it_is_no_longer_so():
     assert run_whirr("do", number_of_quiet()).returncode == 2, "nobody can be asked"
     assert "dry run" in run_whirr("do", number_of_quiet(), "--dry-run").stdout
     person = run_whirr("do", next(r["number"] for r in why()["remedies"] if r["kind"] != "setting"), "--dry-run")
-    assert "GPU 0: by hand: Check airflow until " in person.stdout, "who is simulated, too"
+    assert person.stdout.startswith("SIMULATED\nGPU 0: Check airflow: dust on fans and filters, a blocked intake, room temperature.\n"
+                                    "That is for a person: on a real host, whirr would do nothing. Here the simulation does it until "), person.stdout
     assert run_whirr("do", "9", "--yes").returncode == 1
     assert run_whirr("do", "one").returncode == 2
     denied = HOT + ",fault=denied"
@@ -105,6 +106,18 @@ def test_nothing_happens_unasked_or_without_rights_or_when_it_is_no_longer_so():
     refused = run_whirr("do", number, "--yes")
     assert refused.returncode == 1 and "For someone who may: sudo whirr quiet" in refused.stderr, refused.stderr
     assert limit() == 450
+
+
+def test_a_change_is_taken_back_whatever_machine_is_simulated_by_then():
+    """GPU 0 has one UUID on all simulated machines: its change belongs to the model that it was made on."""
+    machines = [f"sim:scenario=training,gpus=1,model={model}" for model in ("rtx4090", "h100")]
+    for source in [*machines, *machines]:
+        made = run_whirr("--source", source, "set", "power", "300W", "--for", "1h")
+        assert made.returncode == 0 and made.stdout.startswith("SIMULATED\n"), made.stdout + made.stderr
+        ended = run_whirr("--source", "sim:scenario=idle,gpus=1,model=rx7900xtx", "undo", "1")
+        assert ended.returncode == 0 and ended.stdout.endswith("the old values are back.\n"), ended.stdout + ended.stderr
+        assert run_whirr("--source", source, "set").stdout.count("300 W") == 0
+    assert run_whirr("undo", "all").stdout == "Nothing to undo: whirr holds no change.\n"
 
 
 ADVISED = {"quiet": "overheat", "stock_limit": "power-cap", "fan_auto": "fan-by-hand", "reset_clocks": "low-clocks", "air": "overheat", "fan": "fan-failing",

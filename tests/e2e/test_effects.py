@@ -98,3 +98,9 @@ def test_what_people_write_is_understood(whirr, args, tmp_path):
 def test_context_in_thousands(whirr):
     assert whirr("fit", "1GiB", "--context", "8k", *SIM).code == 0
     assert whirr("fit", "1GiB", "--context", "k", *SIM).code == 2
+
+
+@pytest.mark.parametrize("command", ["set", "set power 300W --dry-run", "quiet --dry-run", "free --dry-run", "ps", "fit", "devices", "why"])
+def test_what_is_simulated_says_so_on_its_first_line(whirr, command):
+    done = whirr(*command.split(), "--source", "sim:scenario=training,gpus=1")
+    assert done.code == 0 and done.out.startswith("SIMULATED\n"), done.out + done.err

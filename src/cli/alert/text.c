@@ -61,10 +61,7 @@ void alert_text(struct buf *out, const struct page *page, const json_t *body, bo
     size_t i, shown = 0;
     bool simulated = false;
     json_array_foreach(list, i, a) simulated |= json_is_true(json_object_get(a, "simulated"));
-    if (simulated) {
-        page_simulated(out, page);
-        buf_char(out, '\n');
-    }
+    page_simulated_line(out, page, simulated);
     json_array_foreach(list, i, a)
     {
         if (!all && strcmp(json_text(a, "state"), "resolved") == 0)

@@ -169,10 +169,7 @@ void trial_text(struct buf *out, const struct page *page, const struct trial *t,
         buf_text(out, "No samples.\n");
         return;
     }
-    if (t->simulated) {
-        page_simulated(out, page);
-        buf_char(out, '\n');
-    }
+    page_simulated_line(out, page, t->simulated);
     show_age(length, page, t->last.ms - t->first.ms);
     events_text(out, page, t, from_start);
     buf_printf(out, "%zu sample%s over %s: ", t->samples, t->samples == 1 ? "" : "s", length);

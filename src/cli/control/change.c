@@ -178,6 +178,7 @@ static int show_dry_run(struct cli *cli, const struct change_list *l, struct wal
         changes_json(&j, l, NULL);
         buf_char(&out, '\n');
     } else {
+        page_simulated_line(&out, &cli->page, cli->env.simulated);
         show_plan(&out, l);
         char end[MOMENT_TEXT_SIZE];
         moment_format(until, clock_wall(cli->env.clock), end);
@@ -199,6 +200,7 @@ static int show_made(struct cli *cli, const struct change_list *l, const struct 
         buf_char(&out, '\n');
         return show_text(&out);
     }
+    page_simulated_line(&out, &cli->page, cli->env.simulated);
     for (size_t i = 0; i < l->count; i++) {
         const struct change *c = &l->at[i];
         char now[CONTROL_TEXT_SIZE], new[CONTROL_TEXT_SIZE];

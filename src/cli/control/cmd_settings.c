@@ -104,8 +104,10 @@ static int set_run(struct cli *cli)
         struct json_writer j = show_json(cli, &out);
         settings_json(&j, &now);
         buf_char(&out, '\n');
-    } else
+    } else {
+        page_simulated_line(&out, &cli->page, cli->env.simulated);
         settings_table(&out, &now);
+    }
     return show_text(&out);
 }
 

@@ -75,6 +75,7 @@ static void way_text(const struct gpu_holder *h, char *text, size_t size)
 void free_plan_text(struct buf *out, const struct page *page, const struct free_plan *plan)
 {
     int last = -1;
+    page_simulated_line(out, page, plan->simulated);
     for (size_t i = 0; i < plan->count; i++) {
         const struct gpu_holder *h = &plan->holders[i];
         char way[160], bytes[WORDS_SIZE] = "?", who[HOLDER_NAME_SIZE + PROCESS_USER_SIZE + 4];

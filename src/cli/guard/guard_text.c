@@ -74,10 +74,7 @@ void guard_text(struct buf *out, const struct page *page, const json_t *workers)
     json_t *worker;
     bool simulated = false;
     json_array_foreach(workers, i, worker) simulated |= json_is_true(json_object_get(worker, "simulated"));
-    if (simulated) {
-        page_simulated(out, page);
-        buf_char(out, '\n');
-    }
+    page_simulated_line(out, page, simulated);
     json_array_foreach(workers, i, worker) one(out, page, worker);
     if (json_array_size(workers) == 0)
         buf_text(out, "No worker is under guard.\n" GUARD_NEXT_STEP "\n");

@@ -231,10 +231,7 @@ int history_show_list(struct buf *out, const struct page *page, bool events, str
     if (!doc)
         return error_set(err, -EPROTO, "cannot understand the answer");
     const json_t *rows = json_object_get(doc, events ? "events" : "processes");
-    if (json_is_true(json_object_get(doc, "simulated"))) {
-        page_simulated(out, page);
-        buf_char(out, '\n');
-    }
+    page_simulated_line(out, page, json_is_true(json_object_get(doc, "simulated")));
     double until = time_of(json_object_get(doc, "until"));
     struct wall now = {isnan(until) ? 0 : (int64_t)(until * MS_PER_S)};
     AUTO_GRID struct grid g;

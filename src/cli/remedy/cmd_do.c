@@ -122,19 +122,36 @@ static int find_remedy(struct do_command *d, const struct shown_answer *shown, l
     return EXIT_FINE;
 }
 
+static bool is_for_a_person(const struct do_command *d)
+{
+    return remedy_row(d->remedy->code)->kind != REMEDY_SETTING;
+}
+
 static void say_plan(struct do_command *d, const struct change_list *l)
 {
     char until[MOMENT_TEXT_SIZE], words[EFFECT_WORDS];
     struct remedy_doing *doing = &d->doing;
+    AUTO_BUF struct buf label = BUF(64);
     moment_format(doing->until, clock_wall(d->cli->env.clock), until);
     act_words(l, doing->plan, sizeof doing->plan);
-    printf("%s%s%s.", doing->plan, doing->trying ? ", and back" : " until ", doing->trying ? "" : until);
+    page_simulated_line(&label, &d->cli->page, doing->simulated);
+    fputs(label.len ? label.at : "", stdout);
+    if (is_for_a_person(d))
+        printf("GPU %d: %s\nThat is for a person: on a real host, whirr would do nothing. Here the simulation does it",
+               doing->gpu_index, d->sentence);
+    else
+        printf("%s", doing->plan);
+    printf("%s%s.", doing->trying ? ", and back" : " until ", doing->trying ? "" : until);
     for (size_t i = 0; i < d->remedy->affects_count; i++)
         printf("%s%s%s", i ? ", " : " Affects ", d->remedy->affects[i], i + 1 == d->remedy->affects_count ? "." : "");
     puts(doing->trying ? "" : " Undo: whirr undo 1");
     const struct remedy_values from = effect_base(d->gpu->util_permille, d->gpu->clock_graphics_khz);
-    bool known = d->remedy->source && effect_words(&d->remedy->expected, &from, words)[0];
-    printf("  expected  %s%s\n", known ? "about " : "not known yet: this was never measured here", known ? words : "");
+    bool moves = d->remedy->source && effect_words(&d->remedy->expected, &from, words)[0];
+    printf("  expected  %s%s\n",
+           moves               ? "about "
+           : d->remedy->source ? "nothing that can be measured, as before"
+                               : "not known yet: this was never measured here",
+           moves ? words : "");
 }
 
 static bool agreed(const struct do_command *d, const char *question)
@@ -214,7 +231,7 @@ static void end_doing(struct do_command *d)
     }
     int rc = act_end(&d->act, doing->lease_id, words, &err);
     if (rc == 0)
-        printf("%s%s.\n", d->gpu->simulated ? "Simulated: " : "", words[0] ? words : "the old values are back");
+        printf("Ended: %s.\n", words[0] ? words : "the old values are back");
     doing_ended(doing, rc == -ENOENT ? 0 : rc, &err, clock_wall(d->cli->env.clock));
 }
 
@@ -280,7 +297,7 @@ static int do_it(struct do_command *d)
     AUTO_CHANGES struct change_list changed = {0};
     struct error err = {0};
     const struct options *o = d->cli->options;
-    if (remedy_row(d->remedy->code)->kind != REMEDY_SETTING && !d->gpu->simulated) {
+    if (is_for_a_person(d) && !d->gpu->simulated) {
         printf("%s\n", d->sentence);
         return cli_fail("that is for a person; whirr can't do it");
     }

@@ -259,8 +259,7 @@ static int undo_with(struct cli *cli, struct undo_doing *u)
     if (collect_changes(cli, u, &err) < 0)
         return cli_error(cli, &err);
     if (cli->options->argument_count)
-        return list->count || strcmp(cli->options->arguments[0], "all") != 0 ? take_all(cli, list, cli->options->arguments[0])
-                                                                             : EXIT_FINE;
+        return take_all(cli, list, cli->options->arguments[0]);
     if (cli->json) {
         struct json_writer j = show_json(cli, &out);
         answer_write(&j, &undo_list_answer, list, NULL);

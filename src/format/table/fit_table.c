@@ -14,14 +14,12 @@ static void cell_bytes(struct grid *g, const struct page *page, enum ink ink, st
     grid_add(g, ink, text);
 }
 
-static void note_simulated(struct buf *out, const struct page *page, const struct capacity *c)
+static bool any_simulated(const struct capacity *c)
 {
     for (size_t i = 0; i < c->gpu_count; i++)
-        if (c->gpus[i].simulated) {
-            page_simulated(out, page);
-            buf_char(out, '\n');
-            return;
-        }
+        if (c->gpus[i].simulated)
+            return true;
+    return false;
 }
 
 void table_capacity(struct buf *out, const struct page *page, const struct capacity *c)
@@ -32,7 +30,7 @@ void table_capacity(struct buf *out, const struct page *page, const struct capac
     };
     AUTO_GRID struct grid g;
     grid_init(&g, columns, ARRAY_LEN(columns));
-    note_simulated(out, page, c);
+    page_simulated_line(out, page, any_simulated(c));
     if (c->gpu_count == 0) {
         page_wrap(out, page, INK_PLAIN, "No GPU was found on this host.", 0, 0);
         return;
@@ -111,7 +109,7 @@ void table_placement(struct buf *out, const struct page *page, const struct capa
     static const char *const heads[] = {"It does not fit: ", "It fits: ", "Unknown: "};
     static const enum ink inks[] = {INK_BAD, INK_GOOD, INK_WARN};
     char text[PLACEMENT_REASON_SIZE + 32];
-    note_simulated(out, page, c);
+    page_simulated_line(out, page, any_simulated(c));
     snprintf(text, sizeof text, "%s%s.", p->evicted_count ? "It would fit: " : heads[p->verdict], p->reason);
     page_wrap(out, page, p->evicted_count ? INK_WARN : inks[p->verdict], text, 0, 0);
     if (subject->path)

@@ -102,10 +102,7 @@ void table_forecast(struct buf *out, const struct page *page, const struct forec
                     int only)
 {
     char text[512];
-    if (basis->simulated) {
-        page_simulated(out, page);
-        buf_char(out, '\n');
-    }
+    page_simulated_line(out, page, basis->simulated);
     forecast_answer(f, only, text, sizeof text);
     page_wrap(out, page, INK_STRONG, text, 0, 0);
     if (f->count || f->has_store)

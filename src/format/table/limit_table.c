@@ -110,10 +110,8 @@ void table_limits(struct buf *out, const struct page *page, const struct snapsho
     for (size_t i = 0; i < rows->count; i++) {
         if (i)
             buf_char(out, '\n');
-        else if (rows->rows[0].gpu->simulated) {
-            page_simulated(out, page);
-            buf_char(out, '\n');
-        }
+        else
+            page_simulated_line(out, page, rows->rows[0].gpu->simulated);
         explain_row(out, page, s, &rows->rows[i], i ? &(struct limits_told){"", NULL, ""} : told);
     }
 }

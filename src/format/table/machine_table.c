@@ -10,17 +10,6 @@
 #include "format/table/table.h"
 #include "insight/facts/levels.h"
 
-static void label_simulated(struct buf *out, const struct page *page, const struct snapshot *s)
-{
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        if (s->gpus[i].simulated) {
-            page_simulated(out, page);
-            buf_char(out, '\n');
-            return;
-        }
-    }
-}
-
 static const struct grid_column device_columns[] = {
     {"GPU", RIGHT, 0}, {"NAME", LEFT, 0},   {"MEMORY", RIGHT, 0}, {"STATE", LEFT, 0},
     {"PCI", LEFT, 3},  {"SOURCE", LEFT, 4}, {"UUID", LEFT, 5},
@@ -33,7 +22,7 @@ void table_devices(struct buf *out, const struct page *page, const struct snapsh
         table_accelerators(out, page, s);
         return;
     }
-    label_simulated(out, page, s);
+    page_simulated_line(out, page, snapshot_simulated(s, ALL_GPUS));
     AUTO_GRID struct grid g;
     grid_init(&g, device_columns, ARRAY_LEN(device_columns));
     for (size_t i = 0; i < s->gpu_count; i++) {
@@ -86,7 +75,7 @@ static void table_drivers(struct buf *out, const struct page *page, const struct
 
 void table_driver(struct buf *out, const struct page *page, const struct snapshot *s)
 {
-    label_simulated(out, page, s);
+    page_simulated_line(out, page, snapshot_simulated(s, ALL_GPUS));
     table_drivers(out, page, s);
     pair(out, page, "CUDA up to", s->driver.cuda_version);
     pair(out, page, "NVML", s->driver.nvml_version);
@@ -160,7 +149,7 @@ void table_resources(struct buf *out, const struct page *page, const struct snap
 {
     char text[NUMBER_SIZE], more[128] = "";
     int64_t cores = 0, load, total, available;
-    label_simulated(out, page, s);
+    page_simulated_line(out, page, snapshot_simulated(s, ALL_GPUS));
     if (reading_get(host->cpu_count, &cores))
         snprintf(more, sizeof more, "%lld cores", (long long)cores);
     if (more[0] && reading_get(host->load1_milli, &load))

@@ -118,6 +118,14 @@ void page_simulated(struct buf *out, const struct page *page)
     page_ink(out, page, INK_LABEL, page->color ? STR(" SIMULATED ") : STR("SIMULATED"));
 }
 
+void page_simulated_line(struct buf *out, const struct page *page, bool simulated)
+{
+    if (simulated) {
+        page_simulated(out, page);
+        buf_char(out, '\n');
+    }
+}
+
 void page_cell(struct buf *out, const struct page *page, enum ink ink, enum align align, const char *text, int width)
 {
     AUTO_BUF struct buf fitted = BUF(4096);

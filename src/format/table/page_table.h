@@ -54,6 +54,7 @@ int page_fit(struct buf *out, const struct page *page, struct str text, int widt
 
 /* Marks everything that was not measured on real hardware. */
 void page_simulated(struct buf *out, const struct page *page);
+void page_simulated_line(struct buf *out, const struct page *page, bool simulated); /* false: nothing */
 /* A cell of exactly `width` columns. */
 void page_cell(struct buf *out, const struct page *page, enum ink ink, enum align align, const char *text, int width);
 

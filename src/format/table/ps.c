@@ -120,10 +120,7 @@ static size_t names_denied(const struct process_rows *rows)
 void table_ps(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows)
 {
     char text[96], answer[PROCESS_ROWS_ANSWER];
-    if (snapshot_simulated(s, rows->only)) {
-        page_simulated(out, page);
-        buf_text(out, "\n");
-    }
+    page_simulated_line(out, page, snapshot_simulated(s, rows->only));
     if (rows->count) {
         AUTO_GRID struct grid g;
         grid_init(&g, columns, ARRAY_LEN(columns));

@@ -349,10 +349,7 @@ int table_report(struct buf *out, const struct page *page, const json_t *body, c
     char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], line[200];
     if (!json_is_object(json_object_get(body, "totals")))
         return -EPROTO;
-    if (json_is_true(json_object_get(body, "simulated"))) {
-        page_simulated(out, page);
-        buf_char(out, '\n');
-    }
+    page_simulated_line(out, page, json_is_true(json_object_get(body, "simulated")));
     show_times(body, page, since, until);
     snprintf(line, sizeof line, "%s %s %s  %s", since, page_dash(page), until, json_text(body, "host"));
     page_wrap(out, page, INK_LOAD, line, 0, 0);

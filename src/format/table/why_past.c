@@ -33,14 +33,6 @@ static void show_span(const json_t *object, const struct page *page, char *text,
     snprintf(text, size, "%s %s %s (%s)", from, page_dash(page), to, lasted);
 }
 
-static void simulated_badge(struct buf *out, const struct page *page, const json_t *body)
-{
-    if (!json_is_true(json_object_get(body, "simulated")))
-        return;
-    page_simulated(out, page);
-    buf_char(out, '\n');
-}
-
 static void faint_line(struct buf *out, const struct page *page, const char *text)
 {
     if (text[0])
@@ -353,7 +345,7 @@ static void span(struct buf *out, const struct page *page, const json_t *body)
         return;
     }
     size_t count = page->verbose ? json_array_size(episodes) : make_entries(episodes, entries), shown = count;
-    simulated_badge(out, page, body);
+    page_simulated_line(out, page, json_is_true(json_object_get(body, "simulated")));
     show_span(body, page, title, sizeof title);
     page_wrap(out, page, INK_LOAD, title, 0, 0);
     span_summary(out, page, body, count + left_out);

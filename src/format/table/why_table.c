@@ -25,17 +25,6 @@
 enum { LINES_MAX = 12, LABEL_WIDTH = 9 };
 #define SEEN 0.9
 
-static void simulated_label(struct buf *out, const struct page *page, const struct snapshot *s)
-{
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        if (s->gpus[i].simulated) {
-            page_simulated(out, page);
-            buf_text(out, "\n");
-            return;
-        }
-    }
-}
-
 static size_t lines_of(const struct buf *out, size_t from)
 {
     size_t lines = 0;
@@ -454,7 +443,7 @@ static void idle_groups(struct buf *out, const struct page *page, const struct s
 void table_idle(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only)
 {
     size_t start = out->len;
-    simulated_label(out, page, s);
+    page_simulated_line(out, page, snapshot_simulated(s, ALL_GPUS));
     if (!why->gpu_count)
         page_wrap(out, page, INK_STRONG, why->answer, 0, 0);
     if (only != ALL_GPUS && only < (int)why->gpu_count) {
@@ -506,7 +495,7 @@ void table_why(struct buf *out, const struct page *page, const struct snapshot *
 {
     bool one = only != ALL_GPUS && only < (int)why->gpu_count;
     size_t start = out->len;
-    simulated_label(out, page, s);
+    page_simulated_line(out, page, snapshot_simulated(s, ALL_GPUS));
     if (page->verbose && (why->gpu_count || why->machine.cause_count)) {
         all_evidence(out, page, why, one ? only : ALL_GPUS);
         return;
