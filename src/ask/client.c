@@ -37,6 +37,12 @@ bool client_is_remote(const struct client *c)
     return c->host.name[0] != '\0';
 }
 
+bool client_daemon(const struct client *c, uid_t *user, int32_t *pid)
+{
+    *pid = client_is_remote(c) ? 0 : net_peer_pid(c->fd);
+    return !client_is_remote(c) && net_peer_user(c->fd, user);
+}
+
 /* ---- connecting ---- */
 
 static int make_client(int fd, const char *path, struct client **ret, struct error *err)

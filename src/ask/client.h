@@ -29,6 +29,8 @@ void client_close(struct client *c); /* NULL is fine */
 /* The path of its socket, or the name of the other host. */
 const char *client_place(const struct client *c);
 bool client_is_remote(const struct client *c);
+/* The user and the process behind a socket of this host; pid 0: unknown. */
+bool client_daemon(const struct client *c, uid_t *user, int32_t *pid);
 
 /* Appends the body of the answer and returns its status, or -errno. `body` may be NULL. */
 int client_request(struct client *c, const char *method, const char *target, const char *body, struct buf *answer,

@@ -60,7 +60,8 @@ static bool is_named(const struct cli *cli)
 
 static int open_daemon(const struct cli *cli, struct client **ret, struct error *err)
 {
-    int rc = client_open(cli->settings->server.socket, ret, err);
+    /* Commands that read the configuration themselves, like `notify`, may not have loaded it yet. */
+    int rc = client_open(cli->settings ? cli->settings->server.socket : cli->ask.socket ? cli->ask.socket : "auto", ret, err);
     return rc == -ENOENT && is_named(cli)
                ? error_set(err, -ENXIO, "no daemon answers at %s\nTo ask the usual one, or to sample here: leave --socket out",
                            cli->ask.socket)

@@ -163,27 +163,45 @@ static bool line_sets(struct str line, const char *key)
     return memchr(trimmed.at, '=', trimmed.len) && str_cut(&trimmed, '=', &name) && str_is(str_trim(name), key);
 }
 
+/* Replaces the lines of the key in its section; false: it has none. */
+static bool replace_key(struct buf *text, const char *section, const char *key, const char *with, size_t *after_header)
+{
+    for (struct line_walk w = walk_of(text); walk_next(&w);) {
+        if (!header_is(w.header, section, false))
+            continue;
+        if (w.is_header)
+            *after_header = w.next;
+        else if (line_sets(w.line, key)) {
+            size_t from = w.at, to = w.next;
+            while ((w.depth > 0 || w.quotes) && walk_next(&w))
+                to = w.next;
+            replace(text, from, to, with);
+            return true;
+        }
+    }
+    return false;
+}
+
+void edit_unset(struct buf *text, const char *section, const char *key)
+{
+    size_t after_header = SIZE_MAX;
+    bool empty = replace_key(text, section, key, "", &after_header);
+    for (struct line_walk w = walk_of(text); empty && walk_next(&w);)
+        if (header_is(w.header, section, true))
+            empty =
+                w.is_header ? header_is(w.header, section, false) && !memchr(w.line.at, '#', w.line.len) : !str_trim(w.line).len;
+    if (empty)
+        edit_remove(text, section);
+}
+
 void edit_set(struct buf *text, const char *section, const char *key, const char *value)
 {
     AUTO_BUF struct buf line = BUF(64 * 1024);
     buf_printf(&line, "%s = %s\n", key, value);
     const char *written = line.at ? line.at : "";
     size_t after_header = SIZE_MAX;
-    for (struct line_walk w = walk_of(text); walk_next(&w);) {
-        if (!header_is(w.header, section, false))
-            continue;
-        if (w.is_header) {
-            after_header = w.next;
-            continue;
-        }
-        if (!line_sets(w.line, key))
-            continue;
-        size_t from = w.at, to = w.next;
-        while ((w.depth > 0 || w.quotes) && walk_next(&w))
-            to = w.next;
-        replace(text, from, to, written);
+    if (replace_key(text, section, key, written, &after_header))
         return;
-    }
     if (after_header != SIZE_MAX) {
         bool ended = after_header && buf_view(text).at[after_header - 1] == '\n';
         replace(text, after_header, after_header, ended ? "" : "\n");

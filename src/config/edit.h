@@ -22,6 +22,8 @@ int edit_read(const char *path, struct buf *text, struct error *err);
 void edit_quote(struct buf *out, const char *text);
 /* Sets key = value in [section]: replaces the old value, or adds it as the section's first line, or adds the section at the end. */
 void edit_set(struct buf *text, const char *section, const char *key, const char *value);
+/* Removes the line or lines of the key, and the section's header if nothing else is left in it. */
+void edit_unset(struct buf *text, const char *section, const char *key);
 /* Removes [path] and its subtables. False: not found. */
 bool edit_remove(struct buf *text, const char *path);
 bool edit_has(const struct buf *text, const char *path);

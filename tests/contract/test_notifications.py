@@ -12,7 +12,7 @@ import urllib.request
 import pytest
 import targets
 from conftest import BUILD, PATIENCE, Daemon, eventually, throughout
-from isolation import ROOT
+from isolation import ROOT, linux_only, run_whirr
 from ports import free_port
 from tsdb import Prometheus
 
@@ -417,3 +417,22 @@ def test_alertmanager_hears_again_of_what_fires_after_a_restart(house, alertmana
     again = house.start()
     after, = eventually(lambda: [a for a in alertmanager.alerts() if a["updatedAt"] > before["updatedAt"]], explain=again.log)
     assert after["fingerprint"] == before["fingerprint"] and after["startsAt"] == before["startsAt"] and after["endsAt"] > before["endsAt"]
+
+
+@linux_only("peers of sockets have a process")
+def test_who_adds_a_notifier_is_told_how_the_daemon_learns_of_it(start, tmp_path):
+    """A daemon started by hand, one of a service, and none."""
+    def said(word, **environment):
+        done = run_whirr("--config", tmp_path / "own.toml", "--sysroot", tmp_path, "notify", *word.split(), folder=tmp_path, **environment)
+        assert done.returncode == 0, done.stderr
+        return done.stderr.splitlines()[-1]
+
+    new = "add ops webhook --url http://127.0.0.1:9/x --no-test"
+    assert said(new) == "No daemon is running; one that starts uses it: whirr serve, or as a service: whirr setup"
+    d = start()
+    there = {"WHIRR_SERVER_SOCKET": d.sock}
+    assert said("remove ops", **there) == f"To use it now: kill -HUP {d.process.pid}"
+    group = tmp_path / "proc" / str(d.process.pid) / "cgroup"
+    group.parent.mkdir(parents=True)
+    group.write_text("0::/system.slice/whirr.service\n")
+    assert said(new, **there).startswith("To use it now: systemctl ")

@@ -38,6 +38,7 @@ enum { NET_LOCAL_SIZE = 108 }; /* the kernel's limit */
 int net_local_connect(const char *path);
 /* The user at the other end of a local socket. */
 bool net_peer_user(int fd, uid_t *user);
+int32_t net_peer_pid(int fd); /* and the process; 0: unknown */
 
 static inline void cleanup_net(const int *fd)
 {

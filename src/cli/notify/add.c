@@ -10,7 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/client.h"
+#include "ask/session.h"
+#include "ask/settings.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/keep.h"
 #include "base/os/words.h"
 #include "base/words.h"
@@ -204,8 +208,10 @@ static void set_notified(struct buf *text, const struct config_list *old, const 
         edit_quote(&value, list[i]);
     }
     buf_char(&value, ']');
-    if (count || old->count)
+    if (count)
         edit_set(text, "alerts", "notify", value.at ? value.at : "[]");
+    else
+        edit_unset(text, "alerts", "notify");
 }
 
 int notify_insert(const struct env *env, struct buf *text, const char *trial_path, const char *name, const char *table,
@@ -228,9 +234,30 @@ static const struct config_notify *find_configured(const struct config *config, 
     return NULL;
 }
 
-const char *notify_reload_command(void)
+static bool is_service(const struct env *env, int32_t pid)
 {
-    return geteuid() == 0 ? WORD_RELOAD_SYSTEM : WORD_RELOAD_USER;
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
+    return pid <= 1 || (file_read(env, path, text, sizeof text) >= 0 && strstr(text, "whirr.service"));
+}
+
+const char *notify_reload_words(const struct cli *cli, char out[RELOAD_WORDS])
+{
+    struct client *client = NULL;
+    struct error err = {0};
+    uid_t user = geteuid();
+    int32_t pid = 0;
+    if (ask_open(cli, &client, &err) < 0)
+        snprintf(out, RELOAD_WORDS, "no daemon is running; one that starts uses it: whirr serve, or as a service: whirr setup");
+    else if (client_daemon(client, &user, &pid) && user != geteuid() && geteuid() != 0)
+        snprintf(out, RELOAD_WORDS, "the daemon at %.100s belongs to another user, and reads another configuration",
+                 client_place(client));
+    else if (is_service(&cli->env, pid))
+        snprintf(out, RELOAD_WORDS, "to use it now: %s", geteuid() == 0 ? WORD_RELOAD_SYSTEM : WORD_RELOAD_USER);
+    else
+        snprintf(out, RELOAD_WORDS, "to use it now: kill -HUP %d", (int)pid);
+    client_close(client);
+    return out;
 }
 
 /* Mistakes in the arguments or the existing configuration are usage errors; all else is a failure. */
@@ -265,6 +292,7 @@ static int try_it(struct cli *cli, const struct config *config, const char *name
 
 static int write_and_report(struct cli *cli, const char *path, const struct buf *text, const char *name, bool adds)
 {
+    static struct config_problems problems; /* large; what is wrong with the configuration was said before */
     struct error err = {0};
     if (text->failed)
         return cli_fail("'%s' is too long", path);
@@ -272,8 +300,12 @@ static int write_and_report(struct cli *cli, const char *path, const struct buf 
         return show_would(cli, adds ? "add notifier %s to %s" : "remove notifier %s from %s", name, path);
     if (edit_write(&cli->env, path, buf_view(text), &err) < 0)
         return cli_fail("%s", err.text);
-    fprintf(stderr, "'%s' %s %s\nTo use it now: %s\n", name,
-            adds ? "is to be notified of built-in alerts: it was added to" : "was removed from", path, notify_reload_command());
+    char words[RELOAD_WORDS];
+    if (!cli->settings)
+        (void)settings_quietly(cli, &problems);
+    notify_reload_words(cli, words);
+    fprintf(stderr, "'%s' %s %s\n%c%s\n", name, adds ? "will be notified of built-in alerts: it was added to" : "was removed from",
+            path, toupper((unsigned char)words[0]), words + 1);
     return EXIT_FINE;
 }
 

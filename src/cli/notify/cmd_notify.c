@@ -36,7 +36,7 @@ static size_t ask_daemon(const struct cli *cli, struct notifier_stats *list, boo
 }
 
 /* Adds configured notifiers that are not listed: all of them without a daemon, otherwise those it has not loaded yet. */
-static size_t add_configured(const struct config *config, struct notifier_stats *list, size_t count, bool running)
+static size_t add_configured(const struct config *config, struct notifier_stats *list, size_t count, const char *reload)
 {
     for (size_t i = 0; i < config->notify_count && count < NOTIFIERS_MAX; i++) {
         size_t known = 0;
@@ -45,9 +45,8 @@ static size_t add_configured(const struct config *config, struct notifier_stats 
         if (known < count)
             continue;
         notifier_describe(&config->notify[i], &list[count]);
-        if (running)
-            snprintf(list[count].last_error, sizeof list[count].last_error, "the daemon has not read it yet; to use it now: %s",
-                     notify_reload_command());
+        if (reload)
+            snprintf(list[count].last_error, sizeof list[count].last_error, "the daemon has not read it yet; %s", reload);
         count++;
     }
     return count;
@@ -58,15 +57,18 @@ static int list_them(struct cli *cli, struct config *config)
     struct error err = {0};
     AUTO_FREE struct notifier_stats *list = calloc(NOTIFIERS_MAX, sizeof *list);
     AUTO_BUF struct buf out = BUF(1 << 20);
+    char reload[RELOAD_WORDS];
     bool running = false;
     if (!list)
         return cli_fail("out of memory");
     cli->settings = config;
     size_t count = cli->ask.direct ? 0 : ask_daemon(cli, list, &running, &err);
+    if (running)
+        notify_reload_words(cli, reload);
     cli->settings = NULL;
     if (err.code == -ENXIO) /* --socket names a daemon that does not answer */
         return cli_fail("%s", err.text);
-    count = add_configured(config, list, count, running);
+    count = add_configured(config, list, count, running ? reload : NULL);
     if (cli->json) {
         struct json_writer j = JSON_WRITER_PRETTY(&out);
         json_notifiers(&j, list, count);
@@ -81,14 +83,13 @@ static int list_them(struct cli *cli, struct config *config)
 
 void notify_example(const struct env *env, bool resolved, const char *severity, const char *dashboard_url, struct alert_notice *n)
 {
-    *n =
-        (struct alert_notice){.status = resolved ? NOTICE_RESOLVED : NOTICE_FIRING, .gpu_index = 0, .has_value = true, .value = 42};
+    *n = (struct alert_notice){
+        .status = resolved ? NOTICE_RESOLVED : NOTICE_FIRING, .gpu_index = -1, .has_value = true, .value = 42};
     struct wall now = clock_wall(env->clock);
     uint8_t digest[SHA256_SIZE];
     env_host_name(n->host, sizeof n->host);
     snprintf(n->alert, sizeof n->alert, "whirr_test");
     snprintf(n->severity, sizeof n->severity, "%s", severity);
-    snprintf(n->gpu_name, sizeof n->gpu_name, "no GPU: only a test");
     snprintf(n->summary, sizeof n->summary, "This is a test. If you read it, %s can reach you.", "whirr");
     n->started_at = (struct wall){now.ms - (resolved ? 60000 : 0)};
     n->ended_at = (struct wall){resolved ? now.ms : 0};

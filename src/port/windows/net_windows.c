@@ -234,3 +234,9 @@ bool net_peer_user(int fd, uid_t *user)
     (void)fd, (void)user;
     return false;
 }
+
+int32_t net_peer_pid(int fd)
+{
+    (void)fd;
+    return 0;
+}

@@ -8,12 +8,22 @@
 
 static_assert(NET_LOCAL_SIZE == sizeof((struct sockaddr_un){0}.sun_path), "a path that fits is one that is kept");
 
+static bool peer_of(int fd, struct ucred *ret)
+{
+    socklen_t len = sizeof *ret;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &len) == 0;
+}
+
 bool net_peer_user(int fd, uid_t *user)
 {
-    struct ucred who = {.uid = (uid_t)-1};
-    socklen_t len = sizeof who;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
-        return false;
-    *user = who.uid;
-    return true;
+    struct ucred who;
+    bool known = peer_of(fd, &who);
+    *user = known ? who.uid : *user;
+    return known;
+}
+
+int32_t net_peer_pid(int fd)
+{
+    struct ucred who;
+    return peer_of(fd, &who) ? who.pid : 0;
 }
