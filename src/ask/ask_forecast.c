@@ -118,10 +118,10 @@ double forecast_see_past(const struct cli *cli, const struct snapshot *now, stru
 {
     const struct config *config = cli->settings;
     struct error err = {0};
-    char url[STORE_PLACE_SIZE], host[HOST_NAME_SIZE];
+    char host[HOST_NAME_SIZE];
     str_copy(host, sizeof host, str_from(config->store.host[0] ? config->store.host : now->host.name));
     struct store *store;
-    if (store_place(history_named(cli, config), url, &err) < 0 || store_open_read_only(&cli->env, url, &store, &err) < 0) {
+    if (history_open(cli, config, &store, &err) < 0) {
         if (cli->ask.store)
             *problem = err;
         log_debug("no history", LOG_TEXT("reason", err.text));

@@ -20,29 +20,43 @@ struct history_source {
     char own_host[HOST_NAME_SIZE];
 };
 
-const char *history_named(const struct cli *cli, const struct config *config)
+static const char *history_named(const struct cli *cli, const struct config *config)
 {
     return cli->ask.store ? cli->ask.store : config->store.url;
 }
 
-static int open_store(const struct cli *cli, const char *url, struct history_source *h, struct error *err)
+static int open_store(const struct cli *cli, const char *url, struct store **ret, struct error *err)
 {
-    int rc = store_open_read_only(&cli->env, url, &h->store, err);
+    int rc = store_open_read_only(&cli->env, url, ret, err);
     if (rc == -ENOENT && !cli->ask.store)
-        return error_set(err, rc, "no history at '%s' yet\nTo record one: whirr serve",
+        return error_set(err, rc,
+                         "there is no history yet at '%s'\nTo record one: whirr serve; from each start of the host on: whirr setup",
                          strncmp(url, "sqlite:", 7) == 0 ? url + 7 : "the server");
     return rc;
+}
+
+int history_open(const struct cli *cli, const struct config *config, struct store **ret, struct error *err)
+{
+    char url[STORE_PLACE_SIZE];
+    int rc = store_place(history_named(cli, config), url, err);
+    return rc < 0 ? rc : open_store(cli, url, ret, err);
+}
+
+void history_own_host(const struct config *config, char out[HOST_NAME_SIZE])
+{
+    if (config->store.host[0])
+        str_copy(out, HOST_NAME_SIZE, str_from(config->store.host));
+    else
+        env_host_name(out, HOST_NAME_SIZE);
 }
 
 static struct history_source *new_source(const struct config *config, struct error *err)
 {
     struct history_source *h = calloc(1, sizeof *h);
-    if (!h)
-        error_set(err, -ENOMEM, "out of memory");
-    else if (config->store.host[0])
-        str_copy(h->own_host, sizeof h->own_host, str_from(config->store.host));
+    if (h)
+        history_own_host(config, h->own_host);
     else
-        env_host_name(h->own_host, sizeof h->own_host);
+        error_set(err, -ENOMEM, "out of memory");
     return h;
 }
 
@@ -50,7 +64,7 @@ int history_source_open_store(const struct cli *cli, const struct config *config
                               struct error *err)
 {
     struct history_source *h = new_source(config, err);
-    int rc = h ? open_store(cli, url, h, err) : -ENOMEM;
+    int rc = h ? open_store(cli, url, &h->store, err) : -ENOMEM;
     if (rc == 0)
         *ret = h;
     else

@@ -9,8 +9,9 @@
 #include "config/config.h"
 #include "past/history_answer.h"
 
-/* The configured history database: --store or the setting; for store_place(). */
-const char *history_named(const struct cli *cli, const struct config *config);
+/* Opens the history that a command is about: --store or the setting. -ENOENT: there is none yet, and what to do. */
+int history_open(const struct cli *cli, const struct config *config, struct store **ret, struct error *err);
+void history_own_host(const struct config *config, char out[HOST_NAME_SIZE]); /* the name of this host in it */
 
 struct history_source;
 int history_source_open(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err);

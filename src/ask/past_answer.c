@@ -92,23 +92,11 @@ static int ask_daemon(const struct cli *cli, const struct past_question *q, stru
 static int read_here(const struct cli *cli, const struct config *config, struct past_question *q, struct buf *answer,
                      struct error *err)
 {
-    char url[STORE_PLACE_SIZE];
     struct store *s = NULL;
-    int rc = store_place(history_named(cli, config), url, err);
-    if (rc == 0)
-        rc = store_open_read_only(&cli->env, url, &s, err);
-    if (rc == -ENOENT && !cli->ask.store && strchr(q->host, ':'))
-        return error_set(err, -EINVAL, "after '%s', --host is a host of the history; to ask a daemon: whirr --host %s %s",
-                         cli->name, q->host, cli->name);
-    if (rc == -ENOENT && !cli->ask.store)
-        return error_set(err, rc,
-                         "there is no history yet\nTo record one: whirr serve; from each start of the host on: whirr setup");
+    int rc = history_open(cli, config, &s, err);
     if (rc < 0)
         return rc;
-    if (config->store.host[0])
-        str_copy(q->own_host, sizeof q->own_host, str_from(config->store.host));
-    else
-        env_host_name(q->own_host, sizeof q->own_host);
+    history_own_host(config, q->own_host);
     if (!cli->ask.price)
         q->price_per_kwh = config->energy.price_per_kwh;
     q->co2_g_per_kwh = config->energy.co2_g_per_kwh;

@@ -126,7 +126,7 @@ enum { COMMANDS_MAX = 64 };
 extern const struct command *const command_table[];
 extern const size_t command_count;
 extern const struct option_table global_options;
-/* --host before the command, if the command has one of its own. */
+/* --host before the command: always the host to ask. */
 extern const struct option_table host_option;
 
 /* Options that several commands share. */
@@ -150,9 +150,9 @@ extern const struct option_table host_option;
         .name = "store", .argument = "URL", .complete = COMPLETE_FILE,                              \
         .help = "History database: a file, sqlite:PATH or postgresql://... (default: the daemon's)" \
     }
-#define OPTION_STORED_HOST                                                                       \
-    {                                                                                            \
-        .name = "host", .argument = "NAME", .help = "Show this host, if the history has several" \
+#define OPTION_STORED_HOST                                                                                         \
+    {                                                                                                              \
+        .name = "of", .known_as = "host", .argument = "NAME", .help = "Show this host, if the history has several" \
     }
 
 /* The position of the first word that is neither an option nor an option's value; count if there is none. */

@@ -146,6 +146,23 @@ static int refuse_gained(const char *by)
                     by, file ? "setcap -r" : "chmod ug-s");
 }
 
+/* --host is the host to ask. After commands that take --of, a mere name was a host of the history before 0.3, and still is. */
+static void read_old_host(struct cli *cli)
+{
+    const struct command *c = cli->command;
+    size_t of = 0;
+    while (of < c->option_count && strcmp(c->options[of].name, "of") != 0)
+        of++;
+    bool past = strcmp(c->name, "why") != 0 || options_has(cli->options, "at") || options_has(cli->options, "since");
+    for (size_t i = 0; i < cli->options->given_count && of < c->option_count && past; i++) {
+        const struct option_spec **spec = &cli->options->given[i].spec;
+        const char *value = cli->options->given[i].value;
+        bool behind = strcmp((*spec)->name, "host") == 0 && *spec != host_option.specs;
+        if (behind && !strpbrk(value, ":/@") && value[strspn(value, "0123456789.")])
+            *spec = &c->options[of];
+    }
+}
+
 int main(int argc, char **argv)
 {
     static struct options options;
@@ -178,7 +195,6 @@ int main(int argc, char **argv)
                                                                                          : command_unknown(argv[word]);
     }
     cli.failure_status = cli.command->failure_status;
-    /* Before the command, --host selects the host to query; after it, a command may have its own --host. */
     struct option_table tables[] = {host_option, {cli.command->options, cli.command->option_count}, global_options};
     int result = options_parse(cli.options, tables, ARRAY_LEN(tables), word, argv, &err);
     if (result == 0 && named) {
@@ -187,6 +203,7 @@ int main(int argc, char **argv)
     }
     if (result < 0)
         return cli_usage(named ? &cli : NULL, "%s", err.text);
+    read_old_host(&cli);
     cli.json = options_has(cli.options, "json");
     setup_page(&cli);
     return run_command_line(&cli, named);

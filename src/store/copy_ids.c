@@ -56,7 +56,7 @@ static int find_or_insert(struct store *to, struct db_statement *find, struct db
     db_reset(q);
     int64_t max = subject_max(to->db->ops->kind);
     return *ret <= max ? 0
-                       : error_set(err, -EOVERFLOW, "more than %lld hosts or GPUs in one database: copy one host with --host",
+                       : error_set(err, -EOVERFLOW, "more than %lld hosts or GPUs in one database: copy one host with --of",
                                    (long long)max);
 }
 

@@ -178,7 +178,7 @@ def test_a_history_is_added_to_that_of_other_hosts(day, tmp_path):
             new.execute("UPDATE gpus SET identity = identity || ?, uuid = uuid || ?", (name, name))
         db("copy", tmp_path / f"{name}.db", server, folder=tmp_path)
     assert json.loads(db("status", "--store", server, "--json", folder=tmp_path))["hosts"] == 2
-    db("copy", server, tmp_path / "again.db", "--host", "two", folder=tmp_path)
+    db("copy", server, tmp_path / "again.db", "--of", "two", folder=tmp_path)
     assert content(tmp_path / "again.db", tmp_path) == content(tmp_path / "two.db", tmp_path)
     done = run("db", "copy", server, tmp_path / "none.db", "--host", "three", folder=tmp_path)
     assert done.returncode == 1 and "no host 'three'" in done.stderr

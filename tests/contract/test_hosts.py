@@ -115,6 +115,12 @@ def test_the_history_of_another_host(start, tmp_path, here):
     assert report.returncode == 0 and json.loads(report.stdout), report
     past = here("--host", "alpha", "why", "--since", "-1m")
     assert past.returncode == 0 and past.stdout, past
+    # Behind the command an address is the same; a mere name is a host of the history, as it was before --of.
+    for command in (("history", "power"), ("report",), ("why", "--since", "-1m"), ("why",)):
+        behind = here(*command, "--json", "--host", f"https://localhost:{host.port}")
+        assert behind.returncode == 0 and json.loads(behind.stdout), behind
+        named = here(*command, "--json", "--host", "alpha")
+        assert named.returncode == (0 if command == ("why",) else 1) and "no history yet" in named.stderr + "no history yet" * (command == ("why",)), named
     # Nothing of this host is shown in its stead.
     host.daemon.stop()
     for command in (("history", "power"), ("report",), ("why", "--since", "-1m"), ("guard",), ("alert",), ("alert", "rules")):

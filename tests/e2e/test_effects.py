@@ -17,7 +17,8 @@ DEAD = "/nonexistent/whirr.sock"
 @pytest.mark.parametrize("args, code, says", [
     (["run", "--vram", "70b", *SIM, "--", "true"], 2, "'70b' is a number of parameters, not of bytes; to see how much memory such a model needs: whirr fit 70b"),
     (["fit", "20GiB", "--split", "layers", *SIM], 2, "Expected layer, even"),
-    (["report", "--host", "gpu7:9447"], 2, "to ask a daemon: whirr --host gpu7:9447 report"),
+    (["report", "--host", "127.0.0.1:1"], 1, "127.0.0.1:1: cannot connect"),
+    (["history", "--host", "127.0.0.1:1"], 1, "127.0.0.1:1: cannot connect"),
     (["fit", "llama-70b", *SIM], 2, "neither a file nor an amount"),
     (["run", "--vram", "20", *SIM, "--", "true"], 2, "the size '20' has no unit; write 20GiB"),
     (["reserve", "--vram", "20", *SIM], 2, "has no unit"),

@@ -145,7 +145,8 @@ def test_wrong_questions_are_named(why, args, message):
 
 def test_what_is_not_there_is_a_failure(why, whirr, tmp_path):
     assert why("--at", "-1h", "--gpu", "9").code == 1
-    assert "there is: box" in why("--at", "-1h", "--host", "other").err
+    for option in ("--of", "--host"):  # its old name
+        assert "the history knows no host 'other'; there is: box" in why("--at", "-1h", option, "other").err
     done = whirr("why", "--at", "-1h", "--store", f"sqlite:{tmp_path}/none.db")
     assert done.code == 1 and "cannot open" in done.err
 

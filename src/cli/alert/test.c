@@ -191,7 +191,6 @@ static int look_back(struct cli *cli, const struct config *config, const struct 
     struct wall now = clock_wall(cli->env.clock);
     struct question_span span = {.since = {now.ms - HOUR_MS}, .until = now};
     size_t columns[QUERY_COLUMNS_MAX];
-    char url[STORE_PLACE_SIZE];
     struct store *store = NULL;
     int result = question_read_span(options_parameter, cli->options, now, MOMENT_LOCAL, &span, err);
     if (result < 0)
@@ -200,9 +199,7 @@ static int look_back(struct cli *cli, const struct config *config, const struct 
     if (count < 0)
         return count;
     count = (int)add_common(columns, (size_t)count, ARRAY_LEN(columns));
-    result = store_place(history_named(cli, config), url, err);
-    if (!result)
-        result = store_open_read_only(&cli->env, url, &store, err);
+    result = history_open(cli, config, &store, err);
     if (!result)
         result = course_past(store, NULL, span.since, span.until, columns, (size_t)count, trial_see, t, err);
     store_close(store);

@@ -323,7 +323,7 @@ static const struct option_spec options[] = {
     {.name = "force", .help = "export, backup: overwrite an existing file"},
     {.name = "since", .argument = "TIME", .help = "export: start, like -30d (default: all)"},
     {.name = "until", .argument = "TIME", .help = "export: end (default: now)"},
-    {.name = "host", .argument = "NAME", .help = "export, copy, backup, restore: only this host (default: all)"},
+    {.name = "of", .known_as = "host", .argument = "NAME", .help = "export, copy, backup, restore: only this host (default: all)"},
     {.name = "full", .help = "vacuum, PostgreSQL: return space to the disk; locks each table meanwhile"},
     {.name = "dry-run", .help = "migrate, vacuum, copy, backup, restore: show what would be done; change nothing"},
 };

@@ -234,7 +234,7 @@ static const struct option_spec options[] = {
     {.name = "step", .argument = "DURATION", .help = "auto (default), a duration like 30s or 1h, or raw for --csv and --jsonl"},
     {.name = "points", .argument = "N", .help = "With --json: points of each series (default: 1000)"},
     {.name = "process", .argument = "NAME|PID", .help = "Show these processes instead of whole GPUs"},
-    {.name = "host", .argument = "NAME", .help = "Show this host, * for all (default: this host)"},
+    {.name = "of", .known_as = "host", .argument = "NAME", .help = "Show this host of the history, * for all (default: this one)"},
     {.name = "each", .help = "Draw one plot per GPU instead of one line each"},
     {.name = "width", .argument = "COLUMNS", .help = "Columns to use (default: the terminal's)"},
     {.name = "height", .argument = "ROWS", .help = "Rows per plot (default: whatever fits)"},

@@ -244,9 +244,8 @@ static int why_run(struct cli *cli)
     if (!options_has(o, "at") && !options_has(o, "since") && !options_has(o, "until")) {
         const char *host = options_value(o, "host", NULL);
         if (host)
-            return cli_usage(
-                cli, "after `why`, --host is a host of the history and needs --at or --since; to ask one: whirr --host %s why",
-                host);
+            return cli_usage(cli, "--of is a host of the history and needs --at or --since; to ask that host: whirr --host %s why",
+                             host);
         if (options_has(o, "store"))
             return cli_usage(cli, "--store needs --at or --since");
         return show(cli, o->argument_count ? why_process_render : why_render);

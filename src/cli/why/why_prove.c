@@ -377,7 +377,6 @@ static int prove_then(struct cli *cli, finding_code code)
     AUTO_BUF struct buf out = BUF(1 << 20);
     struct past_question q;
     struct error err = {0};
-    char url[STORE_PLACE_SIZE];
     struct store *s = NULL;
     if (options_has(cli->options, "source") || options_has(cli->options, "sysroot"))
         return cli_usage(cli, "the past comes from the history, not from a source; for another history: --store");
@@ -386,13 +385,8 @@ static int prove_then(struct cli *cli, finding_code code)
     int rc = past_question_read(&q, options_parameter, cli->options, clock_wall(cli->env.clock), MOMENT_LOCAL, &err);
     if (rc < 0)
         return cli_usage(cli, "--%s", err.text);
-    if (cli->settings->store.host[0])
-        str_copy(q.own_host, sizeof q.own_host, str_from(cli->settings->store.host));
-    else
-        env_host_name(q.own_host, sizeof q.own_host);
-    rc = store_place(history_named(cli, cli->settings), url, &err);
-    if (rc == 0)
-        rc = store_open_read_only(&cli->env, url, &s, &err);
+    history_own_host(cli->settings, q.own_host);
+    rc = history_open(cli, cli->settings, &s, &err);
     if (rc == 0)
         rc = prove_stored(cli, s, &q, code, &out, &err);
     store_close(s);
