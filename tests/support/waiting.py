@@ -23,7 +23,7 @@ def patience(seconds):
     return seconds * slowness()
 
 
-def eventually(look, timeout=PATIENCE, explain=""):
+def eventually(look, timeout=PATIENCE, explain="", every=0.02):
     """Waits for the first true result of look() and returns it; the timeout in seconds is scaled on a busy host."""
     begin = time.monotonic()
     while True:
@@ -33,7 +33,7 @@ def eventually(look, timeout=PATIENCE, explain=""):
         waited = time.monotonic() - begin
         if waited > timeout and waited > patience(timeout):
             raise AssertionError(f"did not happen within {waited:.0f} s: {explain() if callable(explain) else explain}")
-        time.sleep(0.02)
+        time.sleep(every)
 
 
 def ended(process):

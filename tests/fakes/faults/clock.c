@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Preloaded: time that runs faster, and a disk that is full, for tools/soak. What is to happen stands in the file that
  * WHIRR_FAKE_CLOCK names, which is mapped: a program that changes it changes the world of the running process. All waits end sooner
- * by the same factor.
+ * by the same factor. Where the file has a list of waiters, time may also be skipped: each wait looks at the clock every few
+ * milliseconds and ends once its time has come; the list shows who has not noticed yet, and a count whether anything was done.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,7 +36,22 @@ struct world {
     int64_t changes;  /* odd while speed and the moment that it counts from are being changed; no writer of 7 numbers does that */
 };
 
+/* A thread that waits until a moment of the fake monotonic clock. */
+struct waiter {
+    int64_t thread; /* 0: free */
+    int64_t until_ns;
+};
+
+enum { WAITERS = 1024, LOOK_EVERY_NS = 4000000 };
+
+struct waiters {
+    int64_t ended; /* waits that brought something, or were over */
+    struct waiter list[WAITERS];
+};
+
 static const struct world *world;
+static struct waiters *waiters; /* NULL: no time is skipped */
+static int (*real_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
 static int (*real_clock_gettime)(clockid_t, struct timespec *);
 static int (*real_cond_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 static int (*real_nanosleep)(const struct timespec *, struct timespec *);
@@ -59,6 +75,7 @@ static void begin(void)
 {
     if (real_clock_gettime)
         return;
+    find(&real_cond_wait, "pthread_cond_wait");
     find(&real_cond_timedwait, "pthread_cond_timedwait");
     find(&real_nanosleep, "nanosleep");
     find(&real_ppoll, "ppoll");
@@ -69,12 +86,20 @@ static void begin(void)
     find(&real_open, "open64");
     find(&real_openat, "openat64");
     const char *path = getenv("WHIRR_FAKE_CLOCK");
-    int fd = path ? real_open(path, O_RDONLY | O_CLOEXEC) : -1;
-    void *at = fd >= 0 ? mmap(NULL, sizeof *world, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    int fd = path ? real_open(path, O_RDWR | O_CLOEXEC) : -1;
+    struct stat file = {0};
+    if (fd < 0 && path)
+        fd = real_open(path, O_RDONLY | O_CLOEXEC);
+    bool listed = fd >= 0 && fstat(fd, &file) == 0 && (size_t)file.st_size >= sizeof *world + sizeof *waiters;
+    void *at = fd < 0 ? MAP_FAILED
+                      : mmap(NULL, listed ? (size_t)file.st_size : sizeof *world, PROT_READ | (listed ? PROT_WRITE : 0), MAP_SHARED,
+                             fd, 0);
     if (fd >= 0)
         close(fd);
-    if (at != MAP_FAILED)
+    if (at != MAP_FAILED) {
         world = at;
+        waiters = listed ? (struct waiters *)(void *)((char *)at + sizeof *world) : NULL;
+    }
     find(&real_clock_gettime, "clock_gettime");
 }
 
@@ -158,21 +183,85 @@ time_t time(time_t *ret)
     return now.tv_sec;
 }
 
-/* The clock of a deadline is known by its size: nothing has been up for thirty years. */
-static struct timespec real_deadline(const struct timespec *until)
+/* ---- waits: in parts where time may be skipped ---- */
+
+struct wait {
+    int64_t until_ns; /* -1: for ever */
+    struct waiter *listed;
+};
+
+static struct wait wait_begin(int64_t ns)
 {
-    clockid_t id = until->tv_sec > 1000000000 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-    int64_t left = until->tv_sec * NS + until->tv_nsec - fake_now(id);
-    return as_timespec(real_now(id) + (left > 0 ? left / world->speed + 1000 : 0));
+    struct wait w = {.until_ns = ns < 0 ? -1 : world ? fake_now(CLOCK_MONOTONIC) + ns : 0};
+    int64_t thread = gettid();
+    for (size_t i = 0; waiters && ns > 0 && i < WAITERS && !w.listed; i++) {
+        struct waiter *at = &waiters->list[(size_t)(thread + (int64_t)i) % WAITERS];
+        int64_t nobody = 0;
+        if (__atomic_compare_exchange_n(&at->thread, &nobody, -thread, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            at->until_ns = w.until_ns;
+            __atomic_store_n(&at->thread, thread, __ATOMIC_RELEASE); /* below 0: it has no moment yet */
+            w.listed = at;
+        }
+    }
+    return w;
 }
 
+/* In vain: only to look at the clock. Counted before it leaves the list: it is seen in one of the two. */
+static void wait_end(struct wait *w, bool in_vain)
+{
+    if (waiters && !in_vain)
+        __atomic_add_fetch(&waiters->ended, 1, __ATOMIC_ACQ_REL);
+    if (w->listed)
+        __atomic_store_n(&w->listed->thread, 0, __ATOMIC_RELEASE);
+}
+
+/* What to wait for really, and whether that is all of it. */
+static bool wait_part(const struct wait *w, int64_t ns, struct timespec *part)
+{
+    if (!w->listed) {
+        *part = shorter(ns);
+        return true;
+    }
+    int64_t left = w->until_ns - fake_now(CLOCK_MONOTONIC);
+    *part = shorter(left < 0 ? 0 : left < LOOK_EVERY_NS ? left : LOOK_EVERY_NS);
+    return left <= 0;
+}
+
+static int64_t ns_of(const struct timespec *t)
+{
+    return t->tv_sec * NS + t->tv_nsec;
+}
+
+/* The clock of a deadline is known by its size: nothing has been up for thirty years. */
+static clockid_t clock_of(const struct timespec *until)
+{
+    return until->tv_sec > 1000000000 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+}
+
+/* A part that ends in vain looks to the caller like a wakeup without a reason, after which every caller looks at its condition. */
 int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict lock, const struct timespec *restrict until)
 {
     begin();
     if (!world)
         return real_cond_timedwait(cond, lock, until);
-    struct timespec real = real_deadline(until);
-    return real_cond_timedwait(cond, lock, &real);
+    clockid_t id = clock_of(until);
+    int64_t left = ns_of(until) - fake_now(id);
+    struct wait w = wait_begin(left > 0 ? left : 0);
+    struct timespec part;
+    bool whole = wait_part(&w, left > 0 ? left : 0, &part);
+    struct timespec real = as_timespec(real_now(id) + ns_of(&part) + 1000);
+    int rc = real_cond_timedwait(cond, lock, &real);
+    bool in_vain = rc == ETIMEDOUT && !whole && w.until_ns > fake_now(CLOCK_MONOTONIC);
+    wait_end(&w, in_vain);
+    return in_vain ? 0 : rc;
+}
+
+int pthread_cond_wait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict lock)
+{
+    begin();
+    int rc = real_cond_wait(cond, lock);
+    wait_end(&(struct wait){0}, false);
+    return rc;
 }
 
 int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until)
@@ -180,17 +269,37 @@ int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec 
     begin();
     if (!world)
         return real_timedjoin(thread, result, until);
-    struct timespec real = real_deadline(until);
-    return real_timedjoin(thread, result, &real);
+    clockid_t id = clock_of(until);
+    int64_t left = ns_of(until) - fake_now(id);
+    struct wait w = wait_begin(left > 0 ? left : 0);
+    struct timespec part;
+    bool whole;
+    int rc;
+    do {
+        whole = wait_part(&w, left > 0 ? left : 0, &part);
+        struct timespec real = as_timespec(real_now(id) + ns_of(&part) + 1000);
+        rc = real_timedjoin(thread, result, &real);
+    } while (rc == ETIMEDOUT && !whole);
+    wait_end(&w, false);
+    return rc;
 }
 
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     begin();
-    struct timespec real = shorter(wanted->tv_sec * NS + wanted->tv_nsec);
-    int rc = real_nanosleep(&real, left);
-    if (rc < 0 && left && world)
-        *left = as_timespec((left->tv_sec * NS + left->tv_nsec) * world->speed);
+    struct wait w = wait_begin(ns_of(wanted));
+    struct timespec part;
+    bool whole;
+    int rc;
+    do {
+        whole = wait_part(&w, ns_of(wanted), &part);
+        rc = real_nanosleep(&part, left);
+    } while (rc == 0 && !whole);
+    wait_end(&w, false);
+    if (rc < 0 && left && w.listed)
+        *left = as_timespec(w.until_ns - fake_now(CLOCK_MONOTONIC));
+    else if (rc < 0 && left && world)
+        *left = as_timespec(ns_of(left) * world->speed);
     return rc;
 }
 
@@ -203,8 +312,16 @@ int usleep(useconds_t wanted)
 int poll(struct pollfd *list, nfds_t count, int ms)
 {
     begin();
-    struct timespec t = shorter(ms * 1000000LL);
-    return real_ppoll(list, count, ms < 0 ? NULL : &t, NULL);
+    struct wait w = wait_begin(ms * 1000000LL);
+    struct timespec part;
+    bool whole;
+    int rc;
+    do {
+        whole = wait_part(&w, ms * 1000000LL, &part);
+        rc = real_ppoll(list, count, ms < 0 ? NULL : &part, NULL);
+    } while (rc == 0 && !whole);
+    wait_end(&w, false);
+    return rc;
 }
 
 /* As a build with libc's checks calls it. */
@@ -218,22 +335,56 @@ int __poll_chk(struct pollfd *list, nfds_t count, int ms, size_t size)
 int epoll_wait(int fd, struct epoll_event *events, int count, int ms)
 {
     begin();
-    struct timespec t = shorter(ms * 1000000LL);
-    return epoll_pwait2(fd, events, count, ms < 0 ? NULL : &t, NULL);
+    struct wait w = wait_begin(ms * 1000000LL);
+    struct timespec part;
+    bool whole;
+    int rc;
+    do {
+        whole = wait_part(&w, ms * 1000000LL, &part);
+        rc = epoll_pwait2(fd, events, count, ms < 0 ? NULL : &part, NULL);
+    } while (rc == 0 && !whole);
+    wait_end(&w, false);
+    return rc;
 }
 
 int select(int count, fd_set *restrict in, fd_set *restrict out, fd_set *restrict bad, struct timeval *restrict timeout)
 {
     begin();
-    struct timespec t = timeout ? shorter(timeout->tv_sec * NS + timeout->tv_usec * 1000LL) : (struct timespec){0};
-    return pselect(count, in, out, bad, timeout ? &t : NULL, NULL);
+    int64_t ns = timeout ? timeout->tv_sec * NS + timeout->tv_usec * 1000LL : -1;
+    fd_set *const sets[] = {in, out, bad};
+    fd_set asked[3];
+    for (size_t i = 0; i < 3; i++)
+        if (sets[i])
+            asked[i] = *sets[i];
+    struct wait w = wait_begin(ns);
+    struct timespec part;
+    bool whole;
+    int rc;
+    do {
+        for (size_t i = 0; i < 3; i++)
+            if (sets[i])
+                *sets[i] = asked[i];
+        whole = wait_part(&w, ns, &part);
+        rc = pselect(count, in, out, bad, timeout ? &part : NULL, NULL);
+    } while (rc == 0 && !whole);
+    wait_end(&w, false);
+    return rc;
 }
 
 int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info, const struct timespec *restrict timeout)
 {
     begin();
-    struct timespec t = timeout ? shorter(timeout->tv_sec * NS + timeout->tv_nsec) : (struct timespec){0};
-    return real_sigtimedwait(set, info, timeout ? &t : NULL);
+    int64_t ns = timeout ? ns_of(timeout) : -1;
+    struct wait w = wait_begin(ns);
+    struct timespec part;
+    bool whole;
+    int rc;
+    do {
+        whole = wait_part(&w, ns, &part);
+        rc = real_sigtimedwait(set, info, timeout ? &part : NULL);
+    } while (rc < 0 && errno == EAGAIN && timeout && !whole);
+    wait_end(&w, false);
+    return rc;
 }
 
 /* ---- the disk: what is no file (a socket, a pipe, the log) goes on ---- */
