@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 
-#define MOMENT_SYNTAX                                                                                                        \
-    "a time like \"2h\" or \"-2h\" (ago), \"03:10\", \"3am\", \"yesterday 22:00\", \"last night\", \"2026-11-14T03:10\" or " \
-    "\"2026-11-14T03:10:00Z\""
+#define MOMENT_SYNTAX                                                                                            \
+    "a time like \"2h\" or \"-2h\" (ago), \"03:10\", \"3am\", \"yesterday 22:00\", \"last night\", \"monday\", " \
+    "\"last month\", \"2026-11-14T03:10\" or \"2026-11-14T03:10:00Z\""
 #define MOMENT_AHEAD_SYNTAX "a time to come like \"20:00\", \"8am\", \"2h\" (from now), \"tomorrow 08:00\" or \"2026-11-14T20:00\""
 
 /* Default zone of a text without one: local time for people at this host, UTC for API clients. */

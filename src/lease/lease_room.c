@@ -316,6 +316,27 @@ static bool room_choose(const struct room_look *l, const char *vendor)
     return true;
 }
 
+/* In front of the reason of the first GPU: that the others are no better. */
+static void say_how_many(const struct room_look *l)
+{
+    size_t all = 0, free = 0;
+    char first[ROOM_WORDS];
+    struct room_candidate one;
+    for (size_t i = 0; i < l->gpu_count; i++)
+        if (could_ever(l, i)) {
+            all++;
+            free += !is_waited_for(l, l->gpus[i].card) && can_have(l, i, &one);
+        }
+    if (all < 2 || free >= (size_t)l->wish->gpus_wanted || !l->out->words[0])
+        return;
+    memcpy(first, l->out->words, sizeof first);
+    l->out->words[0] = '\0';
+    if (free)
+        say(l, "only %zu of %zu GPUs %s free; %s", free, all, free == 1 ? "is" : "are", first);
+    else
+        say(l, "none of %zu GPUs is free; %s", all, first);
+}
+
 void room_find(const struct lease *wish, const struct lease *leases, size_t lease_count, const struct room_gpu *gpus,
                size_t gpu_count, struct wall now, struct room_answer *ret)
 {
@@ -338,4 +359,6 @@ void room_find(const struct lease *wish, const struct lease *leases, size_t leas
         say_never(&l, most);
     else if (before)
         say(&l, "%zu %s in front of it", before, before == 1 ? "waits" : "wait");
+    else
+        say_how_many(&l);
 }

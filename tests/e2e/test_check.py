@@ -204,7 +204,8 @@ def test_history_and_own_past(box):
 @pytest.mark.parametrize("name", ["gpu.html", "gpu.json"])
 def test_a_passport(box, name):
     file = box.folder / name
-    assert box.check("--report", file).returncode == 0
+    made = box.check("--report", file)
+    assert made.returncode == 0 and made.stderr.endswith(f"whirr: the report was written to {file}\n"), made.stderr
     text = file.read_text()
     assert "1000000000000" in text and "Fake GPU" in text and ("<script src" not in text and "http" not in text)
     compared = box.check("--compare", file)

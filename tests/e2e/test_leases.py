@@ -141,7 +141,7 @@ def test_who_came_first_is_served_first(host):
 def test_it_gives_up_when_told_so(host):
     host.hold("--gpus", "4")
     done = host("run", "--gpus", "1", "--timeout", "0", "--", "true")
-    assert done.returncode == 1 and done.stderr == "whirr: GPU 0 is leased to root (sh)\n".replace("root", host.list()[0]["user"])
+    assert done.returncode == 1 and done.stderr == "whirr: none of 4 GPUs is free; GPU 0 is leased to root (sh)\n".replace("root", host.list()[0]["user"])
     done = host("run", "--gpus", "1", "--timeout", "300ms", "--", "true")
     assert done.returncode == 1 and done.stderr.endswith("whirr: no room within 300ms\n")
     waits = host.start("run", "--gpus", "1", "--", "true")
@@ -202,7 +202,7 @@ def test_a_reservation_is_for_its_user_until_its_end(host):
         path.write_text(json.dumps({**lease, "uid": NOBODY, "user": "alice"}))
         os.chown(path, NOBODY, NOBODY)
         refused = host("run", "--gpus", "1", "--timeout", "0", "--", "true")
-        assert refused.returncode == 1 and refused.stderr.startswith('whirr: GPU 0 is reserved for nobody ("paper deadline") until '), "whom the file belongs to, not whom it names"
+        assert refused.returncode == 1 and refused.stderr.startswith('whirr: none of 4 GPUs is free; GPU 0 is reserved for nobody ("paper deadline") until '), "whom the file belongs to, not whom it names"
     assert host("lease", "end", lease["id"]).returncode == 0 and host.list() == []
     assert host("lease", "end", lease["id"]).returncode == 1
 

@@ -405,6 +405,8 @@ static int run_checks(struct checking *k)
     int shown = print(k, earlier);
     if (rc < 0)
         return cli_fail("cannot write the report: %s", err.text), NOT_JUDGED;
+    if (report)
+        fprintf(stderr, "whirr: the report was written to %s\n", report);
     static const int exits[] = {
         [CHECK_IS_HEALTHY] = 0, [CHECK_IS_DEGRADED] = 1, [CHECK_IS_FAILING] = 2, [CHECK_IS_NOT_JUDGED] = NOT_JUDGED};
     return shown != EXIT_FINE ? shown : exits[worst_of(k)];

@@ -211,13 +211,14 @@ static void idle_memory(struct buf *out, const struct page *page, const json_t *
         double hours = report_number_of(row, "hours");
         words_bytes(llround(report_number_of(row, "gib_hours") / (hours > 0 ? hours : 1) * 1073741824), held);
         words_duration(llround(hours * 3600) * 1000, lasted);
-        char energy[WORDS_SIZE + 8] = "", drawn[WORDS_SIZE];
+        char energy[WORDS_SIZE + 40] = "", drawn[WORDS_SIZE];
         if (has_number(row, "energy_kwh") && report_number_of(row, "energy_kwh") > 0)
-            snprintf(energy, sizeof energy, " and %s", words_energy(llround(report_number_of(row, "energy_kwh") * 3.6e9), drawn));
-        snprintf(line, sizeof line, "%.1f GiB·h%s on GPU %.0f by %s (pid %.0f%s%s%s%s): %s for %s, %s %s %s",
-                 report_number_of(row, "gib_hours"), energy, report_number_of(row, "gpu_index"), json_text(row, "short_name"),
+            snprintf(energy, sizeof energy, "; idle meanwhile, the GPU drew %s",
+                     words_energy(llround(report_number_of(row, "energy_kwh") * 3.6e9), drawn));
+        snprintf(line, sizeof line, "%.1f GiB·h on GPU %.0f by %s (pid %.0f%s%s%s%s): %s for %s, %s %s %s%s",
+                 report_number_of(row, "gib_hours"), report_number_of(row, "gpu_index"), json_text(row, "short_name"),
                  report_number_of(row, "pid"), user[0] ? ", " : "", user, container[0] ? ", " : "", container, held, lasted, since,
-                 page_dash(page), until);
+                 page_dash(page), until, energy);
         bullet(out, page, line);
     }
 }

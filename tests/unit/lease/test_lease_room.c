@@ -90,7 +90,7 @@ static void whole_gpus_are_given_once(void **state)
     assert_int_equal(bob->gpus[0].index, 2);
     struct lease *carol = add_wish(w, CAROL, 1, 0);
     assert_int_equal(ask(w, carol), ROOM_WAITS);
-    assert_string_equal(w->answer.words, "GPU 0 is leased to alice");
+    assert_string_equal(w->answer.words, "none of 4 GPUs is free; GPU 0 is leased to alice");
     bob->state = LEASE_ENDED;
     take(w, carol);
     assert_int_equal(carol->gpus[0].index, 2);
@@ -215,6 +215,16 @@ static void programs_without_a_lease_keep_it_from_being_had_alone(void **state)
     snprintf(w->gpus[0].in_use_by, sizeof w->gpus[0].in_use_by, "train.py (pid 7, bob)");
     assert_int_equal(ask(w, l), ROOM_WAITS);
     assert_string_equal(w->answer.words, "GPU 0 is in use: train.py (pid 7, bob)");
+    AUTO_FREE struct world *three = world_new(3);
+    struct lease *of_three = add_wish(three, ALICE, 1, 0);
+    for (int i = 0; i < 3; i++)
+        snprintf(three->gpus[i].in_use_by, sizeof three->gpus[i].in_use_by, "train.py (pid 7, bob)");
+    assert_int_equal(ask(three, of_three), ROOM_WAITS);
+    assert_string_equal(three->answer.words, "none of 3 GPUs is free; GPU 0 is in use: train.py (pid 7, bob)");
+    three->gpus[1].in_use_by[0] = '\0';
+    of_three->gpus_wanted = 2;
+    assert_int_equal(ask(three, of_three), ROOM_WAITS);
+    assert_string_equal(three->answer.words, "only 1 of 3 GPUs is free; GPU 0 is in use: train.py (pid 7, bob)");
     l->exclusive = false;
     l->mem_bytes = GIB_BYTES;
     assert_int_equal(ask(w, l), ROOM_GRANTED);
