@@ -52,7 +52,7 @@ def environment(folder=None, **changes):
         "WHIRR_NVML_LIBRARY": "libnvidia-ml-not-here.so", "WHIRR_CUDA_LIBRARY": "libcuda-not-here.so",
         "WHIRR_NVIDIA_SMI": "/nonexistent/nvidia-smi", "WHIRR_ROCM_SMI": "/nonexistent/rocm-smi",
     }
-    for name in ("UBSAN_OPTIONS", "LSAN_OPTIONS", "WHIRR_EXE", "WHIRR_WINE_PREFIX", "WHIRR_WINE_DLLS"):
+    for name in ("UBSAN_OPTIONS", "LSAN_OPTIONS", "FAULT_ACTIVE", "FAULT_MAP", "WHIRR_EXE", "WHIRR_WINE_PREFIX", "WHIRR_WINE_DLLS"):
         if name in os.environ:
             env[name] = os.environ[name]
     # The search for leaks takes seconds at the end of each process; test_leaks.py and test_soundness.py do it for all.
