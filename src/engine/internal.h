@@ -126,8 +126,9 @@ int slots_choose(struct slot *slots, size_t max, const char *const *names, size_
 /* Whether it may be asked now. A fallback waits until its primary is known not to work. */
 bool slot_wanted(const struct slot *slots, size_t count, size_t which, struct mono now);
 
-/* While the source is suspended, checks whether GPUs came or went: then it may be asked at once. */
-void slot_check_presence(struct slot *s, const struct env *env, struct mono now);
+/* Checks whether GPUs of suspended sources came or went: then such a source may be asked at once. Sources that look in the same
+ * place share one look. */
+void slots_check_presence(struct slot *slots, size_t count, const struct env *env, struct mono now);
 
 /* Applies the worker's result: state, counters, driver; keeps the result. */
 void slot_answered(struct slot *s, struct result *r, struct mono now);

@@ -157,9 +157,10 @@ void sample_round_end_if_done(struct engine *e)
 void sample_round_ask_slots(struct engine *e)
 {
     struct mono now = engine_now(e);
+    if (!e->released)
+        slots_check_presence(e->slots, e->slot_count, e->env, now);
     for (size_t i = 0; i < e->slot_count && !e->released; i++) {
         struct slot *s = &e->slots[i];
-        slot_check_presence(s, e->env, now);
         if (s->result || !slot_wanted(e->slots, e->slot_count, i, now))
             continue;
         if (!s->worker)

@@ -75,17 +75,25 @@ int slots_choose(struct slot *slots, size_t max, const char *const *names, size_
     return (int)used;
 }
 
-void slot_check_presence(struct slot *s, const struct env *env, struct mono now)
+void slots_check_presence(struct slot *slots, size_t count, const struct env *env, struct mono now)
 {
-    if (!s->ops->presence || !breaker_set_aside(&s->breaker)) {
-        s->presence_known = false;
-        return;
+    uint64_t (*asked)(const struct env *) = NULL;
+    uint64_t presence = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct slot *s = &slots[i];
+        if (!s->ops->presence || !breaker_set_aside(&s->breaker)) {
+            s->presence_known = false;
+            continue;
+        }
+        if (s->ops->presence != asked) {
+            asked = s->ops->presence;
+            presence = asked(env);
+        }
+        if (s->presence_known && presence != s->presence)
+            s->breaker.until = now;
+        s->presence_known = true;
+        s->presence = presence;
     }
-    uint64_t presence = s->ops->presence(env);
-    if (s->presence_known && presence != s->presence)
-        s->breaker.until = now;
-    s->presence_known = true;
-    s->presence = presence;
 }
 
 bool slot_wanted(const struct slot *slots, size_t count, size_t which, struct mono now)
