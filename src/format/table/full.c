@@ -2,10 +2,12 @@
  * Every reading of every GPU, one per line, from the metric table; the end says why others are absent.
  */
 #include <stdio.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "format/table/table.h"
 
-enum { KEY_WIDTH = 34 };
+enum { INDENT = 2, GAP = 2 };
 
 static void throttle_words(char *text, size_t size, int64_t bits)
 {
@@ -31,11 +33,24 @@ static void value_words(char *text, size_t size, const struct metric_info *info,
     }
 }
 
-static void pair(struct buf *out, const struct page *page, const char *key, const char *value)
+static void pair(struct buf *out, const struct page *page, int width, const char *key, const char *value)
 {
     buf_text(out, "  ");
-    page_cell(out, page, INK_FAINT, LEFT, key, KEY_WIDTH);
-    page_wrap(out, page, INK_PLAIN, value, KEY_WIDTH + 2, KEY_WIDTH + 2);
+    page_cell(out, page, INK_FAINT, LEFT, key, width);
+    page_wrap(out, page, INK_PLAIN, value, INDENT + width, INDENT + width);
+}
+
+/* Of the column of names: the longest that this GPU has, and a gap. */
+static int key_width(const struct gpu *gpu)
+{
+    size_t longest = strlen("error_message");
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        if (gpu->property[i].state == READING_OK)
+            longest = MAX_OF(longest, strlen(property_table[i].json));
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        if (gpu->metric[i].state == READING_OK)
+            longest = MAX_OF(longest, strlen(metric_table[i].json));
+    return (int)longest + GAP;
 }
 
 /* One paragraph with all that is missing for one reason. */
@@ -60,22 +75,23 @@ static void absent(struct buf *out, const struct page *page, const struct gpu *g
 static void one_gpu(struct buf *out, const struct page *page, const struct gpu *gpu, const char *title)
 {
     char text[256];
+    int width = key_width(gpu);
     page_wrap(out, page, INK_STRONG, title, 0, 0);
     if (gpu->id.uuid[0])
-        pair(out, page, "uuid", gpu->id.uuid);
+        pair(out, page, width, "uuid", gpu->id.uuid);
     if (gpu->id.pci_address[0])
-        pair(out, page, "pci_address", gpu->id.pci_address);
-    pair(out, page, "state", gpu_state_name(gpu->state));
+        pair(out, page, width, "pci_address", gpu->id.pci_address);
+    pair(out, page, width, "state", gpu_state_name(gpu->state));
     if (gpu->error_message[0])
-        pair(out, page, "error_message", gpu->error_message);
+        pair(out, page, width, "error_message", gpu->error_message);
     for (size_t i = 0; i < PROPERTY_COUNT; i++)
         if (gpu->property[i].state == READING_OK)
-            pair(out, page, property_table[i].json, gpu->property[i].value);
+            pair(out, page, width, property_table[i].json, gpu->property[i].value);
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         if (gpu->metric[i].state != READING_OK)
             continue;
         value_words(text, sizeof text, &metric_table[i], gpu->metric[i].value);
-        pair(out, page, metric_table[i].json, text);
+        pair(out, page, width, metric_table[i].json, text);
     }
     for (int why = READING_UNREAD; why <= READING_LAST; why++)
         if (why != READING_OK)
