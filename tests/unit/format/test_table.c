@@ -294,6 +294,24 @@ static void what_is_called_idle_is_marked_idle(void **state)
     why_free(why);
 }
 
+static void a_name_of_full_keeps_away_from_its_value(void **state)
+{
+    (void)state;
+    struct snapshot *s = sample_machine();
+    struct page page = {.width = 80, .utf8 = true};
+    AUTO_BUF struct buf b = BUF(1 << 20);
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        s->gpus[0].metric[i] = reading_ok(1);
+    table_full(&b, &page, s, 0);
+    for (size_t i = 0; i < METRIC_COUNT; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "\n  %s  ", metric_table[i].json);
+        if (!strstr(b.at, name))
+            fail_msg("not in a line of its own with a gap:%s", name);
+    }
+    snapshot_unref(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +326,7 @@ int main(void)
         TEST(rows_are_filtered_and_sorted),
         TEST(without_gpu_the_reason_and_the_way_out_are_told),
         TEST(what_is_called_idle_is_marked_idle),
+        TEST(a_name_of_full_keeps_away_from_its_value),
     };
     return RUN_TESTS(tests);
 }
