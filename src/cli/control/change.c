@@ -105,38 +105,99 @@ int change_read(struct cli *cli, struct change_list *ret)
 
 /* ---- showing ---- */
 
-static void value_json(struct json_writer *j, const char *key, const struct change *c, struct control_value v, bool known)
+static bool written(const struct change *c, struct control_value v, union answer_value *ret)
 {
-    char text[CONTROL_TEXT_SIZE];
-    jw_key_text(j, key, known ? control_text(c->setting.kind, c->state.unit, v, text) : NULL);
+    control_text(c->setting.kind, c->state.unit, v, ret->text);
+    return true;
 }
 
-static void changes_json(struct json_writer *j, const struct change_list *l, const struct lease *lease)
+static bool make_now(const struct answer_at *at, union answer_value *ret)
 {
-    jw_object(j);
-    jw_key_array(j, "changes");
-    for (size_t i = 0; i < l->count; i++) {
-        const struct change *c = &l->at[i];
-        AUTO_BUF struct buf command = BUF(2048);
-        c->gpu->source->ops->control->command(c->gpu->source, c->gpu->at, c->setting.kind, c->setting.value, &command);
-        jw_object(j);
-        jw_key_int(j, "gpu_index", c->setting.gpu_index);
-        jw_key_text(j, "gpu", c->setting.gpu);
-        jw_key_text(j, "what", control_name(c->setting.kind));
-        value_json(j, "now", c, c->state.now, c->state.now_known);
-        value_json(j, "new", c, c->setting.value, true);
-        value_json(j, "least", c, (struct control_value){.low = c->state.least, .high = c->state.least}, true);
-        value_json(j, "most", c, (struct control_value){.low = c->state.most, .high = c->state.most}, true);
-        jw_key_text(j, "command", command.len ? command.at : NULL);
-        jw_key_bool(j, "permitted", !c->denied);
-        jw_end(j);
-    }
-    jw_end(j);
-    if (lease) {
-        jw_key(j, "lease");
-        lease_json(j, lease);
-    }
-    jw_end(j);
+    const struct change *c = at->record;
+    return c->state.now_known && written(c, c->state.now, ret);
+}
+
+static bool make_new(const struct answer_at *at, union answer_value *ret)
+{
+    const struct change *c = at->record;
+    return written(c, c->setting.value, ret);
+}
+
+static bool make_least(const struct answer_at *at, union answer_value *ret)
+{
+    const struct change *c = at->record;
+    return written(c, (struct control_value){.low = c->state.least, .high = c->state.least}, ret);
+}
+
+static bool make_most(const struct answer_at *at, union answer_value *ret)
+{
+    const struct change *c = at->record;
+    return written(c, (struct control_value){.low = c->state.most, .high = c->state.most}, ret);
+}
+
+static void same_as(const struct change *c, struct buf *out)
+{
+    c->gpu->source->ops->control->command(c->gpu->source, c->gpu->at, c->setting.kind, c->setting.value, out);
+}
+
+static void write_command(const struct answer_at *at, struct json_writer *j)
+{
+    AUTO_BUF struct buf command = BUF(2048);
+    same_as(at->record, &command);
+    jw_text(j, command.len ? command.at : NULL);
+}
+
+ANSWER_MAKER(make_what, struct change, word, control_name(of->setting.kind));
+ANSWER_MAKER(make_permitted, struct change, yes, !of->denied);
+
+ANSWER_TABLE(setting_answer, struct change)
+{
+    FIELD(INT, "gpu_index", setting.gpu_index, NULL);
+    MADE(WORD, "what", make_what, NULL);
+    MADE(TEXT, "now", make_now, NULL, OR_NULL);
+    MADE(TEXT, "least", make_least, NULL);
+    MADE(TEXT, "most", make_most, NULL);
+    MADE(BOOL, "permitted", make_permitted, NULL);
+}
+
+ANSWER_TABLE(settings_answer, struct change_list)
+{
+    OBJECTS("settings", at, count, setting_answer, NULL);
+}
+
+ANSWER_TABLE(change_answer, struct change)
+{
+    FIELD(INT, "gpu_index", setting.gpu_index, NULL);
+    FIELD(TEXT, "gpu", setting.gpu, NULL);
+    MADE(WORD, "what", make_what, NULL);
+    MADE(TEXT, "now", make_now, NULL, OR_NULL);
+    MADE(TEXT, "new", make_new, NULL);
+    MADE(TEXT, "least", make_least, NULL);
+    MADE(TEXT, "most", make_most, NULL);
+    WRITER(TEXT, "command", write_command, "The same with another tool", OR_NULL);
+    MADE(BOOL, "permitted", make_permitted, NULL);
+}
+
+struct told_changes {
+    const struct change *at;
+    size_t count;
+    const struct lease *lease; /* NULL: a dry run */
+};
+
+ANSWER_TABLE(changes_answer, struct told_changes)
+{
+    OBJECTS("changes", at, count, change_answer, NULL);
+    VIA(OBJECT, "lease", lease, lease_answer, NULL, MAYBE);
+}
+
+static int show_changes(struct cli *cli, const struct change_list *l, const struct lease *lease)
+{
+    return show_answer(cli, &changes_answer, &(struct told_changes){l->at, l->count, lease});
+}
+
+int change_show(struct cli *cli, const struct change_list *l)
+{
+    return show_answer(cli, &settings_answer, l);
 }
 
 void change_range(struct buf *out, const struct change *c)
@@ -163,7 +224,7 @@ static void show_plan(struct buf *out, const struct change_list *l)
         buf_printf(out, "GPU %d  %s  %s -> %s", s->gpu_index, control_words(s->kind), c->state.now_known ? now : "not known", new);
         change_range(out, c);
         AUTO_BUF struct buf command = BUF(2048);
-        c->gpu->source->ops->control->command(c->gpu->source, c->gpu->at, s->kind, s->value, &command);
+        same_as(c, &command);
         if (command.len)
             buf_printf(out, "  Same as: %s\n", command.at);
         control_hints(s->kind, &c->state, s->value, c->draw_mw, out);
@@ -173,20 +234,16 @@ static void show_plan(struct buf *out, const struct change_list *l)
 static int show_dry_run(struct cli *cli, const struct change_list *l, struct wall until)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
-    if (cli->json) {
-        struct json_writer j = show_json(cli, &out);
-        changes_json(&j, l, NULL);
-        buf_char(&out, '\n');
-    } else {
-        page_simulated_line(&out, &cli->page, cli->env.simulated);
-        show_plan(&out, l);
-        char end[MOMENT_TEXT_SIZE];
-        moment_format(until, clock_wall(cli->env.clock), end);
-        if (until.ms)
-            buf_printf(&out, "Until %s, then back.\n", end);
-        buf_text(&out, l->at[0].denied ? "Nothing was changed (dry run); changing it needs root or whirr-control.\n"
-                                       : "Nothing was changed (dry run).\n");
-    }
+    char end[MOMENT_TEXT_SIZE];
+    if (cli->json)
+        return show_changes(cli, l, NULL);
+    page_simulated_line(&out, &cli->page, cli->env.simulated);
+    show_plan(&out, l);
+    moment_format(until, clock_wall(cli->env.clock), end);
+    if (until.ms)
+        buf_printf(&out, "Until %s, then back.\n", end);
+    buf_text(&out, l->at[0].denied ? "Nothing was changed (dry run); changing it needs root or whirr-control.\n"
+                                   : "Nothing was changed (dry run).\n");
     return show_text(&out);
 }
 
@@ -194,12 +251,8 @@ static int show_made(struct cli *cli, const struct change_list *l, const struct 
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
     char until[MOMENT_TEXT_SIZE];
-    if (cli->json) {
-        struct json_writer j = show_json(cli, &out);
-        changes_json(&j, l, lease);
-        buf_char(&out, '\n');
-        return show_text(&out);
-    }
+    if (cli->json)
+        return show_changes(cli, l, lease);
     page_simulated_line(&out, &cli->page, cli->env.simulated);
     for (size_t i = 0; i < l->count; i++) {
         const struct change *c = &l->at[i];

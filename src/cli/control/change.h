@@ -16,6 +16,9 @@ int change_plan(struct cli *cli, enum control_kind kind, const char *text, struc
 /* Reads every setting that the GPU of --gpu has, or all GPUs; no new values. EXIT_FINE, or prints what is wrong. */
 int change_read(struct cli *cli, struct change_list *ret);
 
+/* Prints the settings as JSON. Returns the exit status. */
+int change_show(struct cli *cli, const struct change_list *l);
+
 /* "  (range 150 W to 600 W)" and a line break; of a level only that. */
 void change_range(struct buf *out, const struct change *c);
 

@@ -67,29 +67,6 @@ static void settings_table(struct buf *out, const struct change_list *l)
                  "To change one: whirr set power 330W --for 2h; what it would do: --dry-run; what whirr has set: whirr lease\n");
 }
 
-static void settings_json(struct json_writer *j, const struct change_list *l)
-{
-    char text[CONTROL_TEXT_SIZE];
-    jw_object(j);
-    jw_key_array(j, "settings");
-    for (size_t i = 0; i < l->count; i++) {
-        const struct change *c = &l->at[i];
-        const struct control_state *s = &c->state;
-        jw_object(j);
-        jw_key_int(j, "gpu_index", c->setting.gpu_index);
-        jw_key_text(j, "what", control_name(c->setting.kind));
-        jw_key_text(j, "now", s->now_known ? control_text(c->setting.kind, s->unit, s->now, text) : NULL);
-        jw_key_text(j, "least",
-                    control_text(c->setting.kind, s->unit, (struct control_value){.low = s->least, .high = s->least}, text));
-        jw_key_text(j, "most",
-                    control_text(c->setting.kind, s->unit, (struct control_value){.low = s->most, .high = s->most}, text));
-        jw_key_bool(j, "permitted", !c->denied);
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
-}
-
 static int set_run(struct cli *cli)
 {
     static const char *const words[] = {"quiet", "power", "clocks", "fan", "best"};
@@ -100,14 +77,10 @@ static int set_run(struct cli *cli)
     int status = change_read(cli, &now);
     if (status != EXIT_FINE)
         return status;
-    if (cli->json) {
-        struct json_writer j = show_json(cli, &out);
-        settings_json(&j, &now);
-        buf_char(&out, '\n');
-    } else {
-        page_simulated_line(&out, &cli->page, cli->env.simulated);
-        settings_table(&out, &now);
-    }
+    if (cli->json)
+        return change_show(cli, &now);
+    page_simulated_line(&out, &cli->page, cli->env.simulated);
+    settings_table(&out, &now);
     return show_text(&out);
 }
 
