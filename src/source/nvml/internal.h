@@ -70,6 +70,7 @@ struct nvml_gpm {
     bool refused;
     unsigned char wanted[NVML_GPM_METRICS]; /* 0: this driver lacks it */
     bool known;                             /* the values below come from two samples */
+    struct mono engine_asked;               /* when the activity of the engine was last compared */
     struct reading values[NVML_GPM_METRICS];
 };
 

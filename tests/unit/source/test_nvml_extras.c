@@ -164,6 +164,36 @@ static void a_glance_asks_for_profiling_values_now_and_then(void **state)
     fake_machine_done(&m);
 }
 
+/* The activity of the engine costs more than all other values together. */
+static void the_engine_of_a_resting_card_is_asked_once_a_minute(void **state)
+{
+    (void)state;
+    opened("", "gpu X\n profile h200\n");
+    struct gpu g = sample_after(0, GROUP_ALL);
+    gpu_done(&g);
+    g = sample_after(1000, GROUP_QUICK);
+    assert_reading(g.graphics_active_permille, 0);
+    m.script("gpu X\n profile h200\n gpm 1 7\n");
+    for (int i = 0; i < 50; i++) {
+        gpu_done(&g);
+        g = sample_after(1000, GROUP_QUICK);
+        assert_reading(g.graphics_active_permille, 0);
+    }
+    gpu_done(&g);
+    g = sample_after(10000, GROUP_QUICK);
+    assert_reading(g.graphics_active_permille, 70);
+    m.script("gpu X\n profile h200\n");
+    gpu_done(&g);
+    g = sample_after(1000, GROUP_QUICK);
+    assert_reading(g.graphics_active_permille, 0);
+    m.script("gpu X\n profile h200\n gpm 1 9\n gpm 2 3\n"); /* something works again */
+    gpu_done(&g);
+    g = sample_after(1000, GROUP_QUICK);
+    assert_reading(g.graphics_active_permille, 90);
+    gpu_done(&g);
+    fake_machine_done(&m);
+}
+
 static void cards_without_profiling_are_not_asked_twice(void **state)
 {
     (void)state;
@@ -396,6 +426,7 @@ int main(void)
         TEST(samples_close_together_share_their_profiling_values),
         TEST(without_viewers_profiling_is_asked_less_often),
         TEST(a_glance_asks_for_profiling_values_now_and_then),
+        TEST(the_engine_of_a_resting_card_is_asked_once_a_minute),
         TEST(cards_without_profiling_are_not_asked_twice),
         TEST(a_profiling_metric_that_is_refused_is_left_out),
         TEST(instances_stand_below_their_card),
