@@ -2,6 +2,9 @@
  * The program's entry: finds the command, parses its options, sets up what all commands share, and runs it.
  */
 #include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +22,18 @@
 #include "insight/facts/words.h"
 #include "model/snapshot.h"
 
-enum { WIDTH_UNKNOWN = 80 };
+enum { WIDTH_UNKNOWN = 80, LARGE_BYTES = 64 * 1024, SPARE_BYTES = 256 * 1024 };
+
+static void setup_allocator(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_ARENA_MAX, 2);         /* arenas for a dozen threads would hold more than all of them use */
+    mallopt(M_TOP_PAD, SPARE_BYTES); /* or each sample makes them grow and shrink */
+    /* A fixed threshold: by default it adapts to the largest freed block, and then calloc() clears recycled memory, which makes
+     * large, mostly unused tables resident. */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+#endif
+}
 
 static void setup_page(struct cli *cli)
 {
@@ -173,6 +187,7 @@ int main(int argc, char **argv)
     const char *gained = env_gained();
     if (gained)
         return refuse_gained(gained);
+    setup_allocator();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe shows as EPIPE */
     int word = 1 + (int)command_word((const char *const *)argv + 1, (size_t)argc - 1);
     bool named = word < argc;

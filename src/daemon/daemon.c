@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,8 +33,6 @@ const struct part_ops *const daemon_parts[] = {
 };
 const size_t daemon_part_count = ARRAY_LEN(daemon_parts);
 _Static_assert(ARRAY_LEN(daemon_parts) <= PARTS_MAX, "room for all parts");
-
-enum { LARGE_BYTES = 64 * 1024 };
 
 struct daemon {
     const struct daemon_options *options;
@@ -487,12 +484,6 @@ int daemon_run(const struct daemon_options *given)
                         .lock = -1,
                         .host = {.env = options->env, .config = options->config}};
     struct error err = {0};
-#ifdef __GLIBC__
-    mallopt(M_ARENA_MAX, 2); /* arenas for a dozen threads would hold more than all of them use */
-    /* A fixed threshold: by default it adapts to the largest freed block, and then calloc() clears recycled memory, which makes
-     * large, mostly unused tables resident. */
-    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-#endif
     int given_up = privileges_drop();
     if (given_up > 0)
         log_debug("capabilities dropped", LOG_INT("count", given_up));

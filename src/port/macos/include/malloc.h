@@ -5,13 +5,4 @@
 
 #include <stddef.h>
 
-enum { M_ARENA_MAX, M_MMAP_THRESHOLD };
-
 int malloc_trim(size_t pad);
-
-static inline int mallopt(int what, int value)
-{
-    (void)what;
-    (void)value;
-    return 0;
-}
