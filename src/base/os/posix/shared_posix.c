@@ -87,6 +87,8 @@ static int walk(const char *path, mode_t make, struct stat *above, struct error 
 {
     const char *rest = path;
     char name[NAME_SIZE];
+    if (!make && lstat(path, above) < 0 && errno == ENOENT) /* asked for with each sample, and mostly not there */
+        return error_set(err, -ENOENT, "cannot open the directory '%s': %s", path, strerror(ENOENT));
     AUTO_CLOSE int at = open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     while (at >= 0 && next_name(&rest, name)) {
         bool last = !*rest, made = false;
