@@ -98,7 +98,7 @@ static void on_sample(struct engine *e, struct slot *s, struct result *r)
             e->cadence.static_done = false;
     }
     if (e->round_active)
-        sample_round_ask_slots(e); /* a fallback may be needed now */
+        sample_round_ask_slots(e, true); /* a fallback may be needed now */
 }
 
 static void on_result(struct engine *e, struct result *r)

@@ -127,8 +127,8 @@ int slots_choose(struct slot *slots, size_t max, const char *const *names, size_
 bool slot_wanted(const struct slot *slots, size_t count, size_t which, struct mono now);
 
 /* Checks whether GPUs of suspended sources came or went: then such a source may be asked at once. Sources that look in the same
- * place share one look. */
-void slots_check_presence(struct slot *slots, size_t count, const struct env *env, struct mono now);
+ * place share one look. `again`: only those that were suspended since the last check. */
+void slots_check_presence(struct slot *slots, size_t count, const struct env *env, struct mono now, bool again);
 
 /* Applies the worker's result: state, counters, driver; keeps the result. */
 void slot_answered(struct slot *s, struct result *r, struct mono now);
@@ -284,7 +284,7 @@ void sample_round_periodic(struct engine *e); /* starts one if the interval is o
 /* How long the host has slept since boot, from two clocks that are read within a second: on a busy host, a thread may be delayed
  * between them. */
 int64_t sample_round_asleep_ns(const struct clock *clock);
-void sample_round_ask_slots(struct engine *e);
+void sample_round_ask_slots(struct engine *e, bool again);
 void sample_round_end_if_done(struct engine *e);
 void sample_round_give_up_hung(struct engine *e);
 /* coordinator.c: ends the wait for a source that hangs while describing itself. */

@@ -154,11 +154,11 @@ void sample_round_end_if_done(struct engine *e)
     sample_round_publish(e);
 }
 
-void sample_round_ask_slots(struct engine *e)
+void sample_round_ask_slots(struct engine *e, bool again)
 {
     struct mono now = engine_now(e);
     if (!e->released)
-        slots_check_presence(e->slots, e->slot_count, e->env, now);
+        slots_check_presence(e->slots, e->slot_count, e->env, now, again);
     for (size_t i = 0; i < e->slot_count && !e->released; i++) {
         struct slot *s = &e->slots[i];
         if (s->result || !slot_wanted(e->slots, e->slot_count, i, now))
@@ -207,7 +207,7 @@ void sample_round_start(struct engine *e, unsigned groups, bool periodic)
     e->round_groups = groups;
     if ((groups & GROUP_PAST) && e->sequence == 0 && !env_is_recorded(e->env) && reads_this_host(e))
         host_look_prepare(e->host_look);
-    sample_round_ask_slots(e);
+    sample_round_ask_slots(e, false);
     sample_machine(e); /* while they answer */
     if (reads_this_host(e))
         fault_log_read(e->faults);

@@ -75,7 +75,7 @@ int slots_choose(struct slot *slots, size_t max, const char *const *names, size_
     return (int)used;
 }
 
-void slots_check_presence(struct slot *slots, size_t count, const struct env *env, struct mono now)
+void slots_check_presence(struct slot *slots, size_t count, const struct env *env, struct mono now, bool again)
 {
     uint64_t (*asked)(const struct env *) = NULL;
     uint64_t presence = 0;
@@ -85,6 +85,8 @@ void slots_check_presence(struct slot *slots, size_t count, const struct env *en
             s->presence_known = false;
             continue;
         }
+        if (again && s->presence_known)
+            continue;
         if (s->ops->presence != asked) {
             asked = s->ops->presence;
             presence = asked(env);
