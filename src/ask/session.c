@@ -18,6 +18,7 @@
 #include "config/places.h"
 #include "engine/engine.h"
 #include "engine/fault_log.h"
+#include "format/forecast.h"
 #include "format/health.h"
 #include "format/json/json.h"
 #include "insight/verdict/health_file.h"
@@ -345,6 +346,16 @@ struct health *session_health(struct session *s, struct health_basis *basis)
                                    .log_message = fault_log_message(engine_fault_log(s->engine))};
     engine_unlock_judge(s->engine);
     return health;
+}
+
+struct forecast *session_forecast(struct session *s, struct forecast_basis *basis)
+{
+    if (!s->engine)
+        return NULL;
+    struct forecast *forecast = judge_copy_forecast(engine_lock_judge(s->engine));
+    engine_unlock_judge(s->engine);
+    basis->watched_s = (double)(s->last_sample.ms - s->first_sample.ms) / MS_PER_S;
+    return forecast;
 }
 
 int session_get(struct session *s, const char *target, struct buf *answer)

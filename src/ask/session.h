@@ -53,6 +53,10 @@ struct why *session_why(struct session *s, const struct snapshot *snapshot);
 struct health;
 struct health_basis;
 struct health *session_health(struct session *s, struct health_basis *basis);
+/* The same for its forecast; of the basis only how long it was watched. */
+struct forecast;
+struct forecast_basis;
+struct forecast *session_forecast(struct session *s, struct forecast_basis *basis);
 
 /* Sends another query to the daemon: appends the body and returns its status. -ENOTCONN: no daemon answers here. */
 int session_get(struct session *s, const char *target, struct buf *answer);

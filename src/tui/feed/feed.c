@@ -207,7 +207,6 @@ void feed_stop(struct feed *f)
     mailbox_free(f->questions);
     mailbox_free(f->news);
     free(f->fleet);
-    forecast_memory_free(f->forecast);
     snapshot_unref(f->last);
     snapshot_unref(f->whole);
     snapshot_unref(f->explained);

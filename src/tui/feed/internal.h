@@ -37,8 +37,6 @@ struct feed {
     char gpus[TOP_GPUS_SIZE];         /* the chosen ones; "": all */
     const struct snapshot *explained; /* the last one that the daemon explained */
     struct cadence cadence;
-    struct forecast_memory *forecast; /* of our own samples; NULL: the daemon forecasts */
-    struct mono watched_since;
     struct mono judged_at;
     struct mono tried_at;
     bool idle_asked, had_daemon;

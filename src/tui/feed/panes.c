@@ -52,10 +52,9 @@ static void show_forecast(struct feed *f, struct buf *out, const struct page *pa
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
     struct forecast_basis basis = {0};
     struct forecast *forecast = NULL;
-    if (!session_asks_daemon(f->session) && f->last && f->forecast) {
-        basis = (struct forecast_basis){.host = f->last->host.name,
-                                        .watched_s = (double)mono_since_ms(f->last->taken, f->watched_since) / MS_PER_S};
-        forecast = forecast_make(f->forecast, f->last);
+    if (!session_asks_daemon(f->session) && f->last) {
+        basis.host = f->last->host.name;
+        forecast = session_forecast(f->session, &basis);
     } else if (session_get(f->session, "/api/forecast", &answer) == 200) {
         forecast = forecast_from_json(buf_view(&answer), &basis);
     }

@@ -104,12 +104,6 @@ void feed_sample(struct feed *f)
         feed_report(f, NEWS_TROUBLE, true, err.text);
         recorder_close(TAKE(f->recorder), &err);
     }
-    if (!f->forecast && !session_asks_daemon(f->session)) {
-        f->forecast = forecast_memory_new();
-        f->watched_since = s->taken;
-    }
-    if (f->forecast)
-        forecast_see(f->forecast, s);
     struct news *n = news_new(NEWS_SAMPLE);
     if (!n) {
         snapshot_unref(s);
