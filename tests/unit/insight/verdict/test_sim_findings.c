@@ -75,8 +75,8 @@ static void a_checkpoint_is_calm(void **state)
         sim_machine_start(&m, "scenario=training,gpus=2,model=rtx4090");
         clock_manual_advance_ms(&m.clock, IN_PAUSE_MS % step_ms);
         for (int ms = IN_PAUSE_MS % step_ms; ms <= UNTIL_MS; ms += step_ms) {
-            AUTO_SNAPSHOT struct snapshot *now = sim_machine_sample(&m, GROUP_ALL);
-            judge_take(j, now);
+            AUTO_SNAPSHOT const struct snapshot *now = sim_machine_sample(&m, GROUP_ALL);
+            judge_take(j, (struct snapshot *)now);
             const struct finding *first = verdict_main(now->verdict);
             raised += first->severity > SEVERITY_INFO;
             if (first->severity > SEVERITY_INFO)
