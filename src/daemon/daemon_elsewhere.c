@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Replaces sandbox.c, privileges.c and memory.c on systems that lack these mechanisms.
+ * Replaces sandbox.c and privileges.c on systems that lack these mechanisms.
  */
 #include <errno.h>
 #include <stdio.h>
 
 #include "daemon/daemon.h"
-#include "daemon/daemon_memory.h"
 #include "daemon/sandbox.h"
 
 void sandbox_daemon(const struct config *config, struct outside *outside, struct sandbox *ret)
@@ -35,16 +34,5 @@ int sandbox_calls(void)
 
 int privileges_drop(void)
 {
-    return 0;
-}
-
-void memory_give_back(struct memory *m, const struct env *env, struct mono now)
-{
-    (void)m, (void)env, (void)now;
-}
-
-size_t memory_drop_files(const struct env *env)
-{
-    (void)env;
     return 0;
 }

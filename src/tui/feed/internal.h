@@ -7,10 +7,10 @@
 #include <pthread.h>
 
 #include "ask/session.h"
+#include "base/os/memory.h"
 #include "engine/cadence.h"
 #include "format/record.h"
 #include "insight/fit/capacity.h"
-#include "insight/forecast/forecast.h"
 #include "tui/feed/feed.h"
 
 enum { ANSWER_MAX = 64 << 20 };
@@ -39,6 +39,7 @@ struct feed {
     struct cadence cadence;
     struct mono judged_at;
     struct mono tried_at;
+    struct memory memory;
     bool idle_asked, had_daemon;
     struct feed_where where;
 };

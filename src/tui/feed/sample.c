@@ -104,6 +104,7 @@ void feed_sample(struct feed *f)
         feed_report(f, NEWS_TROUBLE, true, err.text);
         recorder_close(TAKE(f->recorder), &err);
     }
+    memory_give_back(&f->memory, &f->cli->env, s->taken);
     struct news *n = news_new(NEWS_SAMPLE);
     if (!n) {
         snapshot_unref(s);

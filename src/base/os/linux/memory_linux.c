@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Returns memory that the start, a burst of requests or a long history query left behind: in the allocator, and in file pages.
  */
-#include "daemon/daemon_memory.h"
+#include "base/os/memory.h"
 
 #include <link.h>
 #include <malloc.h>

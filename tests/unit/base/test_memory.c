@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Memory that goes back to the system while the daemon runs.
  */
-#include "daemon/daemon_memory.h"
+#include "base/os/memory.h"
 
 #include <link.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Returns memory that the daemon no longer needs to the system.
+ * Returns memory that a program that stays no longer needs to the system.
  */
 #pragma once
 
