@@ -153,7 +153,7 @@ int alert_keep_read(struct alert_set *set, struct str text, struct error *err)
     if (!json_is_object(root) || get_int(root, "version") != KEEP_VERSION) {
         bool newer = json_is_object(root) && get_int(root, "version") > KEEP_VERSION;
         json_decref(root);
-        return error_set(err, -EINVAL, newer ? "it was written by a newer version" : "it is not what was written");
+        return error_set(err, -EINVAL, newer ? "it was written by a newer version" : "it is damaged");
     }
     json_array_foreach(json_object_get(root, "alerts"), i, o) read_alert(set, o);
     json_array_foreach(json_object_get(root, "silences"), i, o) read_silence(&set->silences, o);

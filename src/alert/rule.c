@@ -30,7 +30,7 @@ static const struct builtin {
      "The history of {{host}} will reach its size limit in {{store_full_seconds}}",
      "The history is forecast to reach store.max_size within a day; the oldest samples are deleted then"},
 };
-_Static_assert(ARRAY_LEN(builtins) + FINDING_CODE_COUNT + CONFIG_ENTRIES_MAX <= RULES_MAX, "more rules than room");
+_Static_assert(ARRAY_LEN(builtins) + FINDING_CODE_COUNT + CONFIG_ENTRIES_MAX <= RULES_MAX, "too many rules");
 
 /* A finding's alert ends when the finding was gone for twice its hold time, within these bounds. */
 enum { CLEAR_MIN_MS = 10 * MS_PER_S, CLEAR_MAX_MS = 5 * 60 * MS_PER_S };

@@ -435,7 +435,7 @@ int client_download(struct client *c, const char *target, client_piece_fn *each,
     if (c->fd >= 0)
         net_close(c->fd);
     c->fd = -1;
-    return result >= 0 ? result : error_set(err, result, "%s did not answer to the end: %s", who(c, name), strerror(-result));
+    return result >= 0 ? result : error_set(err, result, "%s broke off its answer: %s", who(c, name), strerror(-result));
 }
 
 void client_error_text(struct str answer, char *text, size_t size)

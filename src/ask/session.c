@@ -238,11 +238,10 @@ static void give_up_daemon(struct session *s, const struct error *why)
 {
     log_warn("sampling without the daemon", LOG_TEXT("reason", why->text));
     if (s->speaks && why->code == -ETIMEDOUT) /* it is still there: paused, or hanging */
-        fprintf(
-            stderr,
-            "whirr: %s\nThese readings are from this program alone, without what the daemon remembers. To start it anew: systemctl "
-            "restart whirr\n",
-            why->text);
+        fprintf(stderr,
+                "whirr: %s\nThese readings are from this program alone, without what the daemon remembers. To restart the daemon: "
+                "systemctl restart whirr\n",
+                why->text);
     client_close(TAKE(s->client));
 }
 

@@ -148,7 +148,7 @@ static int wait_for_login(struct tunnel *t, const struct host_place *p, bool may
         if (waitpid(t->pid, &status, WNOHANG) == t->pid) {
             t->pid = -1;
             const char *said = tunnel_said(t);
-            return error_set(err, -ECONNREFUSED, "%s", said[0] ? said : "ssh ended without a word");
+            return error_set(err, -ECONNREFUSED, "%s", said[0] ? said : "ssh ended without a message");
         }
         if (mono_since_ms(clock_mono(&clock_system), began) > limit_ms)
             return error_set(err, -ETIMEDOUT, "ssh did not log in within %lld s%s%s", (long long)(limit_ms / MS_PER_S),

@@ -34,11 +34,10 @@ static void say_history(const struct config *config, struct buf *out)
         store_place_text(url, text, sizeof text);
     AUTO_FREE char *whole = realpath(text, NULL);
     if (strcmp(memory.now, whole ? whole : text) != 0)
-        buf_printf(
-            out,
-            "store.url: the history has been kept in %s; after a restart it is kept in %s. Nothing is copied: the old one stays "
-            "where it is, and is used again with the old setting.\n",
-            memory.now, text);
+        buf_printf(out,
+                   "store.url: the history is in %s so far; after a restart it goes to %s. Nothing is copied: the old database "
+                   "stays, and is used again if store.url is set back.\n",
+                   memory.now, text);
     if (strcmp(memory.now, whole ? whole : text) != 0 && strcmp(text, "none") != 0)
         buf_printf(out, "To move the history there, now or later: whirr db copy '%s' '%s'\n", memory.now, text);
 }

@@ -133,8 +133,8 @@ const struct command command_export = {
     .group = HELP_RUN,
     .summary = "Print all readings as Prometheus metrics",
     .details =
-        "Asks the daemon, which also knows health, alerts and the guard; without one, or with --set, samples here. What is in it "
-        "is set in [metrics] of the configuration. FILE is replaced in one step, so a collector never sees half of it.",
+        "Asks the daemon, which also knows health, alerts and the guard; without one, or with --set, samples here. [metrics] in "
+        "the configuration sets what it contains. FILE is replaced in one step, so a collector never sees half of it.",
     OPTIONS(options),
     .examples = {{"whirr export", "all series, as a scrape of /metrics returns them"},
                  {"whirr export -o /var/lib/prometheus/node-exporter/whirr.prom",

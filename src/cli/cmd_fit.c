@@ -150,7 +150,7 @@ static int fit_render(struct cli *cli, struct session *session, struct buf *out,
     } else {
         AUTO_FREE struct placement *p = placement_find(c, &fit.request);
         if (!p)
-            return error_set(err, -errno, errno == ENOMEM ? "out of memory" : "such a size cannot be placed");
+            return error_set(err, -errno, errno == ENOMEM ? "out of memory" : "that size can't be placed");
         if (fit.is_model)
             fit_doubt(fit.need, p);
         cli->status = p->verdict == PLACEMENT_FITS ? EXIT_FINE : EXIT_FAILED;
@@ -171,7 +171,7 @@ static int fit_render(struct cli *cli, struct session *session, struct buf *out,
             page_wrap(out, &cli->page, INK_PLAIN, hint, 2, 0);
         }
         if (!cli->json && !fit.is_model && fit.model_options.context > 0)
-            page_wrap(out, &cli->page, INK_WARN, "Note: a size says nothing about the context; give the model's file for that.", 2,
+            page_wrap(out, &cli->page, INK_WARN, "Note: a size says nothing about the context; name the model's file for that.", 2,
                       0);
     }
     return 0;

@@ -122,7 +122,7 @@ const struct command command_fleet = {
     .group = HELP_ACT,
     .summary = "List hosts that don't answer, or accept that one is gone",
     .details = "A host that stops answering stays in the answers about the fleet for a week, with its last numbers. One that was "
-               "taken out on purpose is left out once it is forgotten, until it is heard again. PostgreSQL keeps that itself, "
+               "taken out on purpose is left out once it is forgotten, until it answers again. PostgreSQL keeps that itself, "
                "with an event in the host's history; for other databases, this host keeps a list of who forgot what when (root's "
                "counts for all users).",
     .exits = "0 fine; 1 there is no such host, it answers, or the database does not; 2 wrong usage or configuration.",

@@ -147,7 +147,7 @@ const struct command command_forget = {
     .group = HELP_ACT,
     .summary = "List missing GPUs, or accept that one was taken out",
     .details = "The daemon remembers every GPU that it has seen, also over restarts and without a driver. One that is missing is "
-               "critical until it is back or forgotten. It is learned again when it is seen again.",
+               "critical until it is back or forgotten. A forgotten GPU counts again once it is seen again.",
     .exits = "0 fine; 1 there is no such GPU, it is there, or no daemon is running; 2 wrong usage or configuration.",
     .arguments = "[INDEX|UUID|PCI]",
     .arguments_max = 1,

@@ -68,7 +68,8 @@ static const struct option_spec options[] = {
 };
 
 const struct command command_health = {
-    .exits = "as of monitoring plugins: 0 healthy or asleep; 1 degraded; 2 failing or lost; 3 nothing could be judged (no GPU, no "
+    .exits = "as for monitoring plugins: 0 healthy or asleep; 1 degraded; 2 failing or lost; 3 nothing could be judged (no GPU, "
+             "no "
              "driver, no answer, wrong usage or configuration).",
     .failure_status = 3,
     .name = "health",

@@ -131,7 +131,7 @@ static const struct option_spec options[] = {
      .argument = "KEY",
      .values = process_sort_names,
      .any_case = true,
-     .help = "Sort by a column, as it is called in the table (default: gpu)"},
+     .help = "Sort by a column of the table (default: gpu)"},
     {.name = "reverse", .letter = 'r', .help = "Reverse the order"},
     {.name = "user", .argument = "NAME", .complete = COMPLETE_USER, .help = "Show only processes of this user"},
     {.name = "name", .argument = "TEXT", .help = "Show only processes with this text in their name or command"},

@@ -83,7 +83,7 @@ static const struct option_spec options[] = {
      .help = "Show only this breakdown, with all rows: user, container, pod, job (Slurm), command, model or limit"},
     {.name = "price", .argument = "PRICE", .help = "Price per kWh instead of energy.price_per_kwh"},
     {.name = "currency", .argument = "TEXT", .help = "Currency instead of energy.currency"},
-    {.name = "remedies", .help = "How often remedies did what was expected of them"},
+    {.name = "remedies", .help = "Show how often remedies had the expected effect"},
     {.name = "hot", .argument = "CELSIUS", .help = "Temperature from which a GPU counts as hot (default: 80)"},
     FIELDS_OPTIONS,
     OPTION_STORED_HOST,

@@ -129,7 +129,7 @@ static const struct option_spec options[] = {
      .argument = "LEVEL",
      .values = log_levels,
      .hidden = true,
-     .help = "Least severe messages to log (default: info)"},
+     .help = "Minimum severity to log (default: info)"},
 };
 
 const struct command command_serve = {

@@ -97,7 +97,7 @@ static int sim_day(struct cli *cli, const char *path)
     const struct store_options options = {.env = &cli->env, .url = url, .host = "", .limits = store_default_limits};
     unlink(part); /* of a run that was killed */
     if (access(path, F_OK) == 0)
-        error_set(&d.err, -EEXIST, "'%s' is already there; a day is written to a new file", path);
+        error_set(&d.err, -EEXIST, "'%s' already exists; a day needs a new file", path);
     else if (!d.judge)
         error_set(&d.err, -ENOMEM, "out of memory");
     else if (store_open(&options, &d.store, &d.err) == 0) {
@@ -273,7 +273,7 @@ const struct command command_sim = {
     .details =
         "A scenario is what happens on the simulated GPUs: `--source sim:scenario=NAME`. A fault comes on top of any of them: "
         "`--source sim:scenario=NAME,fault=KIND[NUMBER][@GPU][:FROM[-UNTIL]]`, in seconds from where the scenario starts. "
-        "Behind each stands the code that `whirr why` must find first.\n\n"
+        "After each is the code that `whirr why` must name first.\n\n"
         "`day FILE` writes 24 hours of a simulated machine into a new history database: `history`, `report`, `why --at` and "
         "`serve` take it "
         "with `--store FILE`.",

@@ -76,7 +76,7 @@ static int new_token(struct cli *cli, struct token_file *f, const char *path, co
     printf("%s\n", text);
     fputs("Keep it: only its hash is stored. Send it as \"Authorization: Bearer TOKEN\".\n", stderr);
     if (!options_value(cli->options, "role", NULL))
-        fputs("It can read and change nothing; for a token that can do more: --role (whirr token --help).\n", stderr);
+        fputs("It can only read; for a token that can do more: --role (whirr token --help).\n", stderr);
     say_place(path, "Added to");
     return EXIT_FINE;
 }
@@ -180,7 +180,7 @@ const struct command command_token = {
     .arguments_min = 1,
     .arguments_max = 2,
     OPTIONS(options),
-    .examples = {{"whirr token new prometheus", "a token that can read and change nothing, shown once"},
+    .examples = {{"whirr token new prometheus", "a read-only token, shown once"},
                  {"whirr token new phone --role silence --for 90d", "one that can silence alerts, and expires"},
                  {"whirr token remove laptop", "revoke it immediately"}},
     .lacks = "gpu",

@@ -118,7 +118,7 @@ static const struct option_spec options[] = {
      .argument = "KEY",
      .values = process_sort_names,
      .any_case = true,
-     .help = "Sort processes by a column, as it is called in the table (default: gpu)"},
+     .help = "Sort processes by a column of the table (default: gpu)"},
     {.name = "theme", .argument = "NAME", .values = theme_names, .help = "Colors: default, blind (color-blind safe), light, mono"},
     {.name = "allow-signals", .help = "Don't ask whether x may signal processes at all; each signal is confirmed"},
     {.name = "read-only", .help = "Forbid signals and nice values"},
@@ -147,7 +147,7 @@ static void top_manual(struct buf *out)
 
 const struct command command_top = {
     .name = "top",
-    .summary = "Show GPUs, processes and the reason for what they do, live",
+    .summary = "Show GPUs, processes and what is going on, live",
     .details = "The first line says why. Below are the GPUs with their course over time, then the processes. With a daemon (`whirr "
                "serve`) "
                "the past is there from the first frame: left and right move through it, `g` goes to a time (\"03:10\", \"-2h\"), "
@@ -157,7 +157,7 @@ const struct command command_top = {
                "all. "
                "W keeps theme, order, columns and window in $XDG_CONFIG_HOME/whirr/top.toml; --once does not read it.",
     OPTIONS(options),
-    .examples = {{"whirr top", "GPUs, processes and the reason, live"},
+    .examples = {{"whirr top", "GPUs, processes and why, live"},
                  {"whirr --host gpu1 --host gpu2 top", "several hosts; Enter shows one of them"},
                  {"whirr top --fleet http://prometheus:9090", "all hosts, worst first"}},
     .gpus = true,

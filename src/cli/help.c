@@ -105,7 +105,7 @@ static const struct {
     {"ps", "whirr ps", "who uses it: memory, watts, what limits each", NULL},
     {"fit", "whirr fit 70B", "will it fit, and where?", "whirr fit 24GiB, model.gguf"},
     {"run", "whirr run -- CMD", "on a free GPU with --gpus 1", "whirr wait, reserve, lease"},
-    {"free", "whirr free", "free the GPU, for a game, say; models come back", NULL},
+    {"free", "whirr free", "free the GPU, say for a game; models come back", NULL},
     {"set", "whirr set", "quiet, power, clocks, fan: for a time, then back", NULL},
     {"check", "whirr check", "test a GPU: memory, speed, link", NULL},
     {"history", "whirr history", "plots", "whirr report: energy, cost"},

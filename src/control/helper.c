@@ -281,7 +281,7 @@ static bool handle(struct helper *h, struct asker *c, struct str line, bool of_s
     AUTO_FREE struct lease *l = calloc(1, sizeof *l);
     int rc = r && l ? request_read(line, r, &err) : error_set(&err, -ENOMEM, "out of memory");
     if (rc == 0 && r->until.ms && r->until.ms <= clock_wall(&clock_system).ms)
-        rc = error_set(&err, -EINVAL, "its end lies in the past");
+        rc = error_set(&err, -EINVAL, "its end is in the past");
     bool gpus =
         rc == 0 && (r->op >= REQUEST_READY || (!of_settings && r->op == REQUEST_END && lease_list_find(&h->broker.list, r->id)));
     if (rc == 0 && gpus && of_settings && r->op != REQUEST_READY)
@@ -358,7 +358,7 @@ static void accept_client(struct helper *h)
     struct error err = {0};
     int rc = 0;
     if (!net_peer_user(fd, &c->uid))
-        rc = error_set(&err, -EPERM, "whirr-control cannot see who asks");
+        rc = error_set(&err, -EPERM, "whirr-control can't tell who is asking");
     else if (!make_place(h, &h->desk, c->uid, &err))
         rc = err.code;
     if (rc < 0) {

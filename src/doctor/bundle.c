@@ -338,7 +338,7 @@ static void tell_suspects(const struct bundle *b, struct buf *out)
         const char *what = privacy_suspect(line);
         number++;
         if (what && found++ < LISTED)
-            buf_printf(out, "%s  line %zu, %s: %.*s\n", found == 1 ? "Look at these before you send it:\n" : "", number, what,
+            buf_printf(out, "%s  line %zu, %s: %.*s\n", found == 1 ? "Check these before you send it:\n" : "", number, what,
                        (int)MIN_OF(line.len, (size_t)100), line.at);
     }
     if (found > LISTED)

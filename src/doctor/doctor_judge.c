@@ -155,7 +155,7 @@ static void nvidia(struct patient *p)
     if (strcmp(visible, "none") == 0)
         found(p, USEFUL, "Unset it, or set it to all.", "NVIDIA_VISIBLE_DEVICES, empty or none, hides every NVIDIA GPU.");
     else if (visible[0] && !p->s->gpu_count && strcmp(visible, "all") != 0 && strcmp(visible, "void") != 0)
-        found(p, USEFUL, "Unset it, or set it to all.", "NVIDIA_VISIBLE_DEVICES=%s names no GPU that is here.", visible);
+        found(p, USEFUL, "Unset it, or set it to all.", "NVIDIA_VISIBLE_DEVICES=%s names no GPU of this host.", visible);
     else if (visible[0] && strcmp(visible, "all") != 0 && strcmp(visible, "void") != 0)
         found(p, NOTE, "", "NVIDIA_VISIBLE_DEVICES=%s limits what is shown.", visible);
 }
@@ -295,7 +295,7 @@ static void no_gpu(struct patient *p)
     if (p->s->gpu_count || p->facts->card_count || hidden)
         return;
     if (p->facts->bus_error)
-        found(p, URGENT, "", "The PCI bus can't be looked at: %s.", strerror(p->facts->bus_error));
+        found(p, URGENT, "", "The PCI bus can't be read: %s.", strerror(p->facts->bus_error));
     else if (p->facts->wsl)
         found(p, USEFUL, "Update the GPU's driver in Windows and run `wsl --update` there; WSL2 itself needs no driver.",
               "Windows passes no GPU into WSL2 that its library shows.");
@@ -307,7 +307,8 @@ static void no_gpu(struct patient *p)
               "No GPU is passed into this container.");
     else
         found(p, USEFUL,
-              "If one is installed, check its seat, its power cables and the firmware's settings until `lspci` lists it. Without "
+              "If one is installed, check that it is seated and powered, and the firmware's settings, until `lspci` lists it. "
+              "Without "
               "one: "
               "`whirr --source sim` shows whirr on a simulated machine.",
               "There is no GPU on the PCI bus of this host.");
@@ -325,8 +326,8 @@ static void explain_no_gpu(struct patient *p)
     for (size_t i = 0; i < all->count; i++)
         all->list[i].urgency = USEFUL;
     if (!all->count)
-        found(p, USEFUL, "The reasons are under Sources; `--source NAME` selects which one is asked.",
-              "There are GPUs on the PCI bus, and no source that was asked shows one.");
+        found(p, USEFUL, "The reasons are under Sources; `--source NAME` selects the source.",
+              "There are GPUs on the PCI bus, but none of the sources in use shows one.");
 }
 
 static void guard(struct patient *p)

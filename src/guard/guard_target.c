@@ -48,7 +48,7 @@ static int cannot_look(struct error *err, int32_t pid, int rc)
 {
     if (is_gone(rc))
         return error_set(err, -ESRCH, "process %d is gone", pid);
-    return error_set(err, rc, "cannot look at process %d: %s", pid, strerror(-rc));
+    return error_set(err, rc, "cannot read process %d: %s", pid, strerror(-rc));
 }
 
 int target_check(const struct env *env, struct claim_identity who, struct error *err)

@@ -452,9 +452,9 @@ static void keeper_join(struct keeper *k)
 {
     keeper_end(k);
     if (!mailbox_take(k->done, END_SAID_MS)) {
-        log_info("waiting until the step under way has ended", LOG_TEXT("worker", k->status.name));
+        log_info("waiting for the current step to end", LOG_TEXT("worker", k->status.name));
         if (!mailbox_take(k->done, END_WAIT_MS)) {
-            log_warn("the step under way does not end and is left alone; the next guard of the worker sets it right",
+            log_warn("the current step doesn't end and is left alone; the worker's next guard repairs it",
                      LOG_TEXT("worker", k->status.name));
             k->abandoned = true;
         }

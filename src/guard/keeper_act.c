@@ -211,7 +211,7 @@ static void open_gate(struct keeper *k)
         finder_remember(k->finder, NULL, 0);
     }
     if (k->policy.gave_up)
-        keeper_problem(k, "no method could take it off the GPU, and it goes on (%s)", k->failure);
+        keeper_problem(k, "no method could take it off the GPU, so it keeps running (%s)", k->failure);
 }
 
 /* Its own server unloaded it, and still answers requests that need no model. */
@@ -278,7 +278,7 @@ static int found_checkpointed(struct keeper *k, struct error *err)
     enum cuda_process_state state = CUDA_PROCESS_RUNNING;
     int rc = find_method(k, "checkpoint") && who.pid ? target_started(k->env, who.pid, &who.start_key) : -ESRCH;
     if (rc < 0)
-        return rc == -ESRCH ? 0 : error_set(err, rc, "cannot look at process %d: %s", who.pid, strerror(-rc));
+        return rc == -ESRCH ? 0 : error_set(err, rc, "cannot read process %d: %s", who.pid, strerror(-rc));
     rc = cuda_call(k->env, CUDA_GET_STATE, who.pid, 3000, &k->abandoned, &state, err);
     if (rc < 0 || (state != CUDA_PROCESS_LOCKED && state != CUDA_PROCESS_CHECKPOINTED))
         return is_shortage(rc) ? rc : 0;
@@ -326,7 +326,7 @@ static void go_on_draining(struct keeper *k)
         return;
     guard_restore(&k->policy, GUARD_DRAINING, clock_mono(k->env->clock));
     k->policy.held = k->entry.held;
-    keeper_tell(k, GUARD_EVENT_STATE, GUARD_RUNNING, "an earlier guard had begun to take it off the GPU; going on");
+    keeper_tell(k, GUARD_EVENT_STATE, GUARD_RUNNING, "an earlier guard had begun to take it off the GPU; continuing");
 }
 
 bool keeper_reconcile(struct keeper *k)

@@ -218,7 +218,7 @@ static void keeper_facts_judge(struct keeper *k, struct claim_signals *signals)
     if (signals->announced)
         return;
     char why[CLAIM_REASON_SIZE];
-    snprintf(why, sizeof why, "the processes on the GPU cannot be looked at (%s)", strerror(-k->unsure));
+    snprintf(why, sizeof why, "the processes on the GPU can't be read (%s)", strerror(-k->unsure));
     if (k->unsure)
         set_unknown(k, why);
     else if (cannot_tell_apart(k))

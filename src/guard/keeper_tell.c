@@ -122,7 +122,7 @@ void keeper_why(const struct keeper *k, char out[static CLAIM_REASON_SIZE])
     else
         str_copy(out, CLAIM_REASON_SIZE,
                  str_from(k->policy.held           ? "a person holds it"
-                          : k->policy.evict_wanted ? "a person wants it off the GPU"
+                          : k->policy.evict_wanted ? "someone asked for it to leave the GPU"
                           : k->fault               ? "its GPU has a fault"
                           : k->hot                 ? "its GPU is too hot"
                                                    : k->claim.reason));

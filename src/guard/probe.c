@@ -178,9 +178,9 @@ int guard_probe(const struct guard_options *options, struct guard_spec *spec, st
     int rc = options->state_dir ? journal_open(&p->journal, options->state_dir, spec->name, err) : 0;
     enum worker_presence there = rc == 0 ? probe_look(p) : WORKER_ALIVE;
     if (there == WORKER_GONE)
-        rc = error_set(err, -ESRCH, "the worker '%s' does not run", spec->name);
+        rc = error_set(err, -ESRCH, "the worker '%s' is not running", spec->name);
     else if (there == WORKER_UNKNOWN || p->unsure)
-        rc = error_set(err, p->unsure ? p->unsure : -EIO, "the processes of the worker '%s' cannot be looked at (%s)", spec->name,
+        rc = error_set(err, p->unsure ? p->unsure : -EIO, "the processes of the worker '%s' can't be read (%s)", spec->name,
                        strerror(p->unsure ? -p->unsure : EIO));
     if (rc == 0 && !p->snapshot)
         rc = error_set(err, -EIO, "no source answered");

@@ -55,7 +55,7 @@ int lease_broker_correct(struct lease *l, const struct lease *before, const stru
 {
     bool begins_now = l->kind == LEASE_RUN || l->kind == LEASE_WAIT;
     if (l->kind == LEASE_SETTING || l->state == LEASE_ENDED || (l->state == LEASE_WAITING && l->kind == LEASE_WAIT))
-        return error_set(err, -EINVAL, "that is no lease of GPUs");
+        return error_set(err, -EINVAL, "that is not a lease of GPUs");
     if (before && (before->uid != (int64_t)peer->uid || before->kind != l->kind))
         return error_set(err, -EPERM, "lease %s belongs to %s", before->id, before->user);
     for (size_t i = 0; i < l->gpu_count; i++)
@@ -77,7 +77,7 @@ int lease_broker_correct(struct lease *l, const struct lease *before, const stru
     if (l->kind == LEASE_WAIT)
         l->until.ms = MIN_OF(l->until.ms ? l->until.ms : INT64_MAX, now.ms + WAIT_MS);
     if (l->until.ms && l->until.ms <= l->from.ms)
-        return error_set(err, -EINVAL, "its end lies in the past");
+        return error_set(err, -EINVAL, "its end is in the past");
     if (!lease_process_is_of(l->pid, peer->uid) && peer->uid != 0)
         l->pid = 0; /* a claim: the open file counts */
     return 0;
@@ -309,7 +309,7 @@ int lease_broker_end(struct lease_broker *b, const struct lease_broker_peer *pee
     lease_broker_look(b);
     const struct lease *l = lease_list_find(&b->list, id);
     if (!l)
-        return error_set(err, -ENOENT, "cannot end lease %s: there is none of this id", id);
+        return error_set(err, -ENOENT, "cannot end lease %s: there is no such lease", id);
     if (l->uid != (int64_t)peer->uid && !peer->trusted)
         return error_set(err, -EPERM, "lease %s belongs to %s", id, l->user);
     if (l->kind == LEASE_RUN || l->state == LEASE_WAITING)

@@ -89,7 +89,7 @@ static int service_decides(int copies, const char *path, struct error *err)
             return rc;
         if (mono_since_ms(clock_mono(&clock_system), begin) >= WITHIN_MS)
             return error_set(err, -ENOTCONN,
-                             "whirr-control has leases in '%s', and does not run\nHave " WORD_ADMINISTRATOR
+                             "whirr-control has leases in '%s', and is not running\nHave " WORD_ADMINISTRATOR
                              " start it: systemctl start whirr-control.socket",
                              path);
         poll(NULL, 0, PAUSE_MS); /* while it is started again */
@@ -457,7 +457,7 @@ static int add_lease(struct lease_place d, const char *name, struct wall now, st
 int lease_list_admits(const struct lease_list *list, const struct lease *l, struct error *err)
 {
     if (list->incomplete)
-        return error_set(err, -ENOSPC, "there are more than %d leases, and nothing more is promised\nSee who has them: whirr lease",
+        return error_set(err, -ENOSPC, "there are more than %d leases, and no more are granted\nSee who has them: whirr lease",
                          LEASES_MAX);
     if (l->kind != LEASE_SETTING && !lease_list_find(list, l->id) && count_of_user(list, l->uid) >= LEASES_OF_USER_MAX)
         return error_set(err, -EDQUOT, "%s has %d leases, as many as a user can have\nTo end one: whirr lease end ID", l->user,
@@ -684,7 +684,7 @@ int lease_dir_remove(struct lease_dir *d, const char *id, struct error *err)
     errno = own >= 0 ? errno : ENOENT;
     if (errno == ENOENT && copies >= 0)
         return lease_service_ask(d, REQUEST_END, id, NULL, NULL, err);
-    return error_set(err, -errno, "cannot end lease %s: %s", id, errno == ENOENT ? "there is none of this id" : strerror(errno));
+    return error_set(err, -errno, "cannot end lease %s: %s", id, errno == ENOENT ? "there is no such lease" : strerror(errno));
 }
 
 /* ---- waiting ---- */

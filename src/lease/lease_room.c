@@ -291,7 +291,7 @@ static void say_never(const struct room_look *l, size_t most)
     if (most == 0)
         say(l, "there is no GPU%s%s", of, l->wish->gpu_count ? " among those that it may use" : " on this host");
     else
-        say(l, "%d GPUs%s%s are wanted, and there %s only %zu%s", wanted, makers ? " of one maker" : "", of,
+        say(l, "%d GPUs%s%s are wanted, and there %s only %zu%s", wanted, makers ? " of one vendor" : "", of,
             most == 1 ? "is" : "are", most, l->wish->gpu_count ? " that it may use" : "");
 }
 

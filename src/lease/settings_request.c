@@ -127,7 +127,7 @@ static int read_fields(const json_t *json, struct request *ret, struct error *er
     if (ret->op == REQUEST_COMMIT)
         return lease_from_json(json_object_get(json, "lease"), &ret->lease, err);
     if (needs_id ? !lease_id_valid(ret->id) : ret->count == 0)
-        return error_set(err, -EBADMSG, needs_id ? "no lease is named" : "nothing is to be set");
+        return error_set(err, -EBADMSG, needs_id ? "no lease is named" : "there is nothing to set");
     return 0;
 }
 

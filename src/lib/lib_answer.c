@@ -189,7 +189,7 @@ static int answer_question(struct whirr *w, const char *what, const struct fit_q
         return error_set(err, -ENOMEM, "out of memory");
     AUTO_FREE struct placement *p = placement_find(c, &q->request);
     if (!p)
-        return error_set(err, -errno, errno == ENOMEM ? "out of memory" : "such a size cannot be placed");
+        return error_set(err, -errno, errno == ENOMEM ? "out of memory" : "that size can't be placed");
     if (q->need)
         fit_doubt(q->need, p);
     const struct fit_subject subject = {.path = q->facts ? what : NULL,

@@ -260,7 +260,7 @@ static void draw_reason(struct top *t, struct canvas *c, size_t position, int x,
     gpu_shorten_limit(words, sizeof words, gpu_top_process(&top_shown(t)->gpus[position]), width);
     if (width_of(words) > width) /* "kworkerds (www-data) has been mining": the row has names and numbers */
         draw_drop_asides(words);
-    if (width_of(words) > width) /* "throttling; it switches itself off at 98 °C" */
+    if (width_of(words) > width) /* "throttling; it shuts down at 98 °C" */
         words[strcspn(words, ";")] = '\0';
     int used = canvas_text(c, x, y, width, tint, words) + 2;
     gpu_lease_text(t, position, words, sizeof words);

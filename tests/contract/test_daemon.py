@@ -315,7 +315,7 @@ def test_a_daemon_of_another_kind_does_not_hurt(tmp_path, answer):
     done = subprocess.run([WHIRR, "devices", "--json", "--log", "info"], env=environment(tmp_path, WHIRR_SERVER_SOCKET=str(place)), capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0 and json.loads(done.stdout) == {"devices": [], "count": 0}
     assert "without the daemon" in done.stderr and impostor.asked
-    assert ("did not answer: " in done.stderr and "To start it anew" in done.stderr) == (answer is None), done.stderr
+    assert ("did not answer: " in done.stderr and "To restart the daemon" in done.stderr) == (answer is None), done.stderr
     impostor.socket.close()
 
 

@@ -160,7 +160,7 @@ def api_server_beside(tmp_path):
 
 
 @pytest.mark.parametrize("args, said", [
-    (("--kubernetes", "--node", "n"), "this is no pod"), (("--kubernetes", "--api", "https://127.0.0.1:1"), "NODE_NAME"), (("--kubernetes", "--slurm"), "can't be combined"),
+    (("--kubernetes", "--node", "n"), "this is not a pod"), (("--kubernetes", "--api", "https://127.0.0.1:1"), "NODE_NAME"), (("--kubernetes", "--slurm"), "can't be combined"),
     (("--gpus", "none"), "--gpus"), (("--recover-after", "soon"), "--recover-after"), (("--kubernetes", "--node", "n", "--api", "ftp://x"), "https://HOST:PORT")])
 def test_wrong_usage_is_explained(args, said):
     done = node_health(WELL, *args)
@@ -172,7 +172,7 @@ def test_a_token_that_is_not_there_is_named(api, tmp_path):
     assert done.returncode == 3 and "cannot read the service account's token" in done.stderr and "automountServiceAccountToken" in done.stderr and not api.requests, done
     (tmp_path / "bad").write_text("two words\r\nX-Evil: 1")
     done = node_health(WELL, *api.options, "--token-file", tmp_path / "bad")
-    assert done.returncode == 3 and "holds no token" in done.stderr and not api.requests, done
+    assert done.returncode == 3 and "contains no token" in done.stderr and not api.requests, done
 
 
 def test_a_daemon_judges_and_the_pod_finds_its_api_by_itself(start, api):
@@ -358,7 +358,7 @@ def test_without_the_rights_of_the_brake_nothing_is_drained(api, right):
     api.rights.discard(right)
     done = node_health(LOST, *api.options)
     assert done.returncode == 1 and not api.taint() and f"may not {right} (403)" in done.stderr and "give it the ClusterRole whirr-node-health" in done.stderr, done
-    assert api.condition()["status"] == "True" and "the nodes that are drained already can't be counted" in api.condition()["message"]
+    assert api.condition()["status"] == "True" and "the nodes that are already drained can't be counted" in api.condition()["message"]
     assert node_health(LOST, *api.options, "--max-drained", "100%").returncode == 1 and api.taint()  # who wants no brake needs no rights
 
 

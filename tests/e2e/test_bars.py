@@ -282,7 +282,7 @@ def test_a_program_of_the_simulator_is_waited_for(sim):
 
 
 def test_waiting_for_nothing_is_refused(whirr):
-    assert "called or numbered 'nobody.py'" in whirr("wait", "nobody.py").err
+    assert "no running program has the name or PID 'nobody.py'" in whirr("wait", "nobody.py").err
     assert "wait for what?" in whirr("wait").err and whirr("wait").code == 2
     assert "for one thing" in whirr("wait", "a", "--idle").err
     for never in (["--idle", "--notify=phone"], ["--when", "power > 9kW", "--notify=phone"]):

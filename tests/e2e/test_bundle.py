@@ -206,6 +206,6 @@ def test_what_still_looks_private_is_listed_and_can_be_read_before(whirr, tmp_pa
     clean = whirr("--sysroot", recorded.expand("rx580-polaris", tmp_path / "clean"), "doctor", "--bundle", path)
     assert clean.code == 0 and "URLs: none" in clean.out and path.exists()
     listed = whirr("--sysroot", root, "doctor", "--bundle", tmp_path / "odd.machine")
-    assert "Look at these before you send it:" in listed.out and "carol@example.org" in listed.out and re.search(r"line \d+, an? ", listed.out)
+    assert "Check these before you send it:" in listed.out and "carol@example.org" in listed.out and re.search(r"line \d+, an? ", listed.out)
     shown = whirr("--sysroot", root, "doctor", "--bundle", "-")
     assert shown.code == 0 and shown.out == (tmp_path / "odd.machine").read_text() and sorted(tmp_path.glob("*.machine")) == [path, tmp_path / "odd.machine"]

@@ -334,7 +334,7 @@ def test_told_to_end_in_a_checkpoint_it_lets_the_driver_finish_and_the_next_guar
     other = m.process(3000)
     wait_for(lambda: "checkpoint" in m.calls(), m.log)
     guard.terminate()
-    wait_for(lambda: "waiting until the step under way has ended" in m.log(), m.log)
+    wait_for(lambda: "waiting for the current step to end" in m.log(), m.log)
     m.go_on()
     assert guard.wait(PATIENCE) == 0 and m.state(worker.pid) == 2 and m.journal()["acted"] == ["checkpoint"]
     m.script("")
@@ -354,7 +354,7 @@ def test_told_to_end_after_the_lock_it_unlocks(machine):
     m.process(3000)
     wait_for(lambda: m.state(worker.pid) == 1, m.log)
     guard.terminate()
-    wait_for(lambda: "waiting until the step under way has ended" in m.log(), m.log)
+    wait_for(lambda: "waiting for the current step to end" in m.log(), m.log)
     m.go_on()
     assert guard.wait(PATIENCE) == 0 and m.state(worker.pid) == 0
     assert m.calls() == ["lock", "unlock"] and m.journal()["acted"] == []

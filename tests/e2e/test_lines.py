@@ -143,7 +143,7 @@ def test_what_cannot_be_looked_into_is_told_with_its_reason():
         done = watch(process.pid)
         assert "it used no CPU time" in done.stdout or "can't be sampled" in done.stderr, done
     done = watch(process.pid)
-    assert done.returncode == 1 and done.stderr.endswith(": there is none with this number\n"), done
+    assert done.returncode == 1 and done.stderr.endswith(": there is no such process\n"), done
 
 
 @pytest.mark.parametrize("options, said", [(["--pid", "x"], "expected the number of a process"), (["--pid", "0"], "expected the number"), (["--pid", "1", "--for", "soon"], "expected a duration"),

@@ -29,7 +29,7 @@ def test_the_value_at_which_a_finding_turns_is_the_one_at_which_it_turns(nvml):
     turns = temperature["turns_at"]
     ages = {r["name"]: r["age_seconds"] for r in body["readings"] if r["value"] is not None}
     assert ages and min(ages.values()) >= body["age_seconds"] >= 0, ages
-    assert f"at {turns:g} °C instead of 93 °C it would not be said" in temperature["text"]
+    assert f"at {turns:g} °C instead of 93 °C it would not apply" in temperature["text"]
     assert proof(nvml, "heat_limit", int(turns))[0] == 1
     assert proof(nvml, "heat_limit", int(turns) + 1)[0] == 0
 
@@ -38,7 +38,7 @@ def test_what_is_not_said_says_what_it_would_need(nvml):
     code, body = proof(nvml, "heat_limit", 61)
     assert code == 1 and not body["said"] and body["headline"] is None
     turns = reading(body, "temperature_celsius")["turns_at"]
-    assert turns > 61 and "It is not said of GPU 0" in body["answer"]
+    assert turns > 61 and "It doesn't apply to GPU 0" in body["answer"]
     done = nvml(SCRIPT.format(temperature=61), "why", "--prove", "heat_limit")
     assert done.code == 1 and f"{turns:g} °C" in done.out and "The GPU is at its temperature limit" in done.out
 
@@ -46,14 +46,14 @@ def test_what_is_not_said_says_what_it_would_need(nvml):
 def test_a_person_gets_rule_readings_and_the_nearest_other_answer(nvml):
     done = nvml(SCRIPT.format(temperature=93), "why", "--prove", "heat_limit")
     assert done.code == 0
-    for word in ("It is said of GPU 0", "Rule", "Causes", "Nearest", "READING", "temperature_celsius", "93 °C"):
+    for word in ("It applies to GPU 0", "Rule", "Causes", "Nearest", "READING", "temperature_celsius", "93 °C"):
         assert word in done.out, done.out
 
 
 @pytest.mark.parametrize("words, message", [
     (["--prove", "heat_limt"], "there is no finding 'heat_limt', did you mean 'heat_limit'?"),
-    (["--prove", "heat_limit", "--since", "-1h"], "--prove is about one finding of one moment"),
-    (["--prove", "heat_limit", "train.py"], "--prove is about one finding of one moment"),
+    (["--prove", "heat_limit", "--since", "-1h"], "--prove is about one finding at one moment"),
+    (["--prove", "heat_limit", "train.py"], "--prove is about one finding at one moment"),
 ])
 def test_wrong_usage_says_what_to_do(nvml, words, message):
     done = nvml(SCRIPT.format(temperature=61), "why", *words)

@@ -279,7 +279,7 @@ static int parse_product(struct parser *p, uint16_t *ret)
         struct expr_node n = parse_join(p, op, left, right);
         n.type = VALUE_NUMBER;
         if (!unit_multiply(node(p, left)->unit, node(p, right)->unit, op == OP_MULTIPLY ? 1 : -1, &n.unit))
-            return FAIL_AT(p, &n, "these units make no sense together");
+            return FAIL_AT(p, &n, "these units can't be combined");
         result = parse_add(p, &n, ret);
     }
     return result;
@@ -394,7 +394,7 @@ static int parse_all(struct parser *p)
     if (!result)
         result = want_bool(p, p->expr->root);
     if (!result && !names_anything(p->expr))
-        result = expr_fail(p->text, 0, p->text.len, p->err, "no metric is named: this is always the same");
+        result = expr_fail(p->text, 0, p->text.len, p->err, "no metric is named, so this never changes");
     return result;
 }
 

@@ -99,7 +99,7 @@ static const char *meaning(int status)
     case 401:
     case 403: return "not permitted: check the token or the URL";
     case 404:
-    case 410: return "nothing is there: check the URL";
+    case 410: return "nothing there: check the URL";
     case 413: return "too long for it";
     case 429: return "too many messages";
     default: break;

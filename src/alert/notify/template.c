@@ -122,7 +122,7 @@ static int unknown_name(struct str name, struct error *err)
     const char *near = nearest_name(text, names, ARRAY_LEN(names));
     if (near)
         return error_set(err, -EINVAL, "nothing is called {{%s}}; did you mean {{%s}}?", text, near);
-    return error_set(err, -EINVAL, "nothing is called {{%s}}; there are status, alert, severity, summary, value, ...", text);
+    return error_set(err, -EINVAL, "nothing is called {{%s}}; it takes status, alert, severity, summary, value, ...", text);
 }
 
 static int template_put(struct str inside, bool json, const struct notice_group *group, struct buf *out, struct error *err)

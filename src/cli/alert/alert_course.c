@@ -58,7 +58,7 @@ static int play_sim(const struct env *env, const struct source_ops *ops, const c
     struct env own = *env;
     struct source *source = NULL;
     if (str_contains(str_from(params), "fault=hang"))
-        return error_set(err, -EINVAL, "a driver that hangs takes real time: try it with `whirr serve`");
+        return error_set(err, -EINVAL, "a hanging driver takes real time; try it with `whirr serve`");
     clock_manual_init(&clock, clock_wall(env->clock));
     clock_manual_advance_ms(&clock, MS_PER_S); /* a monotonic time of 0 would mean "none" */
     own.clock = &clock.clock;

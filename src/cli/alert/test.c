@@ -173,7 +173,7 @@ static int columns_of(const struct alert_rules *rules, size_t *columns, size_t m
     }
     bool judged = first && first->kind == NAME_GPU_OTHER && first->type != VALUE_TEXT;
     if (only && (only->scope != SCOPE_GPU || (count == 0 && !judged)))
-        return error_set(err, -EINVAL, "the history has nothing about %s", first ? first->text : "that");
+        return error_set(err, -EINVAL, "the history knows nothing about %s", first ? first->text : "that");
     return (int)count;
 }
 

@@ -467,7 +467,8 @@ const struct command command_check = {
     .summary = "Test GPUs with known answers: memory, arithmetic, link, speed",
     .details =
         "Puts the GPU under full load and compares what it returns with answers that are known: nearly all of its free memory, "
-        "arithmetic, whole numbers, tensor cores, data over PCIe; and measures bandwidth, speed, and link under load. Speed is "
+        "floating-point and integer arithmetic, tensor cores, data over PCIe; and measures bandwidth, speed, and link under load. "
+        "Speed is "
         "compared with what clocks and widths allow, with earlier checks of this GPU, and with its siblings. Refuses while "
         "other programs compute on the GPU, stops within a second and before the GPU gets too hot. Needs the compute driver "
         "(CUDA, or OpenCL). What it finds shows in `whirr health`, `whirr why` and alerts until a clean check; run it as root "

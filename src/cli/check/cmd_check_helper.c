@@ -8,7 +8,7 @@ static int check_helper_run(struct cli *cli)
 {
     struct check_order order = {0};
     if (!check_order_read(cli->options->arguments[0], &order))
-        return cli_usage(cli, "not an order of whirr check");
+        return cli_usage(cli, "only `whirr check` starts this");
     return check_helper(&cli->env, &order, stdout);
 }
 

@@ -88,7 +88,7 @@ const struct command command_set = {
     .name = "set",
     .group = HELP_ACT,
     .summary = "Set quiet, power, clocks or fan of a GPU, for a time, then back",
-    .details = "Without a word it shows what each GPU is set to, and the range. " WAY_BACK,
+    .details = "On its own it shows what each GPU is set to, and the range. " WAY_BACK,
     .arguments = "[quiet|power|clocks|fan|best]",
     .arguments_max = 1,
     .examples = {{"whirr set power 330W --for 2h", "at most 330 W for two hours"},
@@ -150,7 +150,7 @@ const struct command command_clocks = {
     OPTIONS(options),
     .examples = {{"whirr set clocks 1400-1800 --for 1h", "between 1400 and 1800 MHz"},
                  {"whirr set clocks 1800 -- ./render", "at most 1800 MHz while it runs"},
-                 {"whirr set clocks stock", "no limit any more"}},
+                 {"whirr set clocks stock", "without a limit"}},
     .run = clocks_run,
 };
 

@@ -169,7 +169,7 @@ void tune_table(struct buf *out, const struct page *page, const struct tune_resu
     if (knee >= 0)
         buf_printf(out, "To keep that: whirr set power %lldW --gpu %d\n", watts_of(r->points[knee].limit_mw), r->gpu_index);
     if (r->kind == TUNE_SM || r->kind == TUNE_LOAD)
-        buf_text(out, "Its work was guessed from load and clocks; with --rate or a model server it is known.\n");
+        buf_text(out, "Its speed was estimated from load and clocks; --rate or a model server measures it.\n");
     if (drifted(r))
         buf_printf(out, "The load itself changed meanwhile: at %lld W it did %ld%% of its work at the end.\n",
                    watts_of(r->points[0].limit_mw), percent(r->again / r->points[0].work));

@@ -402,7 +402,7 @@ const struct command command_free = {
              "configuration.",
     .name = "free",
     .group = HELP_ACT,
-    .summary = "Free the GPU for a while, for a game, say; models come back",
+    .summary = "Free the GPU for a while, say for a game; models come back",
     .details =
         "Shows what holds memory of the GPU and how each can make room: workers under guard are paused, model servers (Ollama, "
         "llama.cpp, vLLM, SGLang, ComfyUI, LM Studio, web UI, and those of the configuration) unload their models through "

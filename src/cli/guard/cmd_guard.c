@@ -187,7 +187,7 @@ static int guard_tell(struct cli *cli, const char *what, const char *name)
     int64_t wait_ms = WAIT_DEFAULT_MS;
     bool off = strcmp(what, "evict") == 0 || strcmp(what, "hold") == 0, failed = false;
     if (sampling)
-        return cli_usage(cli, "'guard %s' acts on running guards: %s does not go with it", what, sampling);
+        return cli_usage(cli, "'guard %s' acts on running guards: it can't be combined with %s", what, sampling);
     if (options_seconds(cli->options, "wait", &wait_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     json_t *before = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
@@ -272,7 +272,9 @@ static const struct option_spec options[] = {
      .argument = "WHO",
      .values = claims,
      .help = "needs: only a process that needs the GPU evicts the worker; any: every process does"},
-    {.name = "idle-after", .argument = "DURATION", .help = "Unload it after so long without a request; the next request loads it"},
+    {.name = "idle-after",
+     .argument = "DURATION",
+     .help = "Unload it after this long without a request; the next one loads it again"},
     {.name = "clear-for", .argument = "DURATION", .help = "How long the GPU must be free before the worker returns (default: 30s)"},
     {.name = "minimum-pause", .argument = "DURATION", .help = "Minimum length of a pause (default: 30s)"},
     {.name = "gate",

@@ -122,7 +122,7 @@ static int listen_at(struct guard_socket *s, struct error *err)
         return error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
     /* A socket that answers belongs to another guard. One that doesn't was left by a guard that was killed. */
     if (connect(s->fd, (struct sockaddr *)&s->address, sizeof s->address) == 0)
-        return error_set(err, -EADDRINUSE, "a guard of that name runs already; choose another one with --name");
+        return error_set(err, -EADDRINUSE, "a guard with that name is already running; choose another with --name");
     close(s->fd);
     s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     unlink(s->address.sun_path);

@@ -141,7 +141,7 @@ static void put_problem(struct buf *out, const struct host_reply *r)
     struct str rest = str_trim(buf_view(&r->problem));
     if (str_starts(rest, "whirr: "))
         rest = (struct str){rest.at + 7, rest.len - 7};
-    buf_str(out, rest.len ? rest : STR("it failed without a word"));
+    buf_str(out, rest.len ? rest : STR("it failed without a message"));
 }
 
 static bool is_answer(const struct host_reply *r)

@@ -67,7 +67,7 @@ static int reserve_run(struct cli *cli)
         lease_dir_unlock(&t.dir);
     }
     if (rc == 0 && status == EXIT_FINE && t.dir.own && !dry)
-        fprintf(stderr, "whirr: only your own programs know of this: %s is private to you\n", t.dir.path);
+        fprintf(stderr, "whirr: only your own programs respect this: %s is private to you\n", t.dir.path);
     if (rc < 0)
         status = cli_fail("%s", err.text);
     else if (status == EXIT_FINE)

@@ -163,7 +163,7 @@ static void set_variables(const struct lease_taker *t)
 {
     AUTO_BUF struct buf text = BUF(16384);
     if (!lease_environment(t, &text))
-        fprintf(stderr, "whirr: there is no variable that limits a program to these GPUs; it has %s\n",
+        fprintf(stderr, "whirr: no variable limits a program to these GPUs; it got %s\n",
                 lease_gpu_words(&t->wish, (char[LEASE_WORDS]){0}));
     struct str rest = buf_view(&text), line;
     while (str_cut(&rest, '\n', &line)) {
@@ -328,8 +328,10 @@ static const struct option_spec options[] = {
     OPTION_VRAM,
     {.name = "enforce",
      .help = "With --vram: let the kernel hold the program to it (Linux 6.14, drivers that take part), or refuse"},
-    {.name = "exclusive", .help = "With --vram: GPUs that have so much memory, shared with no other lease"},
-    {.name = "for", .argument = "DURATION", .help = "How long it will run at most: it may begin before a reservation does"},
+    {.name = "exclusive", .help = "With --vram: GPUs with that much memory, shared with no other lease"},
+    {.name = "for",
+     .argument = "DURATION",
+     .help = "How long it will run at most, so that it can start before a reservation begins"},
     OPTION_NOTE,
     OPTION_TIMEOUT,
     OPTION_DRY_RUN,

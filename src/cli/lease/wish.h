@@ -18,10 +18,10 @@
     {                                                                                 \
         .name = "note", .argument = "TEXT", .help = "What it is for, shown to others" \
     }
-#define OPTION_TIMEOUT                                                                     \
-    {                                                                                      \
-        .name = "timeout", .argument = "DURATION",                                         \
-        .help = "Give up after waiting so long in the queue, with status 1; 0: don't wait" \
+#define OPTION_TIMEOUT                                                                       \
+    {                                                                                        \
+        .name = "timeout", .argument = "DURATION",                                           \
+        .help = "Give up after waiting this long in the queue, with status 1; 0: don't wait" \
     }
 
 /* Whether the options request GPUs at all. */

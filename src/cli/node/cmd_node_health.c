@@ -248,7 +248,7 @@ static int read_api(struct node_request *r)
         return cli_usage(r->cli, "invalid value '%s' for --api; expected https://HOST:PORT", given);
     if (!given && !(host && host[0]))
         return cli_usage(r->cli,
-                         "no API server is known: this is no pod (KUBERNETES_SERVICE_HOST is not set), name one with --api");
+                         "no API server is known: this is not a pod (KUBERNETES_SERVICE_HOST is not set); name one with --api");
     if (given)
         snprintf(r->api, sizeof r->api, "%s", given);
     else
@@ -267,7 +267,7 @@ static int read_node_name(struct node_request *r)
     if (name || known)
         snprintf(r->node, sizeof r->node, "%s", name ? name : known);
     else if (r->kubernetes)
-        return cli_usage(r->cli, "the name of this node is not known: set NODE_NAME (spec.nodeName), or pass --node NAME");
+        return cli_usage(r->cli, "the name of this node is unknown: set NODE_NAME (spec.nodeName), or pass --node NAME");
     else if (gethostname(r->node, sizeof r->node - 1) == 0)
         r->node[strcspn(r->node, ".")] = '\0'; /* Slurm uses the short name */
     r->telling.node = r->node;
@@ -314,7 +314,7 @@ static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecu
 
 static const struct option_spec options[] = {
     {.name = "kubernetes", .help = "Set condition and taint of the node, as the pod's service account"},
-    {.name = "slurm", .help = "Drain the node by scontrol, and resume what was drained so"},
+    {.name = "slurm", .help = "Drain the node with scontrol, and resume what whirr drained"},
     {.name = "dry-run", .help = "Change nothing, show what would be changed"},
     {.name = "node", .argument = "NAME", .help = "The node's name (NODE_NAME, SLURMD_NODENAME)"},
     {.name = "at", .argument = "STATE", .values = states, .help = "Unfit from this health on: degraded, failing (default)"},
@@ -324,7 +324,7 @@ static const struct option_spec options[] = {
      .argument = "SHARE",
      .help = "Drain only while fewer of the nodes are drained by whirr (10%, at least one)"},
     {.name = "settle", .argument = "DURATION", .help = "After an upgrade, drain nothing for this long (1h)"},
-    {.name = "interval", .argument = "SECONDS", .help = "Look every SECONDS (default: once)"},
+    {.name = "interval", .argument = "SECONDS", .help = "Check every SECONDS (default: once)"},
     {.name = "timeout", .argument = "DURATION", .help = "Stop trying to reach the scheduler after this time (20s)"},
     {.name = "effect", .argument = "EFFECT", .values = effects, .help = "Of the taint: NoSchedule (default), none, ..."},
     {.name = "api", .argument = "URL", .help = "The API server, if not this pod's"},
@@ -335,15 +335,14 @@ static const struct option_spec options[] = {
 };
 
 const struct command command_node_health = {
-    .exits =
-        "0 fit for work; 1 unfit; 2 wrong usage or configuration; 3 nothing could be judged, or the scheduler did not take it.",
+    .exits = "0 fit for work; 1 unfit; 2 wrong usage or configuration; 3 nothing could be judged, or the scheduler refused it.",
     .name = "node-health",
     .place = "health --slurm|--kubernetes",
     .hidden = true,
     .group = HELP_RUN,
     .summary = "Keep work off a node with bad GPUs: Kubernetes, Slurm, scripts",
     .details =
-        "A node is unfit while a GPU is failing or lost, or has a finding that forbids to place work on it and has held for its "
+        "A node is unfit while a GPU is failing or lost, or has a finding that forbids placing work on it and has held for its "
         "time. A running daemon judges; without one, a single look counts only what needs no time. Kubernetes gets the condition "
         "GpuUnhealthy and the taint whirr/gpu-unhealthy, Slurm a drain with a reason that begins with \"whirr: \". What others set "
         "is never changed, and what can't be judged changes neither taint nor drain. Where many nodes are unfit at once, only a "

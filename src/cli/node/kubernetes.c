@@ -57,7 +57,7 @@ static int read_token(struct api *a, struct error *err)
     struct str token = str_trim(str_from(text));
     for (size_t i = 0; i < token.len; i++)
         if (token.at[i] < '!' || token.at[i] > '~')
-            return error_set(err, -EINVAL, "'%s' holds no token", a->t->token_file);
+            return error_set(err, -EINVAL, "'%s' contains no token", a->t->token_file);
     snprintf(a->token, sizeof a->token, "Authorization: Bearer %.*s", (int)token.len, token.at);
     return 0;
 }
@@ -287,7 +287,7 @@ static int tell_once(struct api *a, const struct node_verdict *v, struct node_st
     if (rc < 0)
         return rc;
     if (node_wants_taint(node, a->t, v) && (rc = ask_brake(a, &taint_steps, &refused)) < 0)
-        snprintf(taint_steps.held, sizeof taint_steps.held, "the nodes that are drained already can't be counted");
+        snprintf(taint_steps.held, sizeof taint_steps.held, "the nodes that are already drained can't be counted");
     str_copy(steps->held, sizeof steps->held, str_from(taint_steps.held));
     str_copy(condition_steps.held, sizeof condition_steps.held, str_from(taint_steps.held));
     node_taint_patch(node, a->t, v, now, &taint, &taint_steps);

@@ -133,7 +133,7 @@ static int ask_brake(const struct env *env, const struct node_telling *t, struct
         return 0;
     int rc = count_nodes(env, t, &count, err);
     if (rc < 0)
-        snprintf(steps->held, sizeof steps->held, "the nodes that are drained already can't be counted");
+        snprintf(steps->held, sizeof steps->held, "the nodes that are already drained can't be counted");
     else
         node_may_drain(t, &count, steps);
     return rc;

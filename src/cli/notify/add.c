@@ -374,10 +374,9 @@ static int choose_file(const struct cli *cli, char path[PLACE_SIZE])
 {
     const char *named = cli->ask.config;
     if (cli->ask.socket && !named)
-        return cli_usage(cli, "which configuration the daemon at %s reads is not known here; name it with --config FILE",
-                         cli->ask.socket);
+        return cli_usage(cli, "the configuration of the daemon at %s is unknown here; name it with --config FILE", cli->ask.socket);
     if (!edit_place(named, path))
-        return cli_usage(cli, "there is no place for a configuration: set HOME, or give --config FILE");
+        return cli_usage(cli, "no place for a configuration: set HOME, or use --config FILE");
     return EXIT_FINE;
 }
 

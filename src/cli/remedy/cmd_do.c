@@ -256,7 +256,7 @@ static int tell_outcome(const struct do_command *d)
         moment_format(doing->until, clock_wall(d->cli->env.clock), until);
         printf("Kept until %s. To take it back now: whirr undo 1\n", until);
     } else
-        puts("Kept until it is taken back (whirr undo 1): only whirr-control could end it at a time.");
+        puts("Kept until you take it back (whirr undo 1): only whirr-control can end it at a set time.");
     return EXIT_FINE;
 }
 
@@ -441,9 +441,9 @@ const struct command command_do = {
     .group = HELP_ACT,
     .summary = "Run a remedy that `whirr why` advises, and measure it",
     .details =
-        "N is the number of a remedy in the newest answer of `whirr why` that you were shown. It looks again first, says what it "
-        "would change and for whom, and asks. It measures before and after; what has no effect is taken back. What was measured is "
-        "what is expected the next time. Remedies that are not settings of a GPU are for a person, unless the GPU is simulated.",
+        "N is the number of a remedy in the last answer of `whirr why` that you saw. It checks again first, says what it would "
+        "change and for whom, and asks. It measures before and after; what has no effect is taken back. The measured effect is "
+        "what it expects the next time. Remedies that are not settings of a GPU are for a person, unless the GPU is simulated.",
     .exits = DO_EXITS,
     .arguments = "N",
     .arguments_min = 1,

@@ -61,7 +61,7 @@ int report_remedies(struct cli *cli)
     else if (expected)
         buf_printf(&out, "Remedies had the expected effect, within a fifth, in %zu of %zu cases.\n", hit, expected);
     else
-        buf_text(&out, "Nothing was expected of a remedy yet: each was measured for the first time.\n");
+        buf_text(&out, "No remedy had an expectation yet: each was measured for the first time.\n");
     for (size_t i = 0; i < count; i++)
         show_hits(&out, &hits[i]);
     return show_text(&out);

@@ -273,7 +273,7 @@ static int make_plan(struct cli *cli, const struct answers *a, struct plan *p, s
     AUTO_BUF struct buf text = BUF(EDIT_TEXT_MAX);
     char path[PLACE_SIZE];
     if (!edit_place(options_value(cli->options, "config", NULL), path))
-        return error_set(err, -ENOENT, "there is no place for a configuration: set HOME, or give --config FILE");
+        return error_set(err, -ENOENT, "no place for a configuration: set HOME, or use --config FILE");
     int rc = edit_read(path, &text, err);
     if (rc < 0)
         return rc;
@@ -333,7 +333,7 @@ static int carry_out(struct cli *cli, const struct plan *p, bool sure)
     if (!sure && !person_agrees("Do it?", true))
         return cli_fail("nothing was changed");
     if (plan_do(&cli->env, p, &err) < 0)
-        return cli_fail("%s\nWhat was done so far is taken back by: whirr setup --undo", err.text);
+        return cli_fail("%s\nTo take back what was done so far: whirr setup --undo", err.text);
     if (cli->json)
         return show_plan(cli, p, true);
     AUTO_BUF struct buf said = BUF(8192);
@@ -392,8 +392,8 @@ const struct command command_setup = {
         "Asks whether to run as a service, what power costs, who may look, which model servers to guard and where to notify; "
         "shows the files and commands that follow; then does it. Questions that an option answers are not asked. Without a "
         "terminal "
-        "nothing is asked: --defaults or --yes is needed, and options give other answers. A configuration that is there keeps all "
-        "that is not asked for. --undo restores files that were not changed since and takes commands back.",
+        "nothing is asked: --defaults or --yes is needed, and options give other answers. An existing configuration keeps "
+        "everything else. --undo restores files that were not changed since, and reverts its commands.",
     OPTIONS(options),
     .examples = {{"whirr setup", "five questions, then what will be done"},
                  {"whirr setup --defaults --dry-run", "show what would be done without questions"},

@@ -12,7 +12,7 @@ const struct setup_kinds setup_kinds_of_user = {{"no"},
 const struct setup_kinds setup_kinds_of_root = {{"no"},
                                                 "no (`brew services start whirr-macos` makes a service)",
                                                 "Run whirr as a service? (no; `brew services start whirr-macos` does it)"};
-const char setup_needs_root[] = "whirr setup makes no service on this system yet: brew services start whirr-macos";
+const char setup_needs_root[] = "whirr setup can't install a service on this system yet: brew services start whirr-macos";
 
 int plan_add_service(struct plan *p, const char *kind, struct error *err)
 {

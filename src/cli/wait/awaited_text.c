@@ -37,11 +37,11 @@ void awaited_end_text(const struct awaited_list *l, const char *asked, int64_t w
     else
         buf_printf(out, "All %zu programs called %s have ended after %s", l->count, asked, took);
     if (unknown == l->count)
-        buf_text(out, "; its exit status is known to the program that started it only.\n");
+        buf_text(out, "; only the program that started it knows its exit status.\n");
     else if (l->count == 1)
         buf_printf(out, ", exit status %d.\n", l->at[0].status);
     else if (failed)
-        buf_printf(out, "; %zu of them failed, with exit status %d at most.\n", failed, awaited_status(l));
+        buf_printf(out, "; %zu of them failed, the highest exit status is %d.\n", failed, awaited_status(l));
     else
         buf_text(out, unknown ? "; none is known to have failed.\n" : ", each with exit status 0.\n");
 }

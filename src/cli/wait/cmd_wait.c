@@ -265,7 +265,7 @@ static int wait_run(struct cli *cli)
     session_close(session);
     if (status == EXIT_FINE && options_has(cli->options, "notify"))
         status = wait_notify(cli, options_has(cli->options, "idle")   ? "The GPU is idle."
-                                  : options_has(cli->options, "when") ? "What `whirr wait` waited for is true."
+                                  : options_has(cli->options, "when") ? "The condition that `whirr wait` waited for holds."
                                                                       : "A GPU has room.");
     expr_free(w.until);
     return status;
@@ -273,7 +273,7 @@ static int wait_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "pid", .argument = "PID", .help = "Wait until this program ends"},
-    {.name = "idle", .help = "Wait until all GPUs, or that of --gpu, have been idle for 30 s"},
+    {.name = "idle", .help = "Wait until all GPUs, or the one of --gpu, have been idle for 30 s"},
     {.name = "when", .argument = "CONDITION", .help = "Wait until this holds; \"... for 5m\" means for that long"},
     {.name = "until", .known_as = "when", .argument = "CONDITION", .hidden = true, .help = "The old name of --when"},
     {.name = "gpu-free", .argument = "SIZE", .help = "Wait until a GPU has this much free memory, and print its index"},

@@ -106,7 +106,7 @@ static int find(struct cli *cli, struct session *session, const char *asked, str
         return EXIT_FINE;
     if (rc != -ESRCH || cli->host)
         return cli_fail("%s", err.text);
-    return cli_fail("no program called or numbered '%s' is running\nTo list those on GPUs: whirr ps", asked);
+    return cli_fail("no running program has the name or PID '%s'\nTo list those on GPUs: whirr ps", asked);
 }
 
 static int wait_listed(struct cli *cli, struct session *session, const char *asked, struct awaited_list *l, int64_t timeout_ms,
@@ -165,7 +165,7 @@ static int send_to(struct cli *cli, const struct config_notify *c, const char *s
     if (notifier_check(c, &err) < 0)
         return cli_fail("notifier '%s': %s", c->entry.name, err.text);
     if (!sentence && c->type == CONFIG_NOTIFY_DESKTOP && desktop_open(&cli->env, &session, &err) < 0)
-        return cli_fail("--notify can't reach anybody: %s\nFor a message to a phone, by mail or chat: whirr notify add",
+        return cli_fail("--notify can't reach anyone: %s\nFor a message to a phone, by mail or chat: whirr notify add",
                         err.code == -ENOMEDIUM ? "there is no desktop session here" : err.text);
     desktop_close(session);
     notify_example(&cli->env, false, "info", "", &notice);
@@ -173,7 +173,7 @@ static int send_to(struct cli *cli, const struct config_notify *c, const char *s
     str_copy(notice.alert, sizeof notice.alert, str_from("whirr_wait"));
     str_copy(notice.summary, sizeof notice.summary, words);
     str_copy(notice.gpu_name, sizeof notice.gpu_name, str_from(""));
-    str_copy(notice.why, sizeof notice.why, str_from("`whirr wait --notify` was asked to say so."));
+    str_copy(notice.why, sizeof notice.why, str_from("You asked for this with `whirr wait --notify`."));
     notice.gpu_index = -1;
     notice.has_value = false;
     notice.label_count = 0;

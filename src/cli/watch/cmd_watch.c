@@ -214,14 +214,13 @@ static int watch_run(struct cli *cli)
     if (options_seconds(cli->options, "interval", &w.interval_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     if (options_has(cli->options, "queues"))
-        return pid || w.argc ? cli_usage(cli, "--queues is about all programs on the GPUs: it goes with --for alone")
-                             : watch_queues(cli);
+        return pid || w.argc ? cli_usage(cli, "--queues covers all programs on the GPUs: it only takes --for") : watch_queues(cli);
     if (pid && w.argc)
-        return cli_usage(cli, "--pid is about a program that runs already: it can't be combined with a command");
+        return cli_usage(cli, "--pid watches a running program: it can't be combined with a command");
     if (pid)
         return watch_running(cli, pid);
     if (!w.argc)
-        return cli_usage(cli, "missing COMMAND, or --pid PID of a program that runs already");
+        return cli_usage(cli, "missing COMMAND, or --pid PID of a running program");
     if (options_has(cli->options, "for"))
         return cli_usage(cli, "--for goes with --pid and --queues; a command is watched until it ends");
     int result = watch_begin(&l, &err);
@@ -250,7 +249,7 @@ static int watch_run(struct cli *cli)
 static const struct option_spec options[] = {
     {.name = "interval", .argument = "SECONDS", .help = "Sample every SECONDS (default: 1)"},
     OPTION_OUTPUT("Write the report to FILE instead of stderr"),
-    {.name = "pid", .argument = "PID", .help = "Look at a Python program that runs already: in which lines it spends its time"},
+    {.name = "pid", .argument = "PID", .help = "Show in which lines a running Python program spends its time"},
     {.name = "for", .argument = "DURATION", .help = "With --pid or --queues: for how long (default: 10s, 2s)"},
     {.name = "queues", .help = "Trace who waits for whom in the kernel's queues of GPU jobs, as root"},
     {.name = "lines", .help = "List its calls as a tree, each with its share of the time"},
@@ -270,10 +269,10 @@ const struct command command_watch = {
         "ends, or to the file of --output. Its children are counted, also those that leave it. Phases are starting, loading, "
         "computing, saving, waiting, and ending; limits are compute, memory bandwidth, PCIe, the host's CPU, disk, power, "
         "heat, and other programs on the GPU. Asks a running daemon, or samples directly.\n\nOf a Python program (CPython 3.8 to "
-        "3.15) it says in which lines it and its children spend their time, 20 looks a second. With --pid it looks at a "
-        "program that runs already, for 10 seconds or --for, 100 times a second, without stopping it. That takes the same "
+        "3.15) it says in which lines it and its children spend their time, 20 samples a second. With --pid it samples a running "
+        "program for 10 seconds or --for, 100 times a second, without stopping it. That takes the same "
         "user and kernel.yama.ptrace_scope 0, or root.\n\nWith --queues it traces the kernel's scheduler of GPU jobs for "
-        "2 seconds or --for: which threads' jobs waited for those of others. Drivers that do without it show nothing.",
+        "2 seconds or --for: which threads' jobs waited for those of others. Drivers that don't use it show nothing.",
     .arguments = "-- COMMAND...",
     .arguments_max = ARGUMENTS_MAX,
     OPTIONS(options),

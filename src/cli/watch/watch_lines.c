@@ -154,7 +154,7 @@ int watch_running(struct cli *cli, const char *asked)
     identity_free(identity);
     const struct lines_request request = {.pid = p.pid, .ms = ms, .looks_per_s = LINES_LOOKS_PER_S};
     int rc = process_start(&cli->env, p.pid) ? lines_take(&cli->env, &request, &w.looks, &w.err)
-                                             : error_set(&w.err, -ESRCH, "there is none with this number");
+                                             : error_set(&w.err, -ESRCH, "there is no such process");
     if (rc == -ENOEXEC && !folded && !options_has(cli->options, "lines"))
         return watch_native(cli, &p, ms, &w, &out);
     if (rc < 0)

@@ -62,7 +62,7 @@ static void queues_text(struct buf *out, const struct queue_look *l, int64_t ms)
     if (!l->jobs)
         buf_printf(out, "No job went through drm's GPU scheduler in %s.\n", over);
     else if (!others)
-        buf_printf(out, "No thread waited for another one: %lld jobs in %s.\n", (long long)l->jobs, over);
+        buf_printf(out, "No thread waited for another: %lld jobs in %s.\n", (long long)l->jobs, over);
     if (l->lost)
         buf_printf(out, "The kernel dropped %lld events: waits are at least these.\n", (long long)l->lost);
 }
@@ -79,7 +79,7 @@ int watch_queues(struct cli *cli)
         return cli_usage(cli, "invalid value '%s' for --for; expected " DURATION_SYNTAX ", at most 1m with --queues", during);
     int rc = queue_take(&cli->env, ms, &look, &err);
     if (rc < 0)
-        return cli_fail("can't look at the queues: %s", err.text[0] ? err.text : "out of memory");
+        return cli_fail("can't trace the queues: %s", err.text[0] ? err.text : "out of memory");
     if (cli->json)
         queues_json(&out, &look, ms);
     else

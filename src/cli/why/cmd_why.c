@@ -229,12 +229,12 @@ static int why_run(struct cli *cli)
         return show_codes(cli);
     if (options_has(o, "try") &&
         (!cli->ask.idle || o->argument_count || options_has(o, "at") || options_has(o, "since") || cli->json))
-        return cli_usage(cli, "--try goes with --idle: it measures what settings bring on an idle GPU");
+        return cli_usage(cli, "--try needs --idle: it measures what settings save on an idle GPU");
     if (options_has(o, "try"))
         return remedy_try_idle(cli);
     if (options_has(o, "prove") && (o->argument_count || options_has(o, "since") || options_has(o, "until") ||
                                     options_has(o, "fleet") || options_has(o, "job") || options_has(o, "idle")))
-        return cli_usage(cli, "--prove is about one finding of one moment: it goes with --gpu and --at alone");
+        return cli_usage(cli, "--prove is about one finding at one moment: it only takes --gpu and --at");
     if (options_has(o, "prove"))
         return why_prove(cli, options_value(o, "prove", ""));
     if (options_has(o, "fleet") && o->argument_count)
@@ -264,7 +264,7 @@ static int why_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "idle", .help = "List what keeps each GPU from idling, and who has it open; wakes no GPU"},
-    {.name = "try", .help = "With --idle: measure what settings bring on an idle GPU, and take them back"},
+    {.name = "try", .help = "With --idle: measure what settings save on an idle GPU, and take them back"},
     {.name = "measure", .argument = "DURATION", .help = "With --try: measure each for this long (default: 20s)"},
     {.name = "yes", .letter = 'y', .help = "With --try: don't ask"},
     OPTION_DRY_RUN,
@@ -289,9 +289,8 @@ static const struct option_spec options[] = {
 };
 
 const struct command command_why = {
-    .exits =
-        "0 fine, even without a GPU; 1 it failed, there are GPUs and none of them can be read, or the finding of --prove is not "
-        "said; 2 wrong usage or configuration.",
+    .exits = "0 fine, even without a GPU; 1 it failed, there are GPUs and none of them can be read, or the finding of --prove "
+             "doesn't apply; 2 wrong usage or configuration.",
     .name = "why",
     .group = HELP_EXPLAIN,
     .summary = "Explain why a GPU is loud, hot, slow or busy",
@@ -307,8 +306,8 @@ const struct command command_why = {
         "displays, a pinned memory clock, compute contexts, loaded models, browsers, video decode, other monitors, PCIe power "
         "saving, runtime power management, persistence mode. `whirr why` does the same for a GPU that draws more than it "
         "usually does when idle. What other users' programs have open is visible to root or an administrator only.\n\nWith --prove "
-        "CODE the judge is asked again with one reading moved after the other: what decides about this finding, and at which "
-        "value the answer would be another. With --at it reads the history itself.",
+        "CODE the judgment is repeated with each reading changed in turn: which readings decide this finding, and at what value "
+        "the answer would change. With --at it reads the history itself.",
     .arguments = "[PID|NAME]",
     .arguments_max = 1,
     OPTIONS(options),

@@ -52,14 +52,14 @@ static void turn_sentence(const struct proof_reading *r, bool said, char *out, s
 {
     char now[VALUE_WORDS], other[VALUE_WORDS];
     if (!r->turns) {
-        snprintf(out, size, "without %s it would%s be said", r->info->json, said ? " not" : "");
+        snprintf(out, size, "without %s it would%s apply", r->info->json, said ? " not" : "");
         return;
     }
     if (r->value.state == READING_OK)
-        snprintf(out, size, "with %s at %s instead of %s it would%s be said", r->info->json, value_words(r->info, r->turn, other),
+        snprintf(out, size, "with %s at %s instead of %s it would%s apply", r->info->json, value_words(r->info, r->turn, other),
                  value_words(r->info, r->value.value, now), said ? " not" : "");
     else
-        snprintf(out, size, "with %s at %s, which is not read, it would%s be said", r->info->json,
+        snprintf(out, size, "with %s at %s, which is not read, it would%s apply", r->info->json,
                  value_words(r->info, r->turn, other), said ? " not" : "");
 }
 
@@ -76,18 +76,18 @@ static void answer_words(const struct proof *p, char *out, size_t size)
     char who[24], turn[256] = "";
     who_words(p, who, sizeof who);
     if (p->said && p->by_moment)
-        snprintf(out, size, "It is said of %s: %s.", who, p->found.headline);
+        snprintf(out, size, "It applies to %s: %s.", who, p->found.headline);
     else if (p->said)
         snprintf(out, size,
-                 "It is said of %s: %s. The readings of this moment alone don't bring it about: it rests on the time before, on "
+                 "It applies to %s: %s. The readings of this moment alone don't bring it about: it rests on the time before, on "
                  "programs or on the kernel log.",
                  who, p->found.headline);
     else if (p->count)
         turn_sentence(&p->readings[0], false, turn, sizeof turn);
     if (!p->said && p->count)
-        snprintf(out, size, "It is not said of %s; %s.", who, turn);
+        snprintf(out, size, "It doesn't apply to %s; %s.", who, turn);
     else if (!p->said)
-        snprintf(out, size, "It is not said of %s, and no single reading would change that.", who);
+        snprintf(out, size, "It doesn't apply to %s, and no single reading would change that.", who);
 }
 
 /* Lists the possible causes of a finding, or its possible effects, from causes.def. */
@@ -175,13 +175,13 @@ static void prove_table(struct buf *out, const struct page *page, const struct p
     if (s.len)
         line(out, page, "Effects", text);
     if (p->together)
-        line(out, page, "Nearest", "each of these readings alone brings it about: only without all of them would it not be said");
+        line(out, page, "Nearest", "each of these readings alone is enough: it would go away only without all of them");
     else if (p->said && p->count) {
         turn_sentence(&p->readings[0], true, text, sizeof text);
         line(out, page, "Nearest", text);
     }
     line(out, page, "Readings",
-         p->count ? "what decides, the nearest first:" : "no reading of a GPU or the host decides about it alone");
+         p->count ? "what decides it, the closest first:" : "no reading of a GPU or the host decides about it alone");
     if (p->count)
         readings_table(out, page, w);
 }
@@ -238,10 +238,10 @@ ANSWER_TABLE(reading_answer, struct proof_reading)
     MADE(WORD, "name", make_name, NULL);
     MADE(WORD, "of", make_of, NULL);
     MADE(NUMBER, "value", make_value, NULL, OR_NULL);
-    MADE(WORD, "absent", make_absent, "Why it is not known", OR_NULL);
+    MADE(WORD, "absent", make_absent, "Why it is unknown", OR_NULL);
     MADE(NUMBER, "age_seconds", make_reading_age, NULL, OR_NULL);
-    FIELD(BOOL, "needed", needed, "Without it, the answer would be another");
-    MADE(NUMBER, "turns_at", make_turn, "The value at which the answer would be another", OR_NULL);
+    FIELD(BOOL, "needed", needed, "Without it, the answer would change");
+    MADE(NUMBER, "turns_at", make_turn, "The value at which the answer would change", OR_NULL);
     MADE(TEXT, "text", make_sentence, NULL);
 }
 

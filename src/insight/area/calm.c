@@ -153,7 +153,7 @@ void rules_state(const struct facts *f, struct why_part *part)
     cause_begin(&d, part, code);
     support(&d, 0.97, "%s",
             code == FINDING_SOURCE_RELEASED ? "whirr was asked to leave its driver alone"
-            : code == FINDING_NO_PERMISSION ? "its device files deny it"
+            : code == FINDING_NO_PERMISSION ? "its device files don't allow it"
             : code == FINDING_ASLEEP        ? "the kernel suspended the GPU"
             : code == FINDING_LOST          ? "the GPU does not respond anymore"
                                             : "no reading is available");
@@ -284,7 +284,7 @@ static void suggest_blind(const struct facts *f, struct why_part *part)
     bool denied = gpu->temp_mdegc.state == READING_DENIED || gpu->util_permille.state == READING_DENIED ||
                   gpu->processes_state == READING_DENIED;
     if (denied)
-        remedy_add(part, REMEDY_LOOK, "Look with more rights: sudo whirr status");
+        remedy_add(part, REMEDY_LOOK, "For more detail: sudo whirr status");
     else if (!needs_explaining(f))
         return;
     if (!f->past.known && f->heat != HEAT_UNKNOWN)

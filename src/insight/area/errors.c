@@ -118,7 +118,7 @@ void say_logged_fault(const struct logged_fault *l, struct finding *ret)
     const char *again = l->returned ? ", and again after a reset" : "";
     const char *what = l->info ? l->info->what
                        : ret->fault > XID_CATALOG_LAST
-                           ? "an error that is newer than this catalog (" XID_CATALOG "); the driver's maker may describe it"
+                           ? "an error that is newer than this catalog (" XID_CATALOG "); the vendor may describe it"
                            : "an error that whirr does not know; the vendor's catalog of XIDs may describe it";
     ret->advice = l->returned ? ADVICE_AGAIN : fault_action(l->info ? l->info->class : FAULT_UNKNOWN);
     if (xid)

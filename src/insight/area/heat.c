@@ -223,8 +223,8 @@ static void rule_limit(const struct facts *f, struct why_part *part)
         if (bits & THROTTLE_HOT & (1 << i))
             support(&d, 0.5, "throttling: %s", throttle_name(i));
     if (nears) {
-        support(&d, 0.9, "it switches itself off at %lld °C", words_whole(limit, 1000));
-        snprintf(off, sizeof off, "; it switches itself off at %lld °C", words_whole(limit, 1000));
+        support(&d, 0.9, "it shuts down at %lld °C", words_whole(limit, 1000));
+        snprintf(off, sizeof off, "; it shuts down at %lld °C", words_whole(limit, 1000));
     }
     support_fan(&d, f, 0);
     if (throttles)

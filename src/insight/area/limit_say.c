@@ -117,7 +117,7 @@ static bool say_rest(struct text *s, const struct gpu *gpu, const struct process
         return sleeps ? text_append(s, "sleeps between its steps, %lld%% of the time",
                                     percent(of_host(p, EVIDENCE_main_sleep_permille)))
                       : text_append(s, "uses little of the GPU");
-    const char *does = p->host && p->host->state == READING_OK ? "does nothing" : "was not seen at work";
+    const char *does = p->host && p->host->state == READING_OK ? "does nothing" : "was not seen working";
     return p->mem_bytes.state == READING_OK ? text_append(s, "holds %s and %s", words_bytes(p->mem_bytes.value, bytes), does)
                                             : text_append(s, "%s on the GPU", does);
 }

@@ -38,7 +38,7 @@ static const struct {
     [CHECK_VALUE_COPY] = {0.60, 0.95, 0.95, "copies in its memory at"},
     [CHECK_VALUE_FLOATS] = {0, 0.90, 0.85, "computes at"},
     [CHECK_VALUE_FLOATS_CLOCK] = {0.75, 0.95, 0.95, "computes, a clock and multiprocessor,"},
-    [CHECK_VALUE_WHOLE] = {0, 0.90, 0.85, "computes whole numbers at"},
+    [CHECK_VALUE_WHOLE] = {0, 0.90, 0.85, "computes integers at"},
     [CHECK_VALUE_TENSOR] = {0, 0.90, 0.85, "multiplies matrices at"},
     [CHECK_VALUE_LINK_TO] = {0.65, 0.90, 0.85, "is sent data at"},
     [CHECK_VALUE_LINK_FROM] = {0.65, 0.90, 0.85, "sends data at"},

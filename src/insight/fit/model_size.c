@@ -146,7 +146,7 @@ static void add_cache(const struct model_facts *f, const char *type, struct mode
     }
     if (!cache_shape(f, &c) || layers_of(f) == 0) {
         n->complete = false;
-        text_append(notes, "%sthe files do not say how large the cache for the context is (--context 0 leaves it out)",
+        text_append(notes, "%sthe files don't say how large the context's cache is (--context 0 leaves it out)",
                     notes->len ? "; " : "");
         return;
     }
@@ -162,7 +162,7 @@ static void add_cache(const struct model_facts *f, const char *type, struct mode
         n->layers[i] += cache_of_layer(f, &c, i, n->context, type);
     n->cache_bytes = reading_ok(sum);
     if (c.window && !f->windowed_count && c.every <= 1)
-        text_append(notes, "%sthe sliding window is not counted with, since the file does not say in which layers it is",
+        text_append(notes, "%sthe sliding window is ignored, since the file doesn't say which layers have it",
                     notes->len ? "; " : "");
 }
 
@@ -177,8 +177,7 @@ static void add_compute(const struct model_facts *f, struct model_need *n, struc
         feed_forward = MAX_OF(feed_forward, expert * experts);
     if (!sane(f->embedding, &embedding)) {
         n->complete = n->complete && n->context == 0;
-        text_append(notes, "%sbuffers for computing are not counted: the files do not say the width of the model",
-                    notes->len ? "; " : "");
+        text_append(notes, "%scompute buffers are not counted: the files don't say how wide the model is", notes->len ? "; " : "");
         return;
     }
     n->compute_bytes = reading_ok(4 * BATCH * (vocabulary + 2 * embedding + 2 * feed_forward + padded(n->context)));

@@ -456,16 +456,14 @@ static void say_missing(struct text *t, const struct capacity *c, const struct p
     }
     int cards = largest_group(c, request), wanted = request->gpus * MAX_OF(request->count, 1);
     if (request->gpus > 1 && cards < wanted) {
-        text_append(t, "%d GPUs of one maker are wanted, and there %s %d that could be used", wanted, cards == 1 ? "is" : "are",
-                    cards);
+        text_append(t, "%1$d GPUs of one vendor are wanted, and only %3$d %2$s usable", wanted, cards == 1 ? "is" : "are", cards);
         return;
     }
     text_append(t, "%s are missing%s", words_bytes(p->missing_bytes, size),
                 request->whole && largest_group(c, request) > 1 ? " on one GPU" : "");
     if (request->gpus > 1)
         text_append(t, " for %d GPUs%s", request->gpus, request->even ? " with equal shares" : "");
-    text_append(t, "; the most room is on %s with %s", capacity_gpu_words(most, words),
-                words_bytes(most->available_bytes.value, room));
+    text_append(t, "; %s has the most room, %s", capacity_gpu_words(most, words), words_bytes(most->available_bytes.value, room));
     if (most->reserve_bytes)
         text_append(t, " (%s are reserved)", words_bytes(most->reserve_bytes, size));
     int64_t held = 0;

@@ -36,7 +36,7 @@ static void an_unknown_status_is_said_and_is_no_failure(void **state)
 {
     (void)state;
     struct awaited_list l = list_of(1, (const int[]){END_STATUS_UNKNOWN});
-    assert_end(&l, "train.py (alice) has ended after 2h 3m; its exit status is known to the program that started it only.\n");
+    assert_end(&l, "train.py (alice) has ended after 2h 3m; only the program that started it knows its exit status.\n");
     assert_int_equal(awaited_status(&l), 0);
 }
 
@@ -44,7 +44,7 @@ static void of_several_the_worst_counts(void **state)
 {
     (void)state;
     struct awaited_list l = list_of(3, (const int[]){0, 1, END_STATUS_UNKNOWN});
-    assert_end(&l, "All 3 programs called train.py have ended after 2h 3m; 1 of them failed, with exit status 1 at most.\n");
+    assert_end(&l, "All 3 programs called train.py have ended after 2h 3m; 1 of them failed, the highest exit status is 1.\n");
     assert_int_equal(awaited_status(&l), 1);
     l = list_of(2, (const int[]){0, 0});
     assert_end(&l, "All 2 programs called train.py have ended after 2h 3m, each with exit status 0.\n");

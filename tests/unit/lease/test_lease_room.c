@@ -180,12 +180,12 @@ static void what_can_never_be_is_said_at_once(void **state)
     only(l, 7);
     assert_int_equal(ask(w, l), ROOM_NEVER);
     assert_string_equal(w->answer.words, "there is no GPU among those that it may use");
-    /* A program gets GPUs of one maker. */
+    /* A program gets GPUs of one vendor. */
     l->gpu_count = 0;
     l->gpus_wanted = 2;
     snprintf(w->cards[1].id.vendor, sizeof w->cards[1].id.vendor, "other");
     assert_int_equal(ask(w, l), ROOM_NEVER);
-    assert_string_equal(w->answer.words, "2 GPUs of one maker are wanted, and there is only 1");
+    assert_string_equal(w->answer.words, "2 GPUs of one vendor are wanted, and there is only 1");
     l->gpus_wanted = 9; /* more than there are of all makers together */
     assert_int_equal(ask(w, l), ROOM_NEVER);
     assert_string_equal(w->answer.words, "9 GPUs are wanted, and there are only 2");

@@ -152,7 +152,7 @@ static void without_metadata_the_answer_is_only_a_lower_bound(void **state)
     model_need(f, &(struct model_options){.context = 4096}, n);
     assert_false(n->complete);
     assert_int_not_equal(n->cache_bytes.state, READING_OK);
-    assert_non_null(strstr(n->notes, "do not say how large the cache"));
+    assert_non_null(strstr(n->notes, "don't say how large the context's cache"));
     model_need(f, &(struct model_options){.context = 0}, n);
     assert_true(n->complete);
     assert_int_equal(n->cache_bytes.value, 0);
