@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#include "store/query.h"
+
 static void rows_have_the_columns_of_the_contract_in_its_units(void **state)
 {
     (void)state;
@@ -284,6 +286,99 @@ static void each_run_of_a_process_is_one_row(void **state)
     sim_history_close(&h);
 }
 
+/* One row of text, its columns separated by spaces. */
+static void assert_row(const char *name, const char *query, const char *expected)
+{
+    char text[256];
+    sql_text(name, query, text, sizeof text);
+    assert_string_equal(text, expected);
+}
+
+static int keep_run(void *user, const struct store_process_run *run)
+{
+    *(struct store_process_run *)user = *run;
+    return 0;
+}
+
+/* Every value differs from all others, so that none can be in the column of another. */
+static void each_column_of_a_process_has_its_own_value(void **state)
+{
+    (void)state;
+    static const int64_t memory[] = {100, 0, 600}, util[] = {10, 20, 40};
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct store *s = open_store("columns.db");
+    for (int i = 0; i < 4; i++) {
+        struct snapshot *snapshot = with_process(&h, i < 3 ? 4242 : 0, 77, memory[i % 3], util[i % 3], 100000);
+        struct process *p = i < 3 ? &snapshot->gpus[0].processes[0] : &(struct process){0};
+        p->type = PROCESS_GRAPHICS;
+        p->started_at.ms = 1700000000000;
+        str_copy(p->command, sizeof p->command, STR("python3 train.py"));
+        str_copy(p->container, sizeof p->container, STR("0123abcd"));
+        str_copy(p->model, sizeof p->model, STR("Qwen3-8B"));
+        str_copy(p->container_name, sizeof p->container_name, STR("ns/pod/main"));
+        str_copy(p->job, sizeof p->job, STR("4711"));
+        str_copy(p->title, sizeof p->title, STR("train.py"));
+        p->limit.code = i ? LIMIT_HEAT : LIMIT_UNJUDGED;
+        p->generated_tokens = reading_ok(1000 + 11 * i);
+        p->prompt_tokens = reading_ok(5000 + 31 * i);
+        p->requests_running = reading_ok(i ? 9 : 0);
+        p->served[SERVING_REQUEST] = (struct serving_sum){true, 1, 70 + 2 * i};
+        write_one(s, snapshot);
+        snapshot_unref(snapshot);
+    }
+    assert_row("columns.db",
+               "SELECT pid || ' ' || start_key || ' ' || started_at_ms || ' ' || name || ' ' || user_name || ' ' || type || ' ' || "
+               "container "
+               "|| ' ' || model || ' ' || container_name || ' ' || job || ' ' || title || ' ' || command FROM processes",
+               "4242 77 1700000000000 python3 alice graphics 0123abcd Qwen3-8B ns/pod/main 4711 train.py python3 train.py");
+    assert_row(
+        "columns.db",
+        "SELECT samples || ' ' || memory_max_bytes || ' ' || memory_sum_bytes || ' ' || memory_count || ' ' || sm_sum_permille || "
+        "' ' "
+        "|| sm_count || ' ' || limit_code || ' ' || limit_samples || ' ' || generated_tokens || ' ' || prompt_tokens || ' ' || "
+        "running_sum || ' ' || running_samples || ' ' || requests FROM process_minutes",
+        "3 600 700 2 70 3 heat 2 22 62 18 2 4");
+    assert_row("columns.db", "SELECT energy_mj || ' ' || attributed_mj FROM energy", "3000000 1000000");
+    char expected[200];
+    snprintf(expected, sizeof expected, "%s %s %s %s 0 1", h.ids[0].vendor, h.ids[0].pci_address, h.ids[0].uuid, h.ids[0].name);
+    assert_row(
+        "columns.db",
+        "SELECT vendor || ' ' || pci_address || ' ' || uuid || ' ' || name || ' ' || gpu_index || ' ' || simulated FROM gpus",
+        expected);
+
+    for (int within = 0; within < 2; within++) {
+        struct store_process_run run = {0};
+        const struct store_span span = {.since_ms = HISTORY_BEGIN.ms, .until_ms = h.clock.today.ms, .within = within, .limit = 9};
+        struct error err;
+        assert_int_equal(store_process_runs(s, &span, keep_run, &run, &err), 0);
+        assert_int_equal(run.process.pid, 4242);
+        assert_int_equal(run.process.start_key, 77);
+        assert_int_equal(run.process.started_at.ms, 1700000000000);
+        assert_int_equal(run.process.type, PROCESS_GRAPHICS);
+        assert_string_equal(run.process.name, "python3");
+        assert_string_equal(run.process.user, "alice");
+        assert_string_equal(run.process.command, "python3 train.py");
+        assert_string_equal(run.process.container, "0123abcd");
+        assert_string_equal(run.process.model, "Qwen3-8B");
+        assert_string_equal(run.process.container_name, "ns/pod/main");
+        assert_string_equal(run.process.job, "4711");
+        assert_string_equal(run.process.title, "train.py");
+        assert_string_equal(run.gpu_uuid, h.ids[0].uuid);
+        assert_string_equal(run.host, "box");
+        assert_int_equal(run.first_seen.ms, HISTORY_BEGIN.ms);
+        assert_int_equal(run.last_seen.ms, HISTORY_BEGIN.ms + 10000);
+        assert_true(run.ended && run.simulated);
+        assert_int_equal(run.samples, 3);
+        assert_int_equal(reading_or(run.memory_peak_bytes, -1), 600);
+        assert_int_equal(reading_or(run.memory_mean_bytes, -1), 350);
+        assert_int_equal(reading_or(run.sm_mean_permille, -1), 23);
+        assert_int_equal(run.energy_mj, 1000000);
+    }
+    store_close(s);
+    sim_history_close(&h);
+}
+
 /* Counters of a model server become tokens of minutes: what it had counted before it was seen is not of them, one that begins anew
  * goes on, and one that says nothing for a while has lost nothing. */
 static void tokens_are_kept_by_the_minute(void **state)
@@ -500,6 +595,7 @@ int main(void)
         TEST(facts_are_written_when_they_change),
         TEST(energy_follows_the_mean_draw),
         TEST(each_run_of_a_process_is_one_row),
+        TEST(each_column_of_a_process_has_its_own_value),
         TEST(tokens_are_kept_by_the_minute),
         TEST(joules_of_processes_add_up_to_those_of_the_card),
         TEST(energy_used_between_samples_is_the_gpus),
