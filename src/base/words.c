@@ -153,6 +153,11 @@ bool price_parse(struct str text, double *ret, char currency[CURRENCY_SIZE])
     return true;
 }
 
+const char *words_person(const char *name)
+{
+    return name[0] ? name : "somebody";
+}
+
 long long words_whole(int64_t value, int64_t unit)
 {
     return (value + (value < 0 ? -unit : unit) / 2) / unit;

@@ -37,6 +37,8 @@ const char *words_temperature(int64_t mdegc, char out[WORDS_SIZE]); /* "71 °C";
 const char *words_power(int64_t mw, char out[WORDS_SIZE]);          /* "3.7 W", "134 W" */
 const char *words_energy(int64_t mj, char out[WORDS_SIZE]);         /* "0.86 kWh"; below 0.01 kWh "21.4 kJ" */
 
+const char *words_person(const char *name); /* who did something, where known */
+
 /* Whole numbers, rounded: permille to %, mdegC to degrees, mW to W, kHz to MHz. */
 long long words_whole(int64_t value, int64_t unit);
 

@@ -41,8 +41,7 @@ static void write_line(struct buf *out, const struct fleet_note *n)
 {
     char time[WORDS_SIZE];
     if (n->forgotten_ms)
-        buf_printf(out, "  forgotten  %s, %s ago by %s\n", n->host, since(n->forgotten_ms, time),
-                   n->forgotten_by[0] ? n->forgotten_by : "somebody");
+        buf_printf(out, "  forgotten  %s, %s ago by %s\n", n->host, since(n->forgotten_ms, time), words_person(n->forgotten_by));
     else
         buf_printf(out, "  silent     %s, last heard %s ago\n", n->host, since(n->silent_ms, time));
 }

@@ -30,8 +30,7 @@ static void inventory_line(const struct cli *cli, struct buf *out, const json_t 
     if (json_text(gpu, "serial")[0])
         buf_printf(out, "  serial %s", json_text(gpu, "serial"));
     if (json_is_object(forgotten))
-        buf_printf(out, ", %s ago by %s", ago(cli, forgotten, "at", time),
-                   json_text(forgotten, "by")[0] ? json_text(forgotten, "by") : "somebody");
+        buf_printf(out, ", %s ago by %s", ago(cli, forgotten, "at", time), words_person(json_text(forgotten, "by")));
     else if (strcmp(state, "present") != 0)
         buf_printf(out, ", last seen %s ago", ago(cli, gpu, "last_seen_at", time));
     if (json_text(gpu, "replaced_by")[0])

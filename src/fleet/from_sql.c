@@ -16,14 +16,12 @@ bool fleet_is_sql(const struct fleet_place *place)
     return str_starts(str_from(place->url), "postgresql://") || str_starts(str_from(place->url), "postgres://");
 }
 
-/* Makes room for one more entry; NULL: out of memory. */
-static void *grow(void *list, size_t count, size_t size)
-{
-    /* Full at each power of two. */
-    if (count && (count & (count - 1)))
-        return list;
-    return realloc(list, (count ? 2 * count : 1) * size);
-}
+/* One more entry of a list that is full at each power of two; NULL: out of memory. */
+#define ONE_MORE(list, count)                                                \
+    ({                                                                       \
+        size_t capacity_ = (count) & ((count)-1) ? (count) + 1 : (count);    \
+        ROOM_FOR_ONE(list, count, capacity_, 1) ? &(list)[(count)++] : NULL; \
+    })
 
 static void copy(char *to, size_t size, const char *text)
 {
@@ -39,11 +37,9 @@ static void write_index(char gpu[16], int index)
 static int take_gpu(void *user, const struct host_gpu *from)
 {
     struct fleet *f = user;
-    struct fleet_gpu *list = grow(f->gpus, f->gpu_count, sizeof *list);
-    if (!list)
+    struct fleet_gpu *g = ONE_MORE(f->gpus, f->gpu_count);
+    if (!g)
         return -ENOMEM;
-    f->gpus = list;
-    struct fleet_gpu *g = &list[f->gpu_count++];
     *g = (struct fleet_gpu){.up = from->up,
                             .util_permille = from->util_permille,
                             .used_bytes = from->used_bytes,
@@ -57,6 +53,8 @@ static int take_gpu(void *user, const struct host_gpu *from)
     write_index(g->gpu, from->index);
     copy(g->uuid, sizeof g->uuid, from->uuid);
     copy(g->name, sizeof g->name, from->name);
+    if (from->calm) /* what the host says of it ranks before this */
+        fleet_findings_add(&g->findings, &(struct fleet_finding){.code = "nothing_unusual", .process = "", .headline = ""});
     return 0;
 }
 
@@ -116,11 +114,9 @@ static int take_clock(void *user, const char *host, int64_t ahead_ms)
 static int take_process(void *user, const struct host_process *from)
 {
     struct fleet *f = user;
-    struct fleet_process *list = grow(f->processes, f->process_count, sizeof *list);
-    if (!list)
+    struct fleet_process *p = ONE_MORE(f->processes, f->process_count);
+    if (!p)
         return -ENOMEM;
-    f->processes = list;
-    struct fleet_process *p = &list[f->process_count++];
     *p = (struct fleet_process){.mem_bytes = from->mem_bytes, .util_permille = from->util_permille, .power_mw = from->power_mw};
     /* A minute has one limit: the longest one. */
     p->limit = from->limit;
@@ -158,7 +154,7 @@ static int add_message(int rc, struct error *err)
 /* Two connections answer at the same time: one about hosts, with findings, which are of GPUs that the other lists. */
 struct questions {
     struct fleet *fleet;
-    bool rooms;
+    bool rooms, brief; /* brief: a table of hosts shows no calm findings */
     struct host_finding *findings;
     size_t count;
 };
@@ -171,11 +167,10 @@ static void free_findings(struct questions *q)
 static int keep_finding(void *user, const struct host_finding *from)
 {
     struct questions *q = user;
-    struct host_finding *list = grow(q->findings, q->count, sizeof *list);
-    if (!list)
+    struct host_finding *to = ONE_MORE(q->findings, q->count);
+    if (!to)
         return -ENOMEM;
-    q->findings = list;
-    list[q->count++] = *from;
+    *to = *from;
     return 0;
 }
 
@@ -185,7 +180,7 @@ static int ask_hosts(struct store *s, void *user, struct error *err)
     int rc = all_hosts_silent(s, take_silent, q->fleet, err);
     if (rc == 0 && fleet_any_silent(q->fleet))
         rc = all_hosts_forgotten(s, take_forgotten, q->fleet, err);
-    return rc == 0 ? all_hosts_findings(s, keep_finding, q, err) : rc;
+    return rc == 0 ? all_hosts_findings(s, q->brief, keep_finding, q, err) : rc;
 }
 
 static int ask_gpus(struct store *s, void *user, struct error *err)
@@ -202,11 +197,12 @@ static bool is_silent(const struct fleet *f, const char *host)
     return false;
 }
 
-static int fetch_gpus(struct store *s, bool rooms, struct fleet *f, struct error *err)
+static int fetch_gpus(struct store *s, unsigned wants, struct fleet *f, struct error *err)
 {
-    CLEANUP(free_findings) struct questions q = {.fleet = f, .rooms = rooms};
+    CLEANUP(free_findings)
+    struct questions q = {.fleet = f, .rooms = wants & FLEET_WANT_ROOM, .brief = wants == FLEET_WANT_HOSTS};
     size_t kept = 0;
-    int rc = parallel_query_both(s, ask_hosts, &q, ask_gpus, &q, err);
+    int rc = parallel_query_both(s, ask_gpus, &q, ask_hosts, &q, err); /* the longer one first: the other has yet to connect */
     for (size_t i = 0; i < f->gpu_count; i++)
         if (!is_silent(f, f->gpus[i].host))
             f->gpus[kept++] = f->gpus[i];
@@ -223,7 +219,7 @@ int fleet_fetch_sql(const struct fleet_place *place, unsigned wants, struct flee
     CLEANUP(close_store) struct store *s = NULL;
     int rc = open_place(place, &s, err);
     if (rc == 0)
-        rc = wants & FLEET_WANT_GPUS ? fetch_gpus(s, wants & FLEET_WANT_ROOM, ret, err) : fleet_index(ret);
+        rc = wants & FLEET_WANT_GPUS ? fetch_gpus(s, wants, ret, err) : fleet_index(ret);
     if (rc == 0 && wants & FLEET_WANT_HOSTS)
         rc = all_hosts_clocks(s, take_clock, ret, err);
     if (rc == 0 && wants & FLEET_WANT_PROCESSES)
@@ -249,12 +245,11 @@ static void name_energy(enum fleet_by by, const char *host, const struct process
 static int take_energy(void *user, const char *host, const struct process *who, int64_t energy_mj)
 {
     struct fleet_bill *bill = user;
-    struct fleet_energy *list = grow(bill->list, bill->count, sizeof *list);
-    if (!list)
+    struct fleet_energy *e = ONE_MORE(bill->list, bill->count);
+    if (!e)
         return -ENOMEM;
-    bill->list = list;
-    list[bill->count] = (struct fleet_energy){.joules = (double)energy_mj / 1000};
-    name_energy(bill->by, host, who, &list[bill->count++]);
+    *e = (struct fleet_energy){.joules = (double)energy_mj / 1000};
+    name_energy(bill->by, host, who, e);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "store/internal.h"
 #include "store/query.h"
 
@@ -52,16 +53,16 @@ static int prepare(struct store *s, const struct buf *sql, struct db_statement *
     return sql->failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql->at, ret, err);
 }
 
-/* Prepares a query about the present. */
-static int prepare_now(struct store *s, void (*write)(const struct store *, const struct clocks *, struct buf *sql),
-                       struct db_statement **ret, struct error *err)
+/* Prepares a query about the present; `part` is what differs between two of a kind. */
+typedef void write_fn(const struct store *s, const struct clocks *c, const char *part, struct buf *sql);
+static int prepare_now(struct store *s, write_fn *write, const char *part, struct db_statement **ret, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
     struct clocks clocks = {0};
     int rc = ask_clocks(s, &clocks, err);
     if (rc < 0)
         return rc;
-    write(s, &clocks, &sql);
+    write(s, &clocks, part, &sql);
     return prepare(s, &sql, ret, err);
 }
 
@@ -113,31 +114,26 @@ static void write_heard(const struct clocks *c, struct buf *sql)
 #define FACT_OF_GPU(key) \
     "(SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '" key "' ORDER BY f.since_ms DESC LIMIT 1)"
 
-static void write_gpus_with(const struct store *s, const struct clocks *c, const char *instance, struct buf *sql)
+/* A host that finds nothing wrong with a GPU has said enough of it: a hashed list costs less than a fact of each. */
+#define CALM "calm"
+#define STATE_OF_GPU                                                                                                             \
+    "CASE WHEN g.id IN (SELECT gpu_id FROM finding_episodes WHERE ended = 0 GROUP BY gpu_id HAVING MAX(severity_now) = 0) THEN " \
+    "'" CALM "' ELSE " FACT_OF_GPU(FACT_STATE) " END"
+
+static void write_gpus(const struct store *s, const struct clocks *c, const char *instance, struct buf *sql)
 {
     buf_printf(sql,
-               "SELECT h.name, g.gpu_index, g.uuid, g.name, " FACT_OF_GPU(
-                   FACT_STATE) ", x.util, x.used, x.total, x.free, x.temp, x.power, "
-                               "%s FROM gpus g JOIN hosts h ON h.id = g.host_id " JOIN_CLOCK
-                               "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, "
-                               "%s AS free, "
-                               "temp_mdegc AS temp, power_mw AS power FROM samples WHERE gpu_id = g.id AND recorded_at > "
-                               "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) AND recorded_at > "
-                               "to_timestamp((%lld + " AHEAD ") / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
-                               "true WHERE g.last_seen_ms - " AHEAD " > %lld",
+               "SELECT h.name, g.gpu_index, g.uuid, g.name, " STATE_OF_GPU ", x.util, x.used, x.total, x.free, x.temp, x.power, "
+               "%s FROM gpus g JOIN hosts h ON h.id = g.host_id " JOIN_CLOCK
+               "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, "
+               "%s AS free, "
+               "temp_mdegc AS temp, power_mw AS power FROM samples WHERE gpu_id = g.id AND recorded_at > "
+               "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) AND recorded_at > "
+               "to_timestamp((%lld + " AHEAD ") / 1000.0::float8) ORDER BY recorded_at DESC LIMIT 1) x ON "
+               "true WHERE g.last_seen_ms - " AHEAD " > %lld",
                instance, column_or_null(s, "mem_free_bytes"), (long long)(c->slowest_ms - HOST_ALIVE_MS),
                (long long)(c->fastest_ms + HOST_ALIVE_MS), (long long)(c->now_ms - HOST_ALIVE_MS),
                (long long)(c->now_ms - HOST_ALIVE_MS));
-}
-
-static void write_gpus(const struct store *s, const struct clocks *c, struct buf *sql)
-{
-    write_gpus_with(s, c, "NULL", sql);
-}
-
-static void write_rooms(const struct store *s, const struct clocks *c, struct buf *sql)
-{
-    write_gpus_with(s, c, FACT_OF_GPU(FACT_INSTANCES), sql);
 }
 
 static void read_gpu(struct db_statement *q, struct host_gpu *g)
@@ -146,6 +142,7 @@ static void read_gpu(struct db_statement *q, struct host_gpu *g)
     g->index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1);
     str_copy(g->uuid, sizeof g->uuid, db_text(q, 2));
     str_copy(g->name, sizeof g->name, db_text(q, 3));
+    g->calm = str_is(db_text(q, 4), CALM);
     /* A sleeping GPU counts as up. */
     g->up = !str_is(db_text(q, 4), gpu_state_name(GPU_LOST)) && !str_is(db_text(q, 4), gpu_state_name(GPU_ERROR));
     struct reading *const to[] = {&g->util_permille, &g->used_bytes, &g->total_bytes, &g->free_bytes, &g->temp_mdegc, &g->power_mw};
@@ -159,7 +156,7 @@ static void read_gpu(struct db_statement *q, struct host_gpu *g)
 int all_hosts_gpus(struct store *s, bool rooms, host_gpu_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = prepare_now(s, rooms ? write_rooms : write_gpus, &q, err);
+    int rc = prepare_now(s, write_gpus, rooms ? FACT_OF_GPU(FACT_INSTANCES) : "NULL", &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
         struct host_gpu g = {0};
         read_gpu(q, &g);
@@ -168,9 +165,9 @@ int all_hosts_gpus(struct store *s, bool rooms, host_gpu_fn *each, void *user, s
     return rc;
 }
 
-static void write_silent(const struct store *s, const struct clocks *c, struct buf *sql)
+static void write_silent(const struct store *s, const struct clocks *c, const char *part, struct buf *sql)
 {
-    (void)s;
+    (void)s, (void)part;
     write_heard(c, sql);
     /* Of the last minute before, in which every GPU that was awake has a sample. */
     buf_printf(
@@ -191,7 +188,7 @@ static void write_silent(const struct store *s, const struct clocks *c, struct b
 int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = prepare_now(s, write_silent, &q, err);
+    int rc = prepare_now(s, write_silent, NULL, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
         struct silent_host h = {.silent_ms = db_i64(q, 1), .waited_ms = db_i64(q, 8)};
         struct reading *const to[] = {&h.gpus, &h.util_permille, &h.used_bytes, &h.total_bytes, &h.temp_mdegc, &h.power_mw};
@@ -233,7 +230,7 @@ static int write_act(struct db *db, int64_t host_id, int64_t now_ms, const char 
     AUTO_STATEMENT struct db_statement *event = NULL;
     snprintf(key, sizeof key, FORGOTTEN "%s", host);
     snprintf(value, sizeof value, "%lld %s", (long long)now_ms, by);
-    snprintf(text, sizeof text, "%s %s this host", by[0] ? by : "somebody", undo ? "expects" : "no longer expects");
+    snprintf(text, sizeof text, "%s %s this host", words_person(by), undo ? "expects" : "no longer expects");
     int rc = db_prepare(db,
                         undo ? "DELETE FROM meta WHERE key = $1"
                              : "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = $2",
@@ -284,9 +281,9 @@ int all_hosts_forget(const struct env *env, const char *url, const char *host, c
 }
 
 /* The clocks of live hosts. */
-static void write_ahead(const struct store *s, const struct clocks *c, struct buf *sql)
+static void write_ahead(const struct store *s, const struct clocks *c, const char *part, struct buf *sql)
 {
-    (void)s;
+    (void)s, (void)part;
     buf_printf(sql, "SELECT h.name, r.ahead_ms FROM hosts h JOIN retention r ON r.host_id = h.id WHERE r.alive_ms > %lld",
                (long long)(c->now_ms - HOST_ALIVE_MS));
 }
@@ -294,7 +291,7 @@ static void write_ahead(const struct store *s, const struct clocks *c, struct bu
 int all_hosts_clocks(struct store *s, host_clock_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = prepare_now(s, write_ahead, &q, err);
+    int rc = prepare_now(s, write_ahead, NULL, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
         char host[HOST_NAME_SIZE];
         str_copy(host, sizeof host, db_text(q, 0));
@@ -303,7 +300,7 @@ int all_hosts_clocks(struct store *s, host_clock_fn *each, void *user, struct er
     return rc;
 }
 
-static void write_findings(const struct store *s, const struct clocks *c, struct buf *sql)
+static void write_findings(const struct store *s, const struct clocks *c, const char *which, struct buf *sql)
 {
     (void)s;
     buf_printf(sql,
@@ -312,9 +309,11 @@ static void write_findings(const struct store *s, const struct clocks *c, struct
                "p.title, p.model, "
                "e.headline FROM finding_episodes e JOIN hosts h ON h.id = e.host_id " JOIN_CLOCK
                "LEFT JOIN gpus g ON g.id = e.gpu_id LEFT JOIN "
-               "processes p ON p.id = e.process_id WHERE e.ended = 0 AND h.last_seen_ms - " AHEAD " > %lld",
-               (long long)c->now_ms, (long long)(c->now_ms - HOST_ALIVE_MS));
+               "processes p ON p.id = e.process_id WHERE e.ended = 0 AND h.last_seen_ms - " AHEAD " > %lld%s",
+               (long long)c->now_ms, (long long)(c->now_ms - HOST_ALIVE_MS), which);
 }
+
+#define TROUBLE " AND (e.severity_now > 0 OR e.code IN ('context_held', 'vram_held'))"
 
 static void read_finding(struct db_statement *q, struct host_finding *f)
 {
@@ -334,10 +333,10 @@ static void read_finding(struct db_statement *q, struct host_finding *f)
     str_copy(f->headline, sizeof f->headline, db_text(q, 10));
 }
 
-int all_hosts_findings(struct store *s, host_finding_fn *each, void *user, struct error *err)
+int all_hosts_findings(struct store *s, bool trouble, host_finding_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = prepare_now(s, write_findings, &q, err);
+    int rc = prepare_now(s, write_findings, trouble ? TROUBLE : "", &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
         struct host_finding f = {0};
         read_finding(q, &f);
@@ -348,9 +347,9 @@ int all_hosts_findings(struct store *s, host_finding_fn *each, void *user, struc
 
 /* The last minute of each process that still runs, once it is long enough for a mean. A process's power is its energy over the
  * watched part of that minute, whenever the energy was booked: never more than the GPU drew. */
-static void write_processes(const struct store *s, const struct clocks *c, struct buf *sql)
+static void write_processes(const struct store *s, const struct clocks *c, const char *part, struct buf *sql)
 {
-    (void)s;
+    (void)s, (void)part;
     buf_printf(sql,
                "SELECT h.name, g.gpu_index, p.name, " WHO_COLUMNS ", CASE WHEN m.memory_count > 0 "
                "THEN m.memory_sum_bytes / m.memory_count END, CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count END, "
@@ -369,7 +368,7 @@ static void write_processes(const struct store *s, const struct clocks *c, struc
 int all_hosts_processes(struct store *s, host_process_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = prepare_now(s, write_processes, &q, err);
+    int rc = prepare_now(s, write_processes, NULL, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
         struct host_process p = {.gpu_index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1)};
         str_copy(p.host, sizeof p.host, db_text(q, 0));

@@ -20,7 +20,7 @@ struct host_gpu {
     char host[HOST_NAME_SIZE];
     int index;
     char uuid[GPU_UUID_SIZE], name[GPU_NAME_SIZE];
-    bool up;
+    bool up, calm; /* calm: the host has judged it, and found nothing that asks for a look */
     struct reading util_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
     struct reading instance_max_bytes; /* the largest instance of a partitioned GPU, of `rooms`; absent if not partitioned */
 };
@@ -47,7 +47,8 @@ int all_hosts_forget(const struct env *env, const char *url, const char *host, c
 typedef int host_clock_fn(void *user, const char *host, int64_t ahead_ms);
 int all_hosts_clocks(struct store *s, host_clock_fn *each, void *user, struct error *err);
 
-/* Present findings of live hosts, at most half a minute old: the episodes that have not ended. */
+/* Present findings of live hosts, at most half a minute old: the episodes that have not ended. trouble: only those that ask for a
+ * look, or say that a GPU is held. */
 struct host_finding {
     char host[HOST_NAME_SIZE];
     int gpu_index;                        /* -1: a finding about the host */
@@ -60,7 +61,7 @@ struct host_finding {
     int64_t since_ms; /* duration so far */
 };
 typedef int host_finding_fn(void *user, const struct host_finding *finding);
-int all_hosts_findings(struct store *s, host_finding_fn *each, void *user, struct error *err);
+int all_hosts_findings(struct store *s, bool trouble, host_finding_fn *each, void *user, struct error *err);
 
 struct host_process {
     char host[HOST_NAME_SIZE];

@@ -24,13 +24,16 @@ static const char *const series_names[SERIES_COUNT] = {"gpu", "host"};
 
 int load_horizons(struct store *s, struct error *err)
 {
-    int rc = 0;
-    for (int series = 0; series < SERIES_COUNT; series++) {
-        for (int level = 0; rc == 0 && level < LEVEL_COUNT; level++) {
-            char sql[160];
-            snprintf(sql, sizeof sql, "SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'horizon.%s.%d'", series_names[series],
-                     level);
-            rc = db_query_i64(s->db, sql, 0, &s->horizon_ms[series][level], err);
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db, "SELECT key, CAST(value AS BIGINT) FROM meta WHERE key LIKE 'horizon.%'", &q, err);
+    memset(s->horizon_ms, 0, sizeof s->horizon_ms);
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
+        char key[32];
+        rc = 0;
+        for (int i = 0; i < SERIES_COUNT * LEVEL_COUNT; i++) {
+            snprintf(key, sizeof key, "horizon.%s.%d", series_names[i / LEVEL_COUNT], i % LEVEL_COUNT);
+            if (str_is(db_text(q, 0), key))
+                s->horizon_ms[i / LEVEL_COUNT][i % LEVEL_COUNT] = db_i64(q, 1);
         }
     }
     return rc;

@@ -35,11 +35,11 @@ static const struct migration migrations[] = {
 static int table_exists(struct db *db, const char *table, bool *ret, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *s = NULL;
-    int rc =
-        db_prepare(db,
-                   db->ops->kind == DB_SQLITE ? "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1"
-                                              : "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1",
-                   &s, err);
+    int rc = db_prepare(db,
+                        db->ops->kind == DB_SQLITE
+                            ? "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1"
+                            : "SELECT 1 WHERE to_regclass(quote_ident(current_schema()) || '.' || $1) IS NOT NULL",
+                        &s, err);
     if (rc < 0)
         return rc;
     db_bind_text(s, 1, table);

@@ -158,7 +158,8 @@ static void all_hosts_of_a_server_are_listed(void **state)
     assert_int_equal(all_hosts_silent(s, count_silent, &others, &err), 0);
     assert_int_equal(all_hosts_forgotten(s, count_forgotten, &others, &err), 0);
     assert_int_equal(all_hosts_clocks(s, count_clock, &others, &err), 0);
-    assert_int_equal(all_hosts_findings(s, count_finding, &others, &err), 0);
+    assert_int_equal(all_hosts_findings(s, false, count_finding, &others, &err), 0);
+    assert_int_equal(all_hosts_findings(s, true, count_finding, &others, &err), 0);
     assert_int_equal(all_hosts_processes(s, count_process, &others, &err), 0);
     for (int span = 0; span < 3; span++) {
         static const int64_t spans_ms[] = {HOUR_MS, 2 * DAY_MS, 40 * DAY_MS};
