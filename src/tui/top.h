@@ -306,7 +306,7 @@ struct top {
     const struct snapshot *kept[TOP_KEPT];
     size_t kept_count;
     struct top_busy *busy;
-    size_t busy_count;
+    size_t busy_count, busy_sorted; /* the first ones are in order */
     struct top_mark marks[TOP_MARKS];
     size_t mark_count;
     struct top_badge badges[GPU_MAX];

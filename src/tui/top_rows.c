@@ -41,12 +41,21 @@ const struct top_column_info top_columns[COL_COUNT] = {
 
 /* ---- idle holders ---- */
 
-static struct top_busy *find_busy(struct top *t, const struct gpu *gpu, const struct process *p)
+static int busy_order(const void *left, const void *right)
 {
-    for (size_t i = 0; i < t->busy_count; i++)
-        if (t->busy[i].pid == p->pid && t->busy[i].gpu_index == gpu->index && t->busy[i].start_key == p->start_key)
-            return &t->busy[i];
-    return NULL;
+    const struct top_busy *a = left, *b = right;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    if (a->gpu_index != b->gpu_index)
+        return a->gpu_index < b->gpu_index ? -1 : 1;
+    return (a->start_key > b->start_key) - (a->start_key < b->start_key);
+}
+
+/* A frame asks for each of its rows. */
+static struct top_busy *find_busy(const struct top *t, const struct gpu *gpu, const struct process *p)
+{
+    const struct top_busy wanted = {.pid = p->pid, .gpu_index = gpu->index, .start_key = p->start_key};
+    return t->busy_sorted ? bsearch(&wanted, t->busy, t->busy_sorted, sizeof wanted, busy_order) : NULL;
 }
 
 static struct top_busy *add_busy(struct top *t, const struct gpu *gpu, const struct process *p, int64_t at_ms)
@@ -84,17 +93,19 @@ void top_watch_busy(struct top *t, const struct snapshot *s)
     for (size_t i = 0; i < t->busy_count; i++)
         if (t->busy[i].seen)
             t->busy[kept++] = t->busy[i];
-    t->busy_count = kept;
+    if (t->busy_count > t->busy_sorted) /* some are new */
+        qsort(t->busy, kept, sizeof *t->busy, busy_order);
+    t->busy_count = t->busy_sorted = kept;
 }
 
 const struct top_busy *top_seen(const struct top *t, const struct gpu *gpu, const struct process *p)
 {
-    return find_busy((struct top *)t, gpu, p);
+    return find_busy(t, gpu, p);
 }
 
 int64_t top_idle_ms(const struct top *t, const struct gpu *gpu, const struct process *p)
 {
-    const struct top_busy *busy = t->cursor_ms ? NULL : find_busy((struct top *)t, gpu, p);
+    const struct top_busy *busy = t->cursor_ms ? NULL : find_busy(t, gpu, p);
     return busy && t->live ? t->live->taken_at.ms - busy->since_ms : 0;
 }
 

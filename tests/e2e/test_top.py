@@ -495,6 +495,11 @@ def test_without_a_daemon_the_past_is_told_as_a_past(terminal):
     past = t.wait(r"GPUs 1-7 were waiting for GPU 0, where .* waited for its CPU thread")
     assert re.search(r"^▲  0 H100", past, re.M) and "waits for another rank" not in past and "See what" not in past
     assert "kept one thread busy" in re.sub(r"\s+", " ", past)
+    t.keys("x")
+    t.wait("That was in the past: press n to go back to now")
+    t.keys("w")
+    keys = t.wait(r"g go to a time").rstrip().splitlines()[-1]
+    assert "n now" in keys and "( ) event" in keys and "s sort" not in keys, keys
 
 
 def test_every_key_says_what_it_did_not_do(terminal):
