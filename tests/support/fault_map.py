@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """For tools/mutate: gives every test a file in which the programs it starts mark the faults they come past, and lists how tests ended.
 
-What a fixture of a whole module starts marks the file of the module's first test, so its marks count for all tests of the module."""
+What a fixture starts for several tests has a file of its own, whose marks count for each of them."""
 import os
 import pathlib
 import tempfile
@@ -9,18 +9,31 @@ import tempfile
 import pytest
 
 MAPS = os.environ.get("FAULT_MAPS")
-_first = {}  # of each module: the file of its first test
+_shared = {}  # of each fixture that several tests share, and what they are in: its file
+
+
+def _new_map():
+    handle, path = tempfile.mkstemp(dir=MAPS)
+    os.write(handle, bytes(4096))
+    os.fchmod(handle, 0o666)
+    os.close(handle)
+    return path
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     if MAPS:
-        handle, path = tempfile.mkstemp(dir=MAPS)
-        os.write(handle, bytes(4096))
-        os.fchmod(handle, 0o666)
-        os.close(handle)
-        item.fault_map = os.environ["FAULT_MAP"] = path
-        _first.setdefault(item.module, path)
+        item.fault_map = os.environ["FAULT_MAP"] = _new_map()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    before = os.environ.get("FAULT_MAP")
+    if MAPS and fixturedef.scope != "function":
+        os.environ["FAULT_MAP"] = _shared[fixturedef.argname, request.node] = _new_map()
+    yield
+    if MAPS and before:
+        os.environ["FAULT_MAP"] = before
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -32,7 +45,8 @@ def pytest_runtest_makereport(item, call):
     if report.when == "call":
         item.fault_seconds, item.fault_passed = report.duration, report.passed
     elif report.when == "teardown" and hasattr(item, "fault_passed"):
-        own, first = (pathlib.Path(path).read_bytes() for path in (item.fault_map, _first[item.module]))
-        pathlib.Path(item.fault_map).write_bytes(bytes(a | b for a, b in zip(own, first)))
+        shared = [path for (name, node), path in _shared.items() if name in item.fixturenames and node in item.listchain()]
+        maps = [pathlib.Path(path).read_bytes() for path in (item.fault_map, *shared)]
+        pathlib.Path(item.fault_map).write_bytes(bytes(map(max, *maps, bytes(4096))))
         with open(f"{MAPS}/tests", "a") as listed:  # one write a line: workers share it
             listed.write(f"{'passed' if item.fault_passed else 'failed'} {item.fault_seconds} {item.fault_map} {item.nodeid}\n")
