@@ -307,7 +307,7 @@ def test_hosts_ten_minutes_behind_say_so_scraped_and_pushing(start, ask, tmp_pat
 
 
 def test_what_is_expected_and_missing_is_named(ask, tmp_path):
-    samples = Samples().host("gpu001").host("gpu002", skip=(3, 7)).host("odd", 4)
+    samples = Samples().host("gpu001").host("gpu002", skip=(3, 7)).host("gpu006", 4).host("odd", 4)
     samples.add("whirr_build_info", 1, host="gpu003", instance="gpu003", version="1")  # there, without a GPU
     samples.add("whirr_finding", 1, host="gpu003", instance="gpu003", code="no_driver", severity="warning", process="", likelihood="likely", held="true")
     samples.add("whirr_build_info", 1, 7200, host="gpu004", instance="gpu004", version="1")
@@ -315,7 +315,7 @@ def test_what_is_expected_and_missing_is_named(ask, tmp_path):
     try:
         expect = '[fleet]\nexpect = ["gpu[001-005]=8", "*=4"]\n'
         found, hosts = status(ask, database.url, config=expect)
-        assert {n: h["gpus_expected"] for n, h in hosts.items()} == {"gpu001": 8, "gpu002": 8, "gpu003": 8, "gpu004": 8, "gpu005": 8, "odd": 4}
+        assert {n: h["gpus_expected"] for n, h in hosts.items()} == {"gpu001": 8, "gpu002": 8, "gpu003": 8, "gpu004": 8, "gpu005": 8, "gpu006": 4, "odd": 4}
         assert hosts["gpu002"]["note"] == "2 of 8 GPUs are missing: 3, 7" and hosts["gpu002"]["trouble"] == "degraded" and hosts["gpu002"]["code"] == "gpus_missing"
         assert hosts["gpu005"]["note"] == "expected, but not seen in the last week" and hosts["gpu005"]["trouble"] == "silent"
         assert hosts["gpu004"]["note"].startswith("not answering for 2h") and hosts["gpu001"]["note"] is hosts["odd"]["note"] is None

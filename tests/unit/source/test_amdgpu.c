@@ -569,6 +569,21 @@ static void rocm_processes_come_from_kfd(void **state)
     assert_string_equal(m->ids[0].uuid, "amd-000000000000004d");
 }
 
+static void a_node_that_does_not_count_its_units_has_processes_without_a_share(void **state)
+{
+    struct machine *m = *state;
+    kfd_node(m, 1, 5555, 0x300, "77");
+    tree_write(&m->tree, "/sys/class/kfd/kfd/topology/nodes/1/properties",
+               "simd_count 320\nvendor_id 4098\nlocation_id 768\ndomain 0\n");
+    tree_write(&m->tree, "/sys/class/kfd/kfd/proc/4242/vram_5555", "8589934592\n");
+    tree_write(&m->tree, "/sys/class/kfd/kfd/proc/4242/stats_5555/cu_occupancy", "20\n");
+    open_machine(m);
+    sample(m);
+    assert_int_equal(m->gpu.process_count, 1);
+    assert_int_equal(m->gpu.processes[0].mem_bytes.value, 8589934592LL);
+    assert_int_not_equal(m->gpu.processes[0].util_permille.state, READING_OK);
+}
+
 static void partitions_are_instances_and_know_their_processes(void **state)
 {
     struct machine *m = *state;
@@ -644,6 +659,7 @@ int main(void)
         MACHINE_TEST(errors_of_the_link_are_those_that_the_kernel_counts),
         MACHINE_TEST(a_card_without_a_fan_shows_the_laptops),
         MACHINE_TEST(rocm_processes_come_from_kfd),
+        MACHINE_TEST(a_node_that_does_not_count_its_units_has_processes_without_a_share),
         MACHINE_TEST(partitions_are_instances_and_know_their_processes),
         MACHINE_TEST(names_come_from_libdrm_before_our_own_table),
     };

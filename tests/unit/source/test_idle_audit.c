@@ -26,6 +26,7 @@ struct machine {
     int opened, dropped, probed;
     int open_error; /* what opening the device gives; 0: it opens */
     uint32_t clock_khz, flags;
+    uint16_t dots; /* of a line */
 };
 
 static int device_open(const struct env *env, const char *path)
@@ -89,9 +90,10 @@ static int device_ask(const struct env *env, int fd, unsigned long request, void
     put32(argument, 32, 1);
     put32(argument, 36, m->clock_khz);
     put16(argument, 40, 2560);
-    put16(argument, 46, 2720);
+    put16(argument, 46, m->dots);
     put16(argument, 50, 1440);
     put16(argument, 56, 1525);
+    put32(argument, 60, 59);
     put32(argument, 64, m->flags);
     return 0;
 }
@@ -117,6 +119,7 @@ static int setup(void **state)
     m->tree.env.device_open = device_open;
     m->tree.env.device_ask = device_ask;
     m->tree.env.user = m;
+    m->dots = 2720;
     m->clock_khz = 684420; /* of 2720 by 1525 dots: 165 Hz */
     tree_card(&m->tree, "card1", "amdgpu", "0000:03:00.0", "1002:73DF", 128);
     display(m, "DP-1", true);
@@ -179,6 +182,13 @@ static void interlaced_modes_show_two_fields_a_frame(void **state)
     assert_mode(read_first(m), true, 2560, 1440, 60);
 }
 
+static void a_mode_without_its_times_has_the_rate_that_the_driver_gives(void **state)
+{
+    struct machine *m = *state;
+    m->dots = 0;
+    assert_mode(read_first(m), true, 2560, 1440, 59);
+}
+
 static void a_device_that_may_not_be_opened_leaves_the_preferred_mode(void **state)
 {
     struct machine *m = *state;
@@ -217,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_display_has_the_mode_in_use, setup, teardown),
         cmocka_unit_test_setup_teardown(interlaced_modes_show_two_fields_a_frame, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_mode_without_its_times_has_the_rate_that_the_driver_gives, setup, teardown),
         cmocka_unit_test_setup_teardown(a_device_that_may_not_be_opened_leaves_the_preferred_mode, setup, teardown),
         cmocka_unit_test_setup_teardown(a_device_that_no_program_has_open_is_not_opened, setup, teardown),
         cmocka_unit_test_setup_teardown(a_gpu_that_sleeps_or_shows_no_picture_is_not_opened, setup, teardown),

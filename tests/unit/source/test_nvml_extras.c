@@ -322,7 +322,7 @@ static void the_environment_may_show_one_instance(void **state)
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         fake_machine_init(&m, "",
                           "gpu NVIDIA A100\n mig 1\n instance 3g.20gb 2 0 20096 1000\n instance 1g.5gb 9 0 4864 10 MIG-aaaa\n"
-                          "gpu Other\n");
+                          "gpu Other\n mig 1\n instance 1g.5gb 3 0 4864 10 MIG-cccc\n");
         m.env.visible_devices = lists[i];
         assert_int_equal(fake_machine_open(&m), 0);
         struct gpu_id ids[4];
