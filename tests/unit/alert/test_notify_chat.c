@@ -84,6 +84,19 @@ static void a_label_that_is_given_twice_has_its_last_value(void **state)
     notify_message_done(&message);
 }
 
+static void a_link_leads_to_the_moment_or_is_none(void **state)
+{
+    (void)state;
+    struct alert_notice n = notice();
+    notice_set_link(&n, "http://h:9447//");
+    assert_string_equal(n.link, "http://h:9447/?at=2023-11-14T22:13:20Z");
+    notice_set_link(&n, "");
+    assert_string_equal(n.link, "");
+    n.started_at.ms = 0;
+    notice_set_link(&n, "http://h:9447");
+    assert_string_equal(n.link, "");
+}
+
 static void what_is_not_known_is_null(void **state)
 {
     (void)state;
@@ -314,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_webhook_gets_every_key),
         TEST(a_label_that_is_given_twice_has_its_last_value),
+        TEST(a_link_leads_to_the_moment_or_is_none),
         TEST(what_is_not_known_is_null),
         TEST(templates_are_filled_in),
         TEST(numbers_that_are_not_known_are_null_in_json_and_nothing_in_text),

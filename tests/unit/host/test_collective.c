@@ -219,7 +219,7 @@ static size_t inspect(struct inspected *list, int64_t rank, int64_t first, int64
 static void who_is_in_a_collective_for_the_shortest_time_came_last(void **state)
 {
     (void)state;
-    static struct inspected list[4 * INSPECTED_MAX];
+    static struct inspected list[4 * INSPECTED_MAX + 1];
     struct collective_told told;
     size_t count = 0;
     for (int i = 0; i < 4; i++)
@@ -229,6 +229,11 @@ static void who_is_in_a_collective_for_the_shortest_time_came_last(void **state)
     assert_string_equal(told.text,
                         "rank 2 came last to 8 of the last 8 collectives: 21.0 ms in AllReduce 1400, the others 310.0 ms");
     assert_int_equal(told.bytes_per_s, INT64_C(380000000000));
+    list[count] = list[count - 1]; /* one that only a single rank has written yet */
+    list[count].number++;
+    list[count].at_us++;
+    inspector_judge(list, count + 1, &told);
+    assert_int_equal(told.late_rank, 2);
     count = 0;
     for (int i = 0; i < 4; i++)
         count += inspect(&list[count], i, 100, 101, i == 2 ? 21000 : 310000, 380.0); /* twice is no habit */

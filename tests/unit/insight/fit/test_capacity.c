@@ -129,6 +129,10 @@ static void a_divided_card_is_used_by_its_instances(void **state)
     AUTO_BUF struct buf env = BUF(1024);
     assert_true(placement_env(&env, c, &p->copies[0]));
     assert_string_equal(env.at, "CUDA_VISIBLE_DEVICES=MIG-7\n");
+    gpu_mark_state(&s->gpus[0], GPU_LOST, "GPU is lost"); /* and with it all that it is divided into */
+    AUTO_FREE struct capacity *lost = capacity_new(s, &plain, NULL, 0);
+    assert_false(lost->gpus[1].usable);
+    assert_string_equal(lost->gpus[1].problem, "GPU is lost");
     snapshot_unref(s);
 }
 

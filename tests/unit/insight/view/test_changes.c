@@ -71,6 +71,25 @@ static void a_setting_counts_once_it_holds(void **state)
     assert_string_equal(change_words(&c, words), "its power limit went from 350 W to 250 W");
 }
 
+/* What is as it was is not looked at closely, and 0 is a value like any other. */
+static void a_switch_that_goes_off_is_a_change(void **state)
+{
+    (void)state;
+    struct change_watch w = {0};
+    struct gpu g;
+    struct gpu_change c;
+    gpu_with(&g, "1", 350)->persistence_mode = reading_ok(1);
+    assert_int_equal(see(&w, CHANGE_PERSISTENCE, &g, 0, &c), WATCHED_SAME);
+    assert_int_equal(see(&w, CHANGE_PERSISTENCE, &g, 60, &c), WATCHED_FIRST);
+    for (int at = 70; at < 100; at += 10)
+        assert_int_equal(see(&w, CHANGE_PERSISTENCE, &g, at, &c), WATCHED_SAME);
+    g.persistence_mode = reading_ok(0);
+    assert_int_equal(see(&w, CHANGE_PERSISTENCE, &g, 100, &c), WATCHED_SAME);
+    assert_int_equal(see(&w, CHANGE_PERSISTENCE, &g, 160, &c), WATCHED_CHANGED);
+    assert_string_equal(c.before, "1");
+    assert_string_equal(c.after, "0");
+}
+
 static void a_limit_of_a_lease_and_one_that_moves_all_the_time_are_no_news(void **state)
 {
     (void)state;
@@ -285,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_driver_counts_at_once_and_is_named),
         cmocka_unit_test(a_setting_counts_once_it_holds),
+        cmocka_unit_test(a_switch_that_goes_off_is_a_change),
         cmocka_unit_test(a_limit_of_a_lease_and_one_that_moves_all_the_time_are_no_news),
         cmocka_unit_test(idle_minutes_on_both_sides_measure_what_came_with_it),
         cmocka_unit_test(idle_power_that_rose_with_the_driver_is_said_with_both),
