@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -74,7 +75,7 @@ def test_what_a_program_used_and_what_limited_it(machine):
     rows = {line[2:15].strip(): line[15:] for line in lines[1:]}
     assert rows["VRAM"].startswith("peak 16.6 GiB, mean ") and rows["Utilization"].startswith("peak 95%, mean "), rows
     assert "EUR" in rows["Energy"] and "peak 449 W" in rows["Energy"] and "power cap for" in rows["Throttling"], rows
-    assert "computing" in rows["Phases"] and rows["Limited by"].startswith("power "), rows
+    assert re.search(r"computing \S+ at 9\d%", rows["Phases"]) and rows["Limited by"].startswith("power "), rows
 
 
 LATE = "gpu NVIDIA GeForce RTX 4090\n  gpu_util 15\n  power 90000\n  power_limit 450000\n  used 18000\n  throttle 0\n  process {pid} compute 17000 14 3\n"

@@ -68,6 +68,29 @@ static void a_token_is_known_by_its_hash_alone(void **state)
     assert_null(strstr(content, other));
 }
 
+/* Whoever runs the daemon must be able to read what root adds for it. */
+static void what_root_adds_belongs_to_who_owns_the_folder(void **state)
+{
+    (void)state;
+    enum { DAEMON = 12345 };
+    static struct token_file f;
+    struct stat st;
+    char text[TOKEN_TEXT_SIZE];
+    if (geteuid() != 0)
+        SKIP("needs root");
+    unlink(path);
+    assert_int_equal(chown(folder, DAEMON, DAEMON), 0);
+    for (int i = 0; i < 2; i++) { /* made, then replaced */
+        assert_int_equal(token_file_load(&f, path, NULL), 0);
+        assert_int_equal(
+            token_file_add(&f, i ? "ci" : "laptop", &(struct token_grant){.now = {1000}, .rights = RIGHTS_ALL}, text, NULL), 0);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_uid, DAEMON);
+        assert_int_equal(st.st_gid, DAEMON);
+        assert_int_equal(chown(folder, 0, 0), 0);
+    }
+}
+
 static void names_are_unique_and_plain(void **state)
 {
     (void)state;
@@ -110,7 +133,8 @@ static void a_changed_file_is_noticed_and_a_bad_one_is_not_used(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(a_token_is_known_by_its_hash_alone), TEST(names_are_unique_and_plain),
+    const struct CMUnitTest tests[] = {TEST(a_token_is_known_by_its_hash_alone),
+                                       TEST(what_root_adds_belongs_to_who_owns_the_folder), TEST(names_are_unique_and_plain),
                                        TEST(a_changed_file_is_noticed_and_a_bad_one_is_not_used)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
