@@ -68,7 +68,7 @@ static void a_token_is_known_by_its_hash_alone(void **state)
     assert_null(strstr(content, other));
 }
 
-/* Whoever runs the daemon must be able to read what root adds for it. */
+/* The user of the daemon must be able to read what root adds for it. */
 static void what_root_adds_belongs_to_who_owns_the_folder(void **state)
 {
     (void)state;
