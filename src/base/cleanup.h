@@ -53,6 +53,13 @@ static inline void cleanup_file(FILE **f)
         room_;                                                             \
     })
 
+/* One more entry of a list that is full at each power of two; NULL: out of memory. */
+#define ONE_MORE(list, count)                                                \
+    ({                                                                       \
+        size_t capacity_ = (count) & ((count)-1) ? (count) + 1 : (count);    \
+        ROOM_FOR_ONE(list, count, capacity_, 1) ? &(list)[(count)++] : NULL; \
+    })
+
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
 #define MAX_OF(a, b) ((a) > (b) ? (a) : (b))

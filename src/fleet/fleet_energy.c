@@ -62,26 +62,20 @@ void fleet_bill_sort(struct fleet_bill *bill)
         qsort(bill->list, bill->count, sizeof *bill->list, largest_first);
 }
 
-struct bill_taking {
-    struct fleet_bill *bill;
-    size_t capacity;
-};
-
 static int energy_take_row(void *user, const struct vector_row *row)
 {
-    struct bill_taking *t = user;
-    if (!ROOM_FOR_ONE(t->bill->list, t->bill->count, t->capacity, 64))
+    struct fleet_bill *bill = user;
+    struct fleet_energy *e = ONE_MORE(bill->list, bill->count);
+    if (!e)
         return -ENOMEM;
-    struct fleet_energy *e = &t->bill->list[t->bill->count++];
     *e = (struct fleet_energy){.joules = row->value};
-    take_name(row, t->bill->by, e);
+    take_name(row, bill->by, e);
     return 0;
 }
 
 static int take(struct fleet_bill *bill, struct buf *answer)
 {
-    struct bill_taking t = {.bill = bill};
-    int rc = vector_read(answer, energy_take_row, &t);
+    int rc = vector_read(answer, energy_take_row, bill);
     if (rc == 0)
         fleet_bill_sort(bill);
     return rc;

@@ -16,13 +16,6 @@ bool fleet_is_sql(const struct fleet_place *place)
     return str_starts(str_from(place->url), "postgresql://") || str_starts(str_from(place->url), "postgres://");
 }
 
-/* One more entry of a list that is full at each power of two; NULL: out of memory. */
-#define ONE_MORE(list, count)                                                \
-    ({                                                                       \
-        size_t capacity_ = (count) & ((count)-1) ? (count) + 1 : (count);    \
-        ROOM_FOR_ONE(list, count, capacity_, 1) ? &(list)[(count)++] : NULL; \
-    })
-
 static void copy(char *to, size_t size, const char *text)
 {
     str_copy_clean(to, size, str_from(text));
