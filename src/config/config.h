@@ -54,7 +54,7 @@ enum config_push_protocol { CONFIG_PUSH_REMOTE_WRITE, CONFIG_PUSH_REMOTE_WRITE_2
 enum { ACCESS_MAX = 64 };
 #define ACCESS_ROLES "read|commands|silence|guard|control|admin"
 
-/* Values of serving.kind: the order of enum model_server (daemon/serving/model_server.h), whose "unknown" is "auto". */
+/* Values of serving.kind: the order of enum model_server (remote/model_server.h), whose "unknown" is "auto". */
 #define SERVING_KINDS                                                                                                    \
     "auto|vllm|aphrodite|llama.cpp|sglang|tensorrt-llm|lmdeploy|tgi|triton|comfyui|nim|dynamo|mlc|xinference|koboldcpp|" \
     "automatic1111|ollama|llama-swap|lm-studio|tabbyapi|speaches"

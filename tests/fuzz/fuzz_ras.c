@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What NCCL's RAS answers.
  */
-#include "net/ras.h"
+#include "remote/ras.h"
 
 #include <stdint.h>
 

@@ -19,7 +19,7 @@
  *   card1-0, gpu-1-129               DRM file: its first share; its card and its render node
  *   NAME0, NAME0/gi3, gpu-0, gpu-0-mig-19-0-1  number of the vendor's device file, and a part of it
  */
-#include "daemon/pods/kubelet.h"
+#include "remote/kubelet.h"
 
 #include <ctype.h>
 #include <errno.h>

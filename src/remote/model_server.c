@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Names, command lines and ports of model servers.
  */
-#include "daemon/serving/model_server.h"
+#include "remote/model_server.h"
 
 #include <string.h>
 

@@ -9,10 +9,10 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/poller.h"
-#include "daemon/serving/model_server.h"
 #include "host/identity.h"
 #include "host/listens.h"
 #include "host/procfs.h"
+#include "remote/model_server.h"
 
 enum {
     SERVERS_MAX = 64,

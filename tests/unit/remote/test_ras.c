@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * NCCL's RAS, with a stand-in that answers, refuses, hangs, and sends nonsense.
  */
-#include "net/ras.h"
+#include "remote/ras.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Parses the answers of model servers. Counters that move only when a request ends yield no rate: it would be 0, then a false peak.
  */
-#include "daemon/serving/model_server.h"
+#include "remote/model_server.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Parses [serving.NAME], and matches processes against it.
  */
-#include "daemon/serving/model_server.h"
+#include "remote/model_server.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  *   SET FORMAT json    ─▶  OK, before 2.28.7 ERROR: ...
  *   STATUS             ─▶  {...}, and it closes
  */
-#include "net/ras.h"
+#include "remote/ras.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "daemon/pods/kubelet.h"
 #include "daemon/poller.h"
 #include "format/prometheus/prometheus.h"
 #include "host/identity.h"
+#include "remote/kubelet.h"
 
 enum { EVERY_MS = 10000, SOON_MS = 500, NAMED_MAX = 1024, ENVIRON_MAX = 128 * 1024 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which processes are model servers, and on which ports they listen.
  */
-#include "daemon/serving/model_server.h"
+#include "remote/model_server.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Requests a page from a model server, with its key.
  */
-#include "daemon/serving/model_server.h"
+#include "remote/model_server.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What model servers say.
  */
-#include "daemon/serving/model_server.h"
+#include "remote/model_server.h"
 
 #include <stdio.h>
 

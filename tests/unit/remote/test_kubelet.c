@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the kubelet says of pods and their devices, by the names that device plugins and drivers of claims (DRA) give them.
  */
-#include "daemon/pods/kubelet.h"
+#include "remote/kubelet.h"
 
 #include <errno.h>
 #include <string.h>
