@@ -25,14 +25,14 @@ static void hide_last_card(struct nvml *n)
     n->hidden++;
 }
 
-/* A list of MIG UUIDs shows the cards that contain one of them. */
+/* A list of MIG UUIDs shows the cards that contain one of them; hide_ambiguous hides the others. */
 static bool shows_card(struct nvml *n, struct nvml_card *card)
 {
     if (visible_card(n->env->visible_devices, n->total, card->nvml_index, card->id.uuid, NULL))
         return true;
     if (!card->handle || !strstr(n->env->visible_devices, "MIG-"))
         return false;
-    return mig_update(n, card, GROUP_STATIC) && card->instance_count > 0;
+    return mig_update(n, card, GROUP_STATIC);
 }
 
 static int find_running(struct nvml *n, struct error *err)

@@ -60,6 +60,25 @@ static void it_must_hold_for_as_long_as_asked(void **state)
     assert_string_equal(course_told(&c), "0 pending busy 0; 25 calmed busy 0; 30 pending busy 0; 60 fired busy 0; ");
 }
 
+/* What others were told of is kept before a crash could forget it; what only waits can be counted again. */
+static void what_fires_or_ends_is_kept_at_once_and_what_waits_soon(void **state)
+{
+    (void)state;
+    static const struct {
+        int at, util;
+        bool changed, stirred;
+    } steps[] = {{0, 80, false, true},  {25, 10, false, true},  {30, 80, false, true},
+                 {60, 80, true, false}, {65, 80, false, false}, {70, 10, true, false}};
+    course_begin(&c, BUSY "for = '30s'\n", 1);
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        c.set.changed = c.set.stirred = false;
+        set_util(steps[i].util);
+        course_step(&c, steps[i].at);
+        assert_int_equal(c.set.changed, steps[i].changed);
+        assert_int_equal(c.set.stirred, steps[i].stirred);
+    }
+}
+
 static void a_clear_condition_makes_a_gap_between_on_and_off(void **state)
 {
     (void)state;
@@ -520,6 +539,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_TIME(without_a_wait_it_fires_and_ends_at_once),
         IN_TIME(it_must_hold_for_as_long_as_asked),
+        IN_TIME(what_fires_or_ends_is_kept_at_once_and_what_waits_soon),
         IN_TIME(a_clear_condition_makes_a_gap_between_on_and_off),
         IN_TIME(conditions_that_overlap_do_not_oscillate),
         IN_TIME(unknown_values_keep_the_state_for_a_while),
