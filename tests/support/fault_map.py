@@ -20,6 +20,13 @@ def _new_map():
     return path
 
 
+def _name(item):
+    """What pytest takes as an argument: without the group that --dist loadgroup adds."""
+    for marker in item.iter_markers("xdist_group"):
+        return item.nodeid.removesuffix("@" + (marker.args[0] if marker.args else marker.kwargs["name"]))
+    return item.nodeid
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     if MAPS:
@@ -49,4 +56,4 @@ def pytest_runtest_makereport(item, call):
         maps = [pathlib.Path(path).read_bytes() for path in (item.fault_map, *shared)]
         pathlib.Path(item.fault_map).write_bytes(bytes(map(max, *maps, bytes(4096))))
         with open(f"{MAPS}/tests", "a") as listed:  # one write a line: workers share it
-            listed.write(f"{'passed' if item.fault_passed else 'failed'} {item.fault_seconds} {item.fault_map} {item.nodeid}\n")
+            listed.write(f"{'passed' if item.fault_passed else 'failed'} {item.fault_seconds} {item.fault_map} {_name(item)}\n")
