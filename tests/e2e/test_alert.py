@@ -73,6 +73,8 @@ def test_a_condition_is_tried_on_the_machine_as_it_is(whirr, bare_machine):
     assert answer["condition"] == "true" and answer["value"] == 512 and answer["gpu_index"] is None
     unknown = whirr("--sysroot", str(bare_machine), "alert", "test", "host.swap_used_mb > 1GiB")
     assert unknown.code == 0 and "not known: host.swap_used_mb" in unknown.out, unknown.out
+    other = whirr("--sysroot", str(bare_machine), "--gpu", "7", "alert", "test", "host.memory_available_mb < 1GiB")
+    assert other.code != 0 and not other.out and "7" in other.err, other
 
 
 def test_an_overheating_card_sets_off_its_rules(sim):

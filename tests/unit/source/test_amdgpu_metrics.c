@@ -213,6 +213,11 @@ static void every_version_finds_its_fields(void **state)
         assert_int_equal(gpu_metrics_permille(&m, GM_GFX_ACTIVITY).value, 420);
         assert_int_equal(gpu_metrics_khz(&m, GM_GFXCLK_NOW, GM_GFXCLK_AVERAGE).value, 1234000);
         assert_int_equal(gpu_metrics_power_mw(&m).value, 25000);
+        if (versions[i].format == 3) { /* more than any socket draws */
+            put(versions[i].power_at, 4, 100000001);
+            assert_true(gpu_metrics_decode(blob, size, 0, &m));
+            assert_int_equal(gpu_metrics_power_mw(&m).state, READING_UNSUPPORTED);
+        }
         /* All ones everywhere else: nothing is made up. */
         assert_int_equal(gpu_metrics_permille(&m, GM_UMC_ACTIVITY).state, READING_UNSUPPORTED);
         assert_int_equal(gpu_metrics_pcie_generation(&m).state, READING_UNSUPPORTED);
