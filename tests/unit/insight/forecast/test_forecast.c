@@ -591,6 +591,24 @@ static void a_disk_that_fills_up_comes_first(void **state)
     assert_true(s.when.earliest_s <= truth && truth <= s.when.latest_s);
 }
 
+static void only_what_is_expected_or_there_has_a_time(void **state)
+{
+    (void)state;
+    static const struct {
+        enum forecast_verdict verdict;
+        struct reading seconds;
+    } cases[] = {{FORECAST_REACHED, {0, READING_OK}},
+                 {FORECAST_EXPECTED, {90, READING_OK}},
+                 {FORECAST_NEVER, {0, READING_UNSUPPORTED}},
+                 {FORECAST_NO_TREND, {0, READING_UNSUPPORTED}},
+                 {FORECAST_UNKNOWN, {0, READING_PENDING}}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct reading r = forecast_seconds(&(struct forecast_when){.verdict = cases[i].verdict, .likely_s = 90});
+        assert_int_equal(r.state, cases[i].seconds.state);
+        assert_int_equal(r.value, cases[i].seconds.value);
+    }
+}
+
 static void a_store_at_its_cap_is_there(void **state)
 {
     (void)state;
@@ -627,6 +645,7 @@ int main(void)
         TEST(a_store_that_is_cleaned_up_in_time_never_does),
         TEST(a_disk_that_fills_up_comes_first),
         TEST(a_store_at_its_cap_is_there),
+        TEST(only_what_is_expected_or_there_has_a_time),
     };
     return RUN_TESTS(tests);
 }
