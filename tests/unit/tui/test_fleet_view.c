@@ -116,6 +116,7 @@ static void test_a_host_is_opened_and_its_command_copied(void **state)
     top_key(&v.top, TOP_KEY_ENTER);
     assert_shows(&v, "node0, one of 4 hosts");
     assert_shows(&v, "train.py");
+    assert_shows(&v, "PROCESS");
     assert_null(strstr(frame(&v), "node1"));
     top_key(&v.top, 'c');
     assert_shows(&v, "Copied: whirr --host node0 top");
