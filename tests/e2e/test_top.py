@@ -59,7 +59,9 @@ def test_keys_tabs_filter_and_quit(terminal):
 def test_without_a_daemon_tabs_show_what_can_be_known(terminal):
     t = terminal("--source sim:scenario=overheat top --interval 0.3", width=120, height=40)
     t.wait("PROCESS")
-    for key, text in (("3", r"critical +GPU 0 is throttling|warning +GPU 0"), ("4", "No fault was found|healthy|degraded"), ("5", "memory"),
+    t.keys("3")
+    t.wait_all(r"critical +GPU 0 is throttling|warning +GPU 0", gone=[r"info +GPU 0"])
+    for key, text in (("4", "No fault was found|healthy|degraded"), ("5", "memory"),
                       ("6", "need a history"), ("7", "Reclaimable|Available")):
         t.keys(key)
         t.wait(text)
