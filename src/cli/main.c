@@ -18,7 +18,7 @@
 #include "base/os/console.h"
 #include "base/os/words.h"
 #include "cli/command.h"
-#include "cli/hosts/multi_host.h"
+#include "cli/hosts/each_host.h"
 #include "insight/facts/words.h"
 #include "model/snapshot.h"
 

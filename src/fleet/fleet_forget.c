@@ -16,7 +16,7 @@
 #include "config/places.h"
 #include "fleet/fleet.h"
 #include "format/json/json.h"
-#include "store/all_hosts.h"
+#include "store/fleet_queries.h"
 
 enum { LIST_MAX = 4 << 20 };
 

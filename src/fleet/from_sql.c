@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "fleet/fleet.h"
 #include "past/parallel_query.h"
-#include "store/all_hosts.h"
+#include "store/fleet_queries.h"
 
 bool fleet_is_sql(const struct fleet_place *place)
 {

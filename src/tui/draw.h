@@ -16,6 +16,7 @@ void draw_frame(struct top *t, struct canvas *c);
 int draw_gpus(struct top *t, struct canvas *c, int y, int height);
 void draw_processes(struct top *t, struct canvas *c, int y, int height);
 void draw_tab(struct top *t, struct canvas *c, int y, int height);
+int draw_hosts(struct top *t, struct canvas *c, int top, int height); /* the lines that do not scroll */
 /* Replaces the whole frame if the cursor's moment is not stored. */
 void draw_missing(struct top *t, struct canvas *c);
 void draw_host_line(const struct top *t, struct canvas *c, int y);

@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "cli/hosts/multi_host.h"
+#include "cli/hosts/each_host.h"
 
 static void __attribute__((noreturn)) run_child(struct cli *cli, const char *host, int out, int problem, pid_t parent)
 {

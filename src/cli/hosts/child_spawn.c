@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/os/process.h"
-#include "cli/hosts/multi_host.h"
+#include "cli/hosts/each_host.h"
 
 enum { WORDS_MAX = OPTIONS_MAX + ARGUMENTS_MAX + 8, TEXT_MAX = 65536 };
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Parses "gpus=8,scenario=training,fault=lost@3:60" into a host. Refuses unknown words and suggests the nearest.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "model/finding_code.h"
 #include "source/sim/sim_job.h"
 
 enum { NAME_SIZE = 48 };
@@ -15,42 +13,8 @@ enum { NAME_SIZE = 48 };
 static const char *const parameter_names[] = {"gpus", "scenario", "seed", "speed", "start", "vendor", "model", "fault"};
 static const char *const vendor_names[] = {"mixed", "nvidia", "amd", "intel"};
 
-struct fault_name {
-    struct sim_fault said;
-    enum sim_trouble_kind kind;
-    bool one; /* without @GPU it applies to GPU 0, not to all */
-    double value;
-};
-static const struct fault_name fault_names[] = {
-    {{"lost", "the GPU is lost: it stays listed, its readings fail", FINDING_LOST}, TROUBLE_LOST, true, 0},
-    {{"absent", "the GPU was taken out: it is not listed", SIM_ANY_FINDING}, TROUBLE_ABSENT, true, 0},
-    {{"replaced", "another GPU of the same kind is in the slot", SIM_ANY_FINDING}, TROUBLE_REPLACED, true, 0},
-    {{"error", "the GPU returns an error; if all GPUs do, the source itself fails", FINDING_SOURCE_FAILING},
-     TROUBLE_ERROR,
-     false,
-     0},
-    {{"hang", "the driver doesn't return", FINDING_SOURCE_HUNG}, TROUBLE_HANG, false, 0},
-    {{"mismatch", "the driver was upgraded and not loaded anew", FINDING_DRIVER_MISMATCH}, TROUBLE_MISMATCH, false, 0},
-    {{"nodriver", "the driver is not loaded", FINDING_NO_DRIVER}, TROUBLE_NO_DRIVER, false, 0},
-    {{"nopermission", "the driver may not be used", FINDING_NO_PERMISSION}, TROUBLE_NO_PERMISSION, false, 0},
-    {{"xid", "the driver reports a critical error: xid79", FINDING_XID}, TROUBLE_XID, true, 13},
-    {{"ecc", "memory errors: one uncorrectable at once, corrected ones every 10 s", FINDING_DRIVER_VERDICT}, TROUBLE_ECC, true, 0},
-    {{"link", "the PCIe link has this many lanes: link4", FINDING_PCIE_LINK}, TROUBLE_LINK, true, 4},
-    {{"fan", "the fan has stopped", SIM_ANY_FINDING}, TROUBLE_FAN_STOPPED, true, 0},
-    {{"airflow", "only this share of the cooling is left: airflow0.35", SIM_ANY_FINDING}, TROUBLE_AIRFLOW, true, 0.35},
-    {{"power", "the power limit is set to this share of the default: power0.5", SIM_ANY_FINDING}, TROUBLE_POWER_LIMIT, true, 0.5},
-    {{"asleep", "the GPU sleeps", SIM_ANY_FINDING}, TROUBLE_ASLEEP, true, 0},
-    {{"denied", "privileges are missing: no processes, no profiling counters", SIM_ANY_FINDING}, TROUBLE_DENIED, false, 0},
-    {{"slow", "each reading takes this many seconds: slow0.2", SIM_ANY_FINDING}, TROUBLE_SLOW, false, 0.2},
-};
-
-const struct sim_fault *sim_fault(size_t number)
-{
-    return number < ARRAY_LEN(fault_names) ? &fault_names[number].said : NULL;
-}
-
 /* "unknown scenario 'trainnig' of the simulator; did you mean 'training'?" */
-static int params_refuse(struct error *err, const char *what, struct str given, const char *const *names, size_t count)
+int sim_params_refuse(struct error *err, const char *what, struct str given, const char *const *names, size_t count)
 {
     char text[NAME_SIZE];
     str_copy_clean(text, sizeof text, given);
@@ -65,7 +29,7 @@ static int params_refuse(struct error *err, const char *what, struct str given, 
     return error_set(err, -EINVAL, "unknown %s '%s' of the simulator; known: %s", what, text, known.at);
 }
 
-static int sim_params_number(struct error *err, const char *name, struct str text, double least, double most, double *ret)
+int sim_params_number(struct error *err, const char *name, struct str text, double least, double most, double *ret)
 {
     double value;
     if (!str_to_double(text, &value) || value < least || value > most)
@@ -86,48 +50,7 @@ static int set_scenario(struct sim_world *w, struct str name, struct error *err)
         }
         names[MIN_OF(i, ARRAY_LEN(names) - 1)] = all[i].name;
     }
-    return params_refuse(err, "scenario", name, names, MIN_OF(count, ARRAY_LEN(names)));
-}
-
-/* KIND[NUMBER][@GPU][:AT[-UNTIL]] */
-static int add_fault(struct sim_world *w, struct str text, struct error *err)
-{
-    if (w->fault_count == SIM_FAULTS_MAX)
-        return error_set(err, -EINVAL, "sim: at most %d faults", SIM_FAULTS_MAX);
-    struct str times = text, kind, gpu, from;
-    if (!str_cut(&times, ':', &gpu) || !str_cut(&gpu, '@', &kind))
-        kind = gpu = (struct str){"", 0};
-    size_t letters = 0;
-    while (letters < kind.len && isalpha((unsigned char)kind.at[letters]))
-        letters++;
-    const char *names[ARRAY_LEN(fault_names)];
-    const struct fault_name *f = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(fault_names); i++) {
-        names[i] = fault_names[i].said.name;
-        if (str_is((struct str){kind.at, letters}, fault_names[i].said.name))
-            f = &fault_names[i];
-    }
-    if (!f)
-        return params_refuse(err, "fault", kind, names, ARRAY_LEN(names));
-
-    struct sim_condition c = {.kind = f->kind, .value = f->value};
-    if (letters < kind.len &&
-        sim_params_number(err, f->said.name, (struct str){kind.at + letters, kind.len - letters}, 0, 10000, &c.value) < 0)
-        return err ? err->code : -EINVAL;
-    double on = 0, until = 0;
-    if (gpu.len && sim_params_number(err, "fault GPU", gpu, 0, GPU_MAX - 1, &on) < 0)
-        return err ? err->code : -EINVAL;
-    if (gpu.len || f->one)
-        c.where = (struct sim_where)ON_GPU((uint16_t)on);
-    if (str_cut(&times, '-', &from) && sim_params_number(err, "fault time", from, 0, 1e7, &c.when.from) < 0)
-        return err ? err->code : -EINVAL;
-    if (times.len) {
-        if (sim_params_number(err, "end of the fault", times, c.when.from, 1e7, &until) < 0)
-            return err ? err->code : -EINVAL;
-        c.when.to = until;
-    }
-    w->faults[w->fault_count++] = c;
-    return 0;
+    return sim_params_refuse(err, "scenario", name, names, MIN_OF(count, ARRAY_LEN(names)));
 }
 
 static bool is_vendor(struct str s)
@@ -194,10 +117,10 @@ static int set(struct sim_world *w, struct requests *requests, struct str name, 
     if (str_is(name, "start"))
         return sim_params_number(err, "start", value, 0, 31 * 86400, &requests->start);
     if (str_is(name, "fault"))
-        return add_fault(w, value, err);
+        return sim_fault_add(w, value, err);
     if (str_is(name, "vendor")) {
         if (!is_vendor(value))
-            return params_refuse(err, "vendor", value, vendor_names, ARRAY_LEN(vendor_names));
+            return sim_params_refuse(err, "vendor", value, vendor_names, ARRAY_LEN(vendor_names));
         str_copy(requests->cards, sizeof requests->cards, value);
         return 0;
     }
@@ -208,11 +131,11 @@ static int set(struct sim_world *w, struct requests *requests, struct str name, 
             count++;
         const struct sim_card *card = card_find(value);
         if (!card)
-            return params_refuse(err, "model", value, names, count);
+            return sim_params_refuse(err, "model", value, names, count);
         str_copy(requests->cards, sizeof requests->cards, str_from(card->key));
         return 0;
     }
-    return params_refuse(err, "parameter", name, parameter_names, ARRAY_LEN(parameter_names));
+    return sim_params_refuse(err, "parameter", name, parameter_names, ARRAY_LEN(parameter_names));
 }
 
 int sim_world_parse(const char *params, struct sim_world *ret, struct error *err)

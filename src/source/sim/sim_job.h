@@ -224,3 +224,11 @@ double sim_noise(uint64_t seed, uint64_t gpu, uint64_t what, double t, double pe
 
 /* "gpus=8,scenario=training": -EINVAL with a sentence that names the nearest. */
 int sim_world_parse(const char *params, struct sim_world *ret, struct error *err);
+
+/* ---- params.c, sim_fault.c ---- */
+
+/* "unknown scenario 'trainnig' of the simulator; did you mean 'training'?" */
+int sim_params_refuse(struct error *err, const char *what, struct str given, const char *const *names, size_t count);
+int sim_params_number(struct error *err, const char *name, struct str text, double least, double most, double *ret);
+/* Adds "lost@3:60" to the world. */
+int sim_fault_add(struct sim_world *w, struct str text, struct error *err);

@@ -8,7 +8,7 @@
 #include "own_database.h"
 #include "sim_history.h"
 #include "store/admin.h"
-#include "store/all_hosts.h"
+#include "store/fleet_queries.h"
 #include "store/query.h"
 
 static struct store *open_url(const char *url)

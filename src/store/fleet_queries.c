@@ -2,7 +2,7 @@
  * A few statements about all hosts, each answered from an index: the last row of each GPU, the last minute of each process, hours
  * of energy. "Now" is the server's time; rows carry the time of their host's clock, which may be ahead or behind.
  */
-#include "store/all_hosts.h"
+#include "store/fleet_queries.h"
 
 #include <errno.h>
 

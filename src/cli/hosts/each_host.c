@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Queries several hosts: a child per host runs the command as if it were the only one; the answers are joined.
  */
-#include "cli/hosts/multi_host.h"
+#include "cli/hosts/each_host.h"
 
 #include <errno.h>
 #include <fcntl.h>
