@@ -67,6 +67,21 @@ static const json_t *value_at(const json_t *row, const char *name)
     return row;
 }
 
+/* Keys that share a word with it: "gpu_utilization" and "utilization_percent". */
+static void list_related(struct buf *out, const json_t *row, const char *name)
+{
+    enum { WORD_MIN = 4 };
+    struct str rest = str_from(name), word;
+    const char *key;
+    json_t *value;
+    char part[64];
+    while (str_cut(&rest, '_', &word)) {
+        str_copy(part, sizeof part, word);
+        json_object_foreach((json_t *)row, key, value) if (word.len >= WORD_MIN && str_contains(str_from(key), part))
+            buf_printf(out, "%s%s", out->len ? ", " : "", key);
+    }
+}
+
 static int unknown(struct fields *f, const json_t *row, const char *name, struct error *err)
 {
     struct nearest near;
@@ -78,6 +93,10 @@ static int unknown(struct fields *f, const json_t *row, const char *name, struct
     f->cli->failure_status = EXIT_USAGE;
     if (nearest_found(&near))
         return error_set(err, -EINVAL, "unknown field '%s'%s", name, nearest_text(&near, text, sizeof text));
+    AUTO_BUF struct buf related = BUF(160);
+    list_related(&related, row, name);
+    if (related.len && !related.failed)
+        return error_set(err, -EINVAL, "unknown field '%s'; there are %s", name, related.at);
     return error_set(err, -EINVAL, "unknown field '%s'; the fields are the keys of %s", name,
                      strcmp(f->cli->name, "history") == 0 ? "--jsonl" : "--json");
 }

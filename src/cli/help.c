@@ -110,7 +110,7 @@ static const struct {
     {"check", "whirr check", "test a GPU: memory, speed, link", NULL},
     {"history", "whirr history", "plots", "whirr report: energy, cost"},
     {"health", "whirr health", "the state of each GPU, for people and schedulers", NULL},
-    {"alert", "whirr alert", "alerts, and silences", "whirr notify: phone, mail"},
+    {"alert", "whirr alert", "alerts, and silences", "whirr notify: chat, mail"},
     {"serve", "whirr serve", "the daemon: page, API, metrics, history", NULL},
     {"setup", "whirr setup", "five questions, and it runs as a service", NULL},
     {"doctor", "whirr doctor", "what whirr can't see, and how to fix it", NULL},

@@ -11,7 +11,7 @@
 /* The man page has the same text. */
 const char *const top_help[] = {
     "Move     up/down k/j, PgUp/PgDn, Home, End/G     [ ] GPU     ! worst finding",
-    "Views    1 to 8, Tab, Shift-Tab; < > host        Enter open, Esc back",
+    "Views    1 to 7, hosts 8, Tab, Shift-Tab; < > host       Enter open, Esc back",
     "Time     left/right h/l one step, { } ten, ( ) event, g go to a time, n now",
     "Plots    w - window     m metric of rows and map     D dots or blocks",
     "Table    / F4 \\ filter     u this user     C compute only     i hide idle",

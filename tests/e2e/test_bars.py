@@ -199,6 +199,7 @@ def test_wrong_fields_are_usage_errors(sim, wrong):
 
 def test_an_unknown_field_has_a_suggestion(sim):
     assert "did you mean 'power_watts'?" in sim("idle", "status", "--fields", "powr_watts").err
+    assert "there are utilization_percent," in sim("idle", "status", "--fields", "gpu_utilization").err
 
 
 @pytest.mark.parametrize("args", [["--line", "--format", "waybar"], ["--fields", "index"], ["--csv"], ["--template", "{{index}}"], ["--format", "tmux", "--line"], ["--templ", "{{index}}"]])
