@@ -100,7 +100,7 @@ static const struct {
 } come_for[] = {
     {"status", "whirr", "all GPUs at a glance", "no GPU? whirr --source sim"},
     {"why", "whirr why", "why is it loud, hot or slow?", "whirr why train.py, --at 03:10"},
-    {"do", "whirr do 1", "do what the answer advises", "whirr try 1, whirr undo"},
+    {"do", "whirr do 1", "do what the answer advises", "whirr try 1, whirr undo 1"},
     {"top", "whirr top", "live, with processes and the past", NULL},
     {"ps", "whirr ps", "who uses it: memory, watts, what limits each", NULL},
     {"fit", "whirr fit 70B", "will it fit, and where?", "whirr fit 24GiB, model.gguf"},
