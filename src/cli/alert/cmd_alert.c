@@ -228,7 +228,7 @@ const struct command command_alert = {
     .offers = {{.behind = "silence", .place = 1, .words = "add|list|remove"}},
     .arguments_max = 16,
     OPTIONS(options),
-    .examples = {{"whirr alert", "what fires now; what is watched: whirr alert rules; who is told: whirr notify"},
+    .examples = {{"whirr alert", "what fires now; what is watched: whirr alert rules; who is notified: whirr notify"},
                  {"whirr alert test 'memory_used_mb > 20GiB' --since -1d", "when would it have fired since yesterday"},
                  {"whirr alert silence hot gpu=0 --for 2h --comment 'new fans'", "no notifications for two hours"}},
     .remote = true,
