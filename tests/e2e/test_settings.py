@@ -2,9 +2,11 @@
 """Settings of GPUs that are changed with a way back: `whirr limit`, `clocks`, `fan`, `quiet`, and the helper whirr-control, on a fake driver that
 keeps what was set when programs end."""
 import glob
+import grp
 import json
 import os
 import pathlib
+import pwd
 import random
 import re
 import shutil
@@ -346,17 +348,40 @@ def test_the_journal_is_where_only_its_owner_writes(host):
     assert json.loads(host("lease", "--json").stdout)["leases"] == []
 
 
-def test_other_users_are_refused_until_they_are_allowed(host):
-    import pwd
-    nobody = pwd.getpwnam("nobody").pw_uid
-    host.helper()
+def ask_helper(host, **user):
+    """What the helper says to another user who ends a lease that is not there."""
     host.folder.chmod(0o711)
     for folder in (host.folder, *host.folder.parents):
         if os.stat(folder).st_mode & 0o001 == 0:
             pytest.skip("another user cannot reach the folder of the test")
     ask = ("import socket; s = socket.socket(socket.AF_UNIX); s.connect('%s'); s.settimeout(30); f = s.makefile('rw'); f.write('{\"op\": \"end\", \"id\": \"abcdefgh\"}\\n'); f.flush(); print(f.readline())" % (host.folder / "sock"))
-    done = subprocess.run(["/usr/bin/python3", "-c", ask], user=nobody, capture_output=True, text=True, timeout=60)
-    assert "[control] allow" in done.stdout, done.stderr
+    done = subprocess.run(["/usr/bin/python3", "-c", ask], user=pwd.getpwnam("nobody").pw_uid, capture_output=True, text=True, timeout=60, **user)
+    assert '"ok": false' in done.stdout or '"ok":false' in done.stdout, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be another user")
+def test_other_users_are_refused_until_they_are_allowed(host):
+    host.helper()
+    assert "[control] allow" in ask_helper(host)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be another user")
+def test_members_of_the_group_may_change_settings_and_nobody_else(host):
+    members, others = grp.getgrnam("games").gr_gid, grp.getgrnam("nogroup").gr_gid
+    host.start("--listen", program=CONTROL, WHIRR_CONTROL_ALLOW="true", WHIRR_CONTROL_GROUP="games")
+    eventually(lambda: (host.folder / "sock").exists())
+    refused = "only root and members of the group"
+    assert refused in ask_helper(host, group=others, extra_groups=[])
+    assert refused not in ask_helper(host, group=members, extra_groups=[])
+    assert refused not in ask_helper(host, group=others, extra_groups=[members])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be another user")
+def test_a_group_that_is_not_there_has_no_members(host):
+    host.start("--listen", program=CONTROL, WHIRR_CONTROL_ALLOW="true", WHIRR_CONTROL_GROUP="no-such-group-here")
+    eventually(lambda: (host.folder / "sock").exists())
+    assert "only root and members of the group" in ask_helper(host, group=grp.getgrnam("nogroup").gr_gid, extra_groups=[])
 
 
 LOUD = "gpu NVIDIA GeForce RTX 4090\n  gpu_util 97\n  temperature 74\n  power 430000\n  fan 85\n  rpm 2500\n  used 8000\n  pstate 2\n  graphics 2520\n  sm 2520\n  memory 10501\n  throttle 4\n  process 1 compute 4000 96 40 0 0\n"
