@@ -91,6 +91,11 @@ def test_a_severity_has_one_sign_in_every_view(sim, scenario, sign):
     assert status[2].startswith("▲ " if sign == "▲" else "  ") and top[2].startswith(" ▲ ") == (sign == "▲"), (status, top)
 
 
+def test_advice_is_given_to_root_too(sim):
+    """Only a further look with more rights is nothing for root."""
+    assert "Look for a program that was killed" in sim("vram-unowned,start=500", "why", gpus=1).out
+
+
 def test_names_of_cards_are_whole_at_80_columns(sim):
     out = sim("mixed", "status").out
     for name in ("RTX 4090", "H100 80GB HBM3", "RX 7900 XTX", "Arc A770"):

@@ -129,7 +129,8 @@ static void suggestions(struct buf *out, const struct page *page, const struct w
 {
     char text[WHY_LINE_SIZE], label[16];
     for (size_t i = 0, shown = 0; i < part->suggestion_count && shown < most; i++) {
-        if (page->root && strstr(part->suggestions[i], "sudo whirr ")) /* root has seen them */
+        if (page->root && part->remedies[i].code == REMEDY_LOOK &&
+            strstr(part->suggestions[i], "sudo whirr ")) /* root has looked */
             continue;
         if (part->gpu_index >= 0 && i == shown)
             snprintf(label, sizeof label, "%s %zu", shown ? "  " : "Do", i + 1);
