@@ -215,7 +215,7 @@ def test_the_same_name_twice_is_refused(machine):
     attach(m, worker)
     m.until("running")
     assert attach(m, worker).wait(PATIENCE) == 1
-    assert "runs already" in m.log()
+    assert "is already running" in m.log()
 
 
 # ---- what goes wrong ----
