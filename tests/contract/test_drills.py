@@ -3,11 +3,12 @@
 minutes, and an hour of calm."""
 import json
 import pathlib
+import shutil
 import signal
 import tempfile
 
 import pytest
-from world import World, needs_world
+from world import LIBRARY, World, needs_world
 
 from .test_postgres import URL, control, empty_server, number, sql, stop_and_expect_all, store  # noqa: F401
 
@@ -19,6 +20,8 @@ class SharedWorld(World):
 
     def __init__(self, path):
         super().__init__(path, waiters=True)
+        library = shutil.copy(LIBRARY, path.parent)  # where the server's user may read it, wherever the build is
+        self.environment["LD_PRELOAD"] = str(library)
         self.daemons, self.server = [], None
 
     def server_starts(self):
