@@ -18,7 +18,16 @@ from isolation import AS_ROOT, BUILD, NO_OVERRIDE, ROOT, WHIRR, environment, run
 from waiting import PATIENCE, eventually, patience, throughout  # noqa: E402, F401
 
 
+def forget_dead_clocks():
+    """faketime names its memory by PID, and refuses one that a killed process has left: with thousands of them, tests fail by chance."""
+    for path in pathlib.Path("/dev/shm").glob("*faketime_s*_*"):
+        if not pathlib.Path("/proc", path.name.rsplit("_", 1)[1]).exists():
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
 def pytest_configure(config):
+    forget_dead_clocks()
     # A shell starts what runs in its background with these ignored, and they stay so for all that is started from there.
     for number in (signal.SIGINT, signal.SIGQUIT):
         if signal.getsignal(number) == signal.SIG_IGN:
