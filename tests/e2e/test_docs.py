@@ -60,6 +60,7 @@ def run(folder, line):
     (folder / "bin" / "whirr").symlink_to(WHIRR)
     env = environment(folder, **({"WHIRR_SAMPLING_SOURCES": "sim"} if "serve" in line else {}))
     env["PATH"] = f"{folder}/bin:{env['PATH']}"
+    line = line.replace("/var/lib/whirr", f"{folder}/state")  # a daemon of this machine may keep its history there
     process = subprocess.Popen(["/bin/bash", "-c", f"exec {line}"], env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                text=True, errors="replace")
     try:
