@@ -9,6 +9,8 @@
 #include "insight/facts/facts.h"
 #include "insight/facts/words.h"
 
+struct forecast_gpu;
+
 /* ---- causes ----
  * A rule begins a cause, adds evidence line by line, and ends it; each line raises the confidence by its weight
  * (c = 1 - (1 - c)(1 - weight)), each doubt lowers it by its factor. So confidence is nothing but its evidence. */
@@ -17,6 +19,7 @@
 #define CONFIDENCE_LEAST 0.05
 #define CONFIDENCE_MOST 0.97 /* nothing is certain */
 #define CONFIDENCE_ANSWER 0.3
+#define CONFIDENCE_FAR 0.3 /* trouble too far ahead for a word; it only takes the claim of calm away */
 
 /* A cause in the making. */
 struct cause_draft {
@@ -127,6 +130,7 @@ static inline const char *words_at_power(const struct usual *u)
 struct area {
     void (*weigh)(const struct facts *f, struct why_part *part);
     void (*find)(const struct facts *f, struct collection *c);
+    void (*foresee)(const struct forecast_gpu *g, const struct gpu *gpu, struct collection *c);
     /* The answer where the first cause is its own; false: it is another's. */
     bool (*say)(struct text *s, const struct facts *f, struct why_part *part);
     void (*remedy)(const struct facts *f, struct why_part *part, const struct why_cause *cause);
@@ -139,6 +143,8 @@ extern const struct area *const all_areas[];
 
 /* Of a GPU that is not working, or not there: instead of all others. */
 void rules_state(const struct facts *f, struct why_part *part);
+/* Another GPU is where one that is gone was. NULL: no more room. */
+struct finding *find_replaced(const struct gpu *gpu, const char *name, const char *serial, const char *uuid, struct collection *c);
 void rules_machine(const struct snapshot *now, struct why_part *part);
 void remedy_machine(struct why_part *part, finding_code code);
 void detect_job(const struct facts *f, struct collection *c); /* a rank that the others of its job wait for */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "insight/area/area.h"
+#include "insight/forecast/forecast.h"
 #include "model/finding_code.h"
 
 /* What works on the GPU keeps the CPU busy, too (a game): one cause, not two. */
@@ -462,4 +463,15 @@ static void remedy_heat(const struct facts *f, struct why_part *part, const stru
     }
 }
 
-const struct area area_heat = {.weigh = rules_heat, .find = detect_heat, .remedy = remedy_heat};
+static void foresee_throttling(const struct forecast_gpu *g, const struct gpu *gpu, struct collection *c)
+{
+    enum { SOON_S = 300 };
+    bool soon = g->heat.when.likely_s < SOON_S;
+    char span[WORDS_SIZE];
+    if (g->heat.when.verdict == FORECAST_EXPECTED)
+        collect(c, gpu, FINDING_THROTTLE_SOON, soon ? SEVERITY_NOTICE : SEVERITY_INFO, soon ? 0.6 : CONFIDENCE_FAR, 0,
+                "GPU %d will reach its temperature limit in about %s at this rate", gpu->index,
+                forecast_span_words(g->heat.when.likely_s, span));
+}
+
+const struct area area_heat = {.weigh = rules_heat, .find = detect_heat, .foresee = foresee_throttling, .remedy = remedy_heat};

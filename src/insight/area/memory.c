@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Memory that is in use and has no owner (a program that was killed, a driver that leaks), memory that did not fit and moved to the
- * host, and a process that ended when the memory was full.
+ * host, a process that ended when the memory was full, and memory that will be full soon.
  */
 
 #include "base/cleanup.h"
 #include "insight/area/area.h"
 #include "insight/facts/words.h"
+#include "insight/forecast/forecast.h"
 #include "model/finding_code.h"
 
 enum {
@@ -16,6 +17,7 @@ enum {
     DIED_GREW_PERMILLE = 10,  /* in the minutes before: a program that lives with a full memory does not end because of it */
     DIED_LAST_MS = 10000,
     DIED_SAID_MS = 180000,
+    FULL_AHEAD_S = 7200,
 };
 #define UNOWNED_BYTES (4LL << 30)
 #define DESERTED_BYTES (2LL << 30) /* where no process is there that contexts could belong to */
@@ -160,4 +162,20 @@ static void detect_memory(const struct facts *f, struct collection *c)
     detect_spill(f, c);
 }
 
-const struct area area_memory = {.find = detect_memory};
+static enum severity severity_when_full_in(double seconds)
+{
+    enum { SOON_S = 900 };
+    return seconds < SOON_S ? SEVERITY_WARNING : seconds < FULL_AHEAD_S ? SEVERITY_NOTICE : SEVERITY_INFO;
+}
+
+static void foresee_full(const struct forecast_gpu *g, const struct gpu *gpu, struct collection *c)
+{
+    double left_s = g->vram.when.likely_s;
+    char span[WORDS_SIZE];
+    if (g->vram.when.verdict == FORECAST_EXPECTED)
+        collect(c, gpu, FINDING_VRAM_FULL_SOON, severity_when_full_in(left_s), left_s < FULL_AHEAD_S ? 0.8 : CONFIDENCE_FAR,
+                g->vram.pid, "GPU %d will run out of memory in about %s at this rate%s%s", gpu->index,
+                forecast_span_words(left_s, span), g->vram.words[0] ? ": " : "", g->vram.words);
+}
+
+const struct area area_memory = {.find = detect_memory, .foresee = foresee_full};

@@ -115,13 +115,7 @@ int health_forget(struct health_history *h, const struct snapshot *now, const ch
 static void recall_replaced(const struct health_card *card, struct collection *c)
 {
     const struct gpu *gpu = card->forgotten.ms ? NULL : health_successor(card, c->now);
-    if (!gpu)
-        return;
-    bool serial = card->serial[0] != '\0';
-    struct finding *found =
-        collect(c, gpu, FINDING_REPLACED, SEVERITY_WARNING, 0.97, 0, "GPU %d: it is in the place of another %s (%s %s)", gpu->index,
-                strcmp(gpu->id.name, card->id.name) == 0 ? "GPU of its kind" : "GPU", serial ? "serial number" : "UUID",
-                serial ? card->serial : card->id.uuid);
+    struct finding *found = gpu ? find_replaced(gpu, card->id.name, card->serial, card->id.uuid, c) : NULL;
     if (found)
         found->since = card->last_seen;
 }

@@ -12,35 +12,13 @@
 #include "insight/verdict/graph.h"
 #include "model/finding_code.h"
 
-/* ---- forecasts ---- */
-
-/* Up to when trouble that is ahead is worth a warning, and a word; what is further off only takes the claim of calm away. */
-enum { VRAM_SOON_S = 900, VRAM_AHEAD_S = 7200, HEAT_SOON_S = 300 };
-#define FAR_CONFIDENCE 0.3
-
-static enum severity severity_of_vram(double seconds)
-{
-    return seconds < VRAM_SOON_S ? SEVERITY_WARNING : seconds < VRAM_AHEAD_S ? SEVERITY_NOTICE : SEVERITY_INFO;
-}
-
 static void gather_forecast(struct collection *c, const struct forecast *forecast)
 {
     for (size_t i = 0; forecast && i < forecast->count; i++) {
-        const struct forecast_gpu *g = &forecast->gpus[i];
-        const struct gpu *gpu = snapshot_gpu(c->now, g->gpu_index);
-        char span[WORDS_SIZE];
-        if (!gpu)
-            continue;
-        if (g->vram.when.verdict == FORECAST_EXPECTED)
-            collect(c, gpu, FINDING_VRAM_FULL_SOON, severity_of_vram(g->vram.when.likely_s),
-                    g->vram.when.likely_s < VRAM_AHEAD_S ? 0.8 : FAR_CONFIDENCE, g->vram.pid,
-                    "GPU %d will run out of memory in about %s at this rate%s%s", gpu->index,
-                    forecast_span_words(g->vram.when.likely_s, span), g->vram.words[0] ? ": " : "", g->vram.words);
-        bool hot_soon = g->heat.when.likely_s < HEAT_SOON_S;
-        if (g->heat.when.verdict == FORECAST_EXPECTED)
-            collect(c, gpu, FINDING_THROTTLE_SOON, hot_soon ? SEVERITY_NOTICE : SEVERITY_INFO, hot_soon ? 0.6 : FAR_CONFIDENCE, 0,
-                    "GPU %d will reach its temperature limit in about %s at this rate", gpu->index,
-                    forecast_span_words(g->heat.when.likely_s, span));
+        const struct gpu *gpu = snapshot_gpu(c->now, forecast->gpus[i].gpu_index);
+        for (const struct area *const *area = all_areas; gpu && *area; area++)
+            if ((*area)->foresee)
+                (*area)->foresee(&forecast->gpus[i], gpu, c);
     }
 }
 

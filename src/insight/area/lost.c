@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rules for a GPU that is not there or doesn't work: lost, in error, asleep, closed to us, or replaced by another one.
+ */
+#include "insight/area/area.h"
+#include "model/finding_code.h"
+
+static bool any_is_read(const struct snapshot *now)
+{
+    for (size_t i = 0; i < now->gpu_count; i++)
+        if (now->gpus[i].state == GPU_OK || now->gpus[i].state == GPU_ASLEEP)
+            return true;
+    return false;
+}
+
+void rules_state(const struct facts *f, struct why_part *part)
+{
+    const struct gpu *gpu = f->gpu;
+    finding_code code = gpu->released              ? FINDING_SOURCE_RELEASED
+                        : gpu_is_denied(gpu)       ? FINDING_NO_PERMISSION
+                        : gpu->state == GPU_ASLEEP ? FINDING_ASLEEP
+                        : gpu->state == GPU_LOST   ? FINDING_LOST
+                                                   : FINDING_ERROR;
+    struct cause_draft d;
+    cause_begin(&d, part, code);
+    support(&d, 0.97, "%s",
+            code == FINDING_SOURCE_RELEASED ? "whirr was asked to leave its driver alone"
+            : code == FINDING_NO_PERMISSION ? "its device files don't allow it"
+            : code == FINDING_ASLEEP        ? "the kernel suspended the GPU"
+            : code == FINDING_LOST          ? "the GPU does not respond anymore"
+                                            : "no reading is available");
+    if (gpu->error_message[0])
+        support(&d, 0, "driver: %s", gpu->error_message);
+    if (code == FINDING_NO_PERMISSION && any_is_read(f->now)) /* the others are those of this job or container */
+        d.cause.severity = SEVERITY_INFO;
+    if (code == FINDING_ERROR && !snapshot_source_started(f->now, gpu)) /* no reset brings back a driver that is not there */
+        d.cause.advice = ADVICE_DOCTOR;
+    if (code == FINDING_LOST && gpu->unlisted)
+        d.cause.advice = remedy_row(REMEDY_FIND_OR_FORGET)->text;
+    if (code == FINDING_SOURCE_RELEASED)
+        cause_end(&d, " %s released on request: whirr %s its driver alone until the time is over", is(f),
+                  f->over ? "left" : "leaves");
+    else if (code == FINDING_ASLEEP)
+        cause_end(&d, " %s asleep: it needs no cooling, so the noise %s from something else", is(f), f->over ? "came" : "comes");
+    else if (code == FINDING_LOST)
+        cause_end(&d, " %s lost", is(f));
+    else
+        cause_end(&d, " %s be read%s", cannot(f), code == FINDING_NO_PERMISSION ? " without permission" : "");
+}
+
+struct finding *find_replaced(const struct gpu *gpu, const char *name, const char *serial, const char *uuid, struct collection *c)
+{
+    return collect(c, gpu, FINDING_REPLACED, SEVERITY_WARNING, 0.97, 0, "GPU %d: it is in the place of another %s (%s %s)",
+                   gpu->index, strcmp(gpu->id.name, name) == 0 ? "GPU of its kind" : "GPU", serial[0] ? "serial number" : "UUID",
+                   serial[0] ? serial : uuid);
+}
