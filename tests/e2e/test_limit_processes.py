@@ -19,9 +19,9 @@ def start(name):
         ctypes.CDLL(None).prctl(15, name)
         while True: pass
 """
-# What it does, what limits it, what is said of it.
+# What it does, what limits it, what is said of it; "|" of a busy machine.
 CASES = {
-    "one thread that computes": ("while True: pass", {"host_cpu"}, "while the GPU waits"),
+    "one thread that computes": ("while True: pass", {"host_cpu"}, "while the GPU waits|waits for a free CPU core"),
     "loaders that compute": (NAMED + "start(b'pt_data_worker'); start(b'pt_data_worker'); os.read(os.pipe()[0], 1)", {"loaders"},
                              "waits for its 2 loader processes"),
     "a child that is no loader": (NAMED + "start(b'simulator'); os.read(os.pipe()[0], 1)", {"peer"}, "its child process simulator is busy"),
@@ -52,13 +52,18 @@ def test_a_process_is_limited_by_what_it_does(nvml, case):
     seen = []
     with socket.create_server(("127.0.0.1", 0)) as service:
         port, clients = service.getsockname()[1], []
-        threading.Thread(target=lambda: clients.append(service.accept()), daemon=True).start()
+
+        def answer():
+            with contextlib.suppress(OSError):  # only one of the cases calls it
+                clients.append(service.accept())
+
+        threading.Thread(target=answer, daemon=True).start()
         with on_gpu(code, port) as (pid, script):
 
             def judged():
                 process = nvml(script, "why", str(pid), "--json").json()["processes"][0]
                 seen[:] = process["limit"]["code"], process["answer"], process["host"]
-                said = says.format(port=port, own=os.getpid()) in process["answer"].replace("pytest", "python3")
+                said = any(part in process["answer"].replace("pytest", "python3") for part in says.format(port=port, own=os.getpid()).split("|"))
                 return process["limit"]["code"] in expected and said and process
 
             process = eventually(judged, explain=lambda: seen)
