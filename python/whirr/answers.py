@@ -2923,6 +2923,23 @@ class Released(TypedDict):
     until: Optional[str]
 
 
+class Silenced(TypedDict):
+    silence: Silence
+
+
+class Unsilenced(TypedDict):
+    removed: str
+
+
+class Forgotten(TypedDict):
+    gpu: InventoryGpu
+
+
+class SettingLease(TypedDict):
+    #: It puts the old value back
+    lease: Lease
+
+
 class StoreHealth(TypedDict):
     state: str
     kind: Optional[str]

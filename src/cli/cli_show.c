@@ -56,22 +56,27 @@ int show_answer(const struct cli *cli, const struct answer *a, const void *recor
     return show_text(&out);
 }
 
+struct would {
+    bool dry_run;
+    const char *would;
+};
+
+ANSWER_TABLE(would_answer, struct would)
+{
+    FIELD(BOOL, "dry_run", dry_run, NULL);
+    FIELD(WORD, "would", would, NULL);
+}
+
 int show_would(const struct cli *cli, const char *format, ...)
 {
     AUTO_BUF struct buf out = BUF(256 << 10), what = BUF(128 << 10);
-    struct json_writer j = show_json(cli, &out);
     va_list arguments;
     va_start(arguments, format);
     buf_vprintf(&what, format, arguments);
     va_end(arguments);
-    if (cli->json) {
-        jw_object(&j);
-        jw_key_bool(&j, "dry_run", true);
-        jw_key_text(&j, "would", what.at);
-        jw_end(&j);
-    } else
-        buf_printf(&out, "Would %s.\nNothing was changed (dry run).", what.at);
-    buf_char(&out, '\n');
+    if (cli->json)
+        return show_answer(cli, &would_answer, &(struct would){true, what.at});
+    buf_printf(&out, "Would %s.\nNothing was changed (dry run).\n", what.at);
     return show_text(&out);
 }
 

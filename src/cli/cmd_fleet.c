@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/answer.h"
 #include "base/words.h"
 #include "cli/cli_fleet.h"
 #include "cli/cli_show.h"
 #include "config/config.h"
 #include "fleet/fleet.h"
-#include "format/json/json.h"
 
 enum { TIMEOUT_MS = 60000 };
 
@@ -19,22 +19,59 @@ static const char *since(int64_t ms, char text[WORDS_SIZE])
     return ms ? words_duration(ms, text) : "an unknown time";
 }
 
-static void write_host(struct json_writer *j, const struct fleet *f, const struct fleet_note *n)
+/* The next host that does not answer, or need not. */
+static const struct fleet_note *next_note(const struct fleet *f, size_t *at)
 {
-    jw_object(j);
-    jw_key_text(j, "host", n->host);
-    jw_key_text(j, "state", n->forgotten_ms ? "forgotten" : "silent");
-    json_time(j, "last_seen_at", (struct wall){n->silent_ms ? f->at.ms - n->silent_ms : 0});
-    jw_key(j, "forgotten");
-    if (n->forgotten_ms) {
-        jw_object(j);
-        json_time(j, "at", (struct wall){f->at.ms - n->forgotten_ms});
-        jw_key_text(j, "by", n->forgotten_by[0] ? n->forgotten_by : NULL);
-        jw_end(j);
-    } else {
-        jw_null(j);
-    }
-    jw_end(j);
+    while (*at < f->note_count && !f->notes[*at].silent && !f->notes[*at].forgotten_ms)
+        ++*at;
+    return *at < f->note_count ? &f->notes[(*at)++] : NULL;
+}
+
+static const void *next_host(const struct answer_at *at, struct answer_step *step)
+{
+    return next_note(at->record, &step->at);
+}
+
+static bool make_ago(const struct answer_at *at, int64_t ago_ms, union answer_value *ret)
+{
+    ret->at.ms = ((const struct fleet *)at->context)->at.ms - ago_ms;
+    return ago_ms != 0;
+}
+
+static bool make_seen(const struct answer_at *at, union answer_value *ret)
+{
+    return make_ago(at, ((const struct fleet_note *)at->record)->silent_ms, ret);
+}
+
+static bool make_forgotten(const struct answer_at *at, union answer_value *ret)
+{
+    return make_ago(at, ((const struct fleet_note *)at->record)->forgotten_ms, ret);
+}
+
+static enum reading_state seen_state(const void *record)
+{
+    return ((const struct fleet_note *)record)->silent_ms ? READING_OK : READING_UNREAD;
+}
+
+ANSWER_MAKER(make_state, struct fleet_note, word, of->forgotten_ms ? "forgotten" : "silent");
+
+ANSWER_TABLE(forgotten_answer, struct fleet_note)
+{
+    MADE(MOMENT, "at", make_forgotten, NULL);
+    FIELD(TEXT, "by", forgotten_by, NULL, OR_NULL);
+}
+
+ANSWER_TABLE(host_answer, struct fleet_note)
+{
+    FIELD(TEXT, "host", host, NULL);
+    MADE(WORD, "state", make_state, NULL);
+    MADE(MOMENT, "last_seen_at", make_seen, NULL, .state = seen_state);
+    PART("forgotten", forgotten_answer, NULL, PRESENT(forgotten_ms));
+}
+
+ANSWER_TABLE(hosts_answer, struct fleet)
+{
+    EACH(OBJECT, "hosts", next_host, NULL, FIELDS(host_answer));
 }
 
 static void write_line(struct buf *out, const struct fleet_note *n)
@@ -49,26 +86,12 @@ static void write_line(struct buf *out, const struct fleet_note *n)
 static int list_hosts(struct cli *cli, const struct fleet *f)
 {
     AUTO_BUF struct buf out = BUF(FRAME_MAX);
-    struct json_writer j = show_json(cli, &out);
-    if (cli->json) {
-        jw_object(&j);
-        jw_key(&j, "hosts");
-        jw_array(&j);
-    }
-    for (size_t i = 0; i < f->note_count; i++)
-        if (f->notes[i].silent || f->notes[i].forgotten_ms) {
-            if (cli->json)
-                write_host(&j, f, &f->notes[i]);
-            else
-                write_line(&out, &f->notes[i]);
-        }
-    if (cli->json) {
-        jw_end(&j);
-        jw_end(&j);
-        buf_char(&out, '\n');
-    } else {
-        buf_text(&out, f->silent ? "Gone on purpose? whirr fleet forget HOST\n" : "Every host answers.\n");
-    }
+    size_t at = 0;
+    if (cli->json)
+        return show_answer(cli, &hosts_answer, f);
+    for (const struct fleet_note *n; (n = next_note(f, &at));)
+        write_line(&out, n);
+    buf_text(&out, f->silent ? "Gone on purpose? whirr fleet forget HOST\n" : "Every host answers.\n");
     return show_text(&out);
 }
 

@@ -6,31 +6,33 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "answer/answer.h"
 #include "ask/client.h"
 #include "ask/session.h"
 #include "base/cleanup.h"
-#include "base/json_writer.h"
 #include "base/os/words.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
 
 enum { DEFAULT_MS = 5 * 60 * 1000 };
 
+struct not_held {
+    const char *daemon;
+    bool released;
+};
+
+ANSWER_TABLE(not_held_answer, struct not_held)
+{
+    FIELD(WORD, "daemon", daemon, NULL, OR_NULL);
+    FIELD(BOOL, "released", released, NULL);
+}
+
 /* If no daemon holds the driver, there is nothing to release: a script may continue. */
 static int release_not_held(const struct cli *cli, const struct error *err)
 {
-    AUTO_BUF struct buf out = BUF(4096);
-    struct json_writer j = JSON_WRITER(&out);
-    if (cli->json) {
-        jw_object(&j);
-        jw_key_text(&j, "daemon", NULL);
-        jw_key_bool(&j, "released", true);
-        jw_end(&j);
-        buf_char(&out, '\n');
-    } else {
-        buf_printf(&out, "Nothing holds the GPU driver: %s.\n", err->text);
-    }
-    return show_text(&out);
+    if (cli->json)
+        return show_answer(cli, &not_held_answer, &(struct not_held){.released = true});
+    return printf("Nothing holds the GPU driver: %s.\n", err->text) < 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
 /* The daemon's answer, with its name added. */

@@ -346,10 +346,9 @@ static int answer_forget(struct health_part *p, const char *which, bool undo, co
                           undo ? "No forgotten GPU is called that; `whirr forget` lists them."
                                : "No missing GPU is called that; `whirr forget` lists them.");
     struct json_writer j = JSON_WRITER(out);
-    jw_object(&j);
-    jw_key(&j, "gpu");
-    json_inventory_gpu(&j, &card, p->last);
-    jw_end(&j);
+    struct inventory_gpu gpu;
+    inventory_gpu(&gpu, &card, p->last);
+    answer_write(&j, &forgotten_gpu_answer, &gpu, NULL);
     buf_char(out, '\n');
     return 200;
 }

@@ -69,22 +69,19 @@ static int add_silence(struct silences *silences, struct wall now, const json_t 
         return part_error(out, result == -ENOSPC ? 503 : 400, result == -ENOSPC ? "too_many" : "bad_body", sentence);
     }
     struct json_writer j = JSON_WRITER(out);
-    jw_object(&j);
-    jw_key(&j, "silence");
-    json_silence(&j, &s);
-    jw_end(&j);
+    answer_write(&j, &silenced_answer, &s, NULL);
     buf_char(out, '\n');
     return 201;
 }
 
 static int remove_silence(struct silences *silences, const char *id, struct buf *out)
 {
+    struct silence gone = {0};
     if (!silences_remove(silences, id))
         return part_error(out, 404, "no_such_silence", "There is no such silence; `whirr alert silence list` lists them.");
     struct json_writer j = JSON_WRITER(out);
-    jw_object(&j);
-    jw_key_text(&j, "removed", id);
-    jw_end(&j);
+    str_copy(gone.id, sizeof gone.id, str_from(id));
+    answer_write(&j, &unsilenced_answer, &gone, NULL);
     buf_char(out, '\n');
     return 200;
 }

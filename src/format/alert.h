@@ -15,7 +15,7 @@ void json_alert(struct json_writer *j, const struct alert *a);
 void json_alerts(struct json_writer *j, const struct alert_set *set, int only);
 /* GET /api/alerts/rules; set may be NULL if no states are known. */
 void json_alert_rules(struct json_writer *j, const struct alert_rules *rules, const struct alert_set *set);
-void json_silence(struct json_writer *j, const struct silence *s);
+extern const struct answer silenced_answer, unsilenced_answer; /* of a struct silence: the replies of POST /api/alerts/silence */
 
 /* whirr_alert_firing and related series. */
 void prometheus_alerts(struct buf *out, const struct alert_set *set);

@@ -35,7 +35,7 @@ struct inventory {
     size_t found;             /* that were written */
     struct inventory_gpu gpu; /* the one being written */
 };
-extern const struct answer inventory_answer;
+extern const struct answer inventory_answer, forgotten_gpu_answer; /* the second of one GPU */
 void inventory_gpu(struct inventory_gpu *to, const struct health_card *card, const struct snapshot *now);
 void json_inventory_gpu(struct json_writer *j, const struct health_card *card, const struct snapshot *now);
 /* `only`: by index, UUID or PCI address; NULL: all. Returns how many there are. */

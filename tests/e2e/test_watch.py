@@ -206,8 +206,20 @@ def test_without_a_gpu_the_program_runs_all_the_same(whirr, bare_machine):
     done = whirr("--sysroot", str(bare_machine), "watch", "--", "sh", "-c", "echo fine; exit 4")
     assert done.code == 4 and done.out == "fine\n" and "there is no GPU on this host" in done.err, done.err
     assert whirr("watch").code == 2
+    told = json.loads(whirr("--sysroot", str(bare_machine), "watch", "--json", "--", "true").err)
+    assert told["used_gpu"] is False and told["gpus"] == [] and told["memory_peak_bytes"] == 0 and told["power_peak_watts"] is None, told
+    assert not {"used_gpu", "gpus", "power_peak_watts", "cost"} & told["absent"].keys(), told["absent"]
     lost = whirr("watch", "--gpu", "7", "--source", "sim", "--", "touch", str(pathlib.Path(bare_machine) / "ran"))
     assert lost.code == 2 and not (pathlib.Path(bare_machine) / "ran").exists(), lost.err
+
+
+def test_what_was_not_seen_is_unknown(whirr):
+    """The GPUs could not be sampled at all, or not while a short program ran."""
+    for source, why in (("replay:/nonexistent", "failed"), ("sim", "unread")):
+        told = json.loads(whirr("--source", source, "watch", "--json", "--", "sh", "-c", "exit 0").err)
+        unknown = {key for key, value in told.items() if value is None} & told["absent"].keys()
+        assert {"used_gpu", "memory_peak_bytes", "energy_joules", "limited_by", "phases", "limits", "gpus"} <= unknown, told
+        assert {told["absent"][key] for key in unknown} == {why} and (told["error"] is None) == (source == "sim"), told
 
 
 TRACE = """  miner-700  [001] .....  100.000000: drm_sched_job_queue: dev=0000:03:00.0, fence=9:1, ring=gfx_0.0.0, job count:1, hw job count:0, client_id:7

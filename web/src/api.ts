@@ -2954,6 +2954,23 @@ export interface Released {
   until: string | null;
 }
 
+export interface Silenced {
+  silence: Silence;
+}
+
+export interface Unsilenced {
+  removed: string;
+}
+
+export interface Forgotten {
+  gpu: InventoryGpu;
+}
+
+export interface SettingLease {
+  /** It puts the old value back */
+  lease: Lease;
+}
+
 export interface StoreHealth {
   state: string;
   kind: string | null;

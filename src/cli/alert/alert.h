@@ -7,9 +7,9 @@
 
 #include "alert/alert.h"
 #include "alert/rule.h"
+#include "answer/answer.h"
 #include "base/env.h"
 #include "base/error.h"
-#include "base/json_writer.h"
 #include "cli/command.h"
 #include "format/table/page_table.h"
 #include "model/snapshot.h"
@@ -27,7 +27,7 @@ void alert_text(struct buf *out, const struct page *page, const json_t *body, bo
 void alert_rules_text(struct buf *out, const struct page *page, const json_t *body);
 /* Lists every name that conditions may use. */
 void alert_names_text(struct buf *out, const struct page *page);
-void alert_names_json(struct buf *out);
+extern const struct answer alert_names_answer; /* of an empty struct alert_name */
 void silences_text(struct buf *out, const struct page *page, const json_t *silences);
 
 /* ---- whirr alert silence. ---- */

@@ -137,10 +137,10 @@ static int list_rules(struct cli *cli)
 static int list_names(struct cli *cli)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
+    struct alert_name each;
     if (cli->json)
-        alert_names_json(&out);
-    else
-        alert_names_text(&out, &cli->page);
+        return show_answer(cli, &alert_names_answer, &each);
+    alert_names_text(&out, &cli->page);
     return show_text(&out);
 }
 

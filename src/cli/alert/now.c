@@ -4,7 +4,6 @@
 #include "cli/alert/alert.h"
 
 #include "base/cleanup.h"
-#include "base/json_writer.h"
 #include "base/words.h"
 #include "cli/cli_show.h"
 
@@ -12,6 +11,8 @@ struct rule_look {
     struct cli *cli;
     struct buf *out;
     struct json_writer *json;
+    const struct alert_rules *rules;
+    const struct snapshot *snapshot;
     const struct alert_rule *rule;
     bool single; /* also report what does not hold */
     int only;    /* position of the GPU of --gpu, or ALL_GPUS */
@@ -80,37 +81,54 @@ static void say_text(struct rule_look *l, const struct subject *s, enum truth tr
     buf_char(l->out, '\n');
 }
 
-static void say_json(struct rule_look *l, const struct subject *s, enum truth truth)
+struct told_subject {
+    const char *rule;
+    int gpu_index;
+    int32_t pid;
+    enum truth truth;
+    double value;
+    bool has_value;
+    struct str missing; /* "fan_rpm, link_width" */
+};
+
+static const char *truth_name(enum truth truth)
 {
     static const char *const words[] = {"false", "true", "unknown"};
-    struct json_writer *j = l->json;
-    double value;
-    jw_object(j);
-    jw_key_text(j, "alert", l->rule->name);
-    jw_key(j, "gpu_index");
-    if (s->gpu)
-        jw_int(j, s->gpu->index);
-    else
-        jw_null(j);
-    jw_key(j, "pid");
-    if (s->process)
-        jw_int(j, s->process->pid);
-    else
-        jw_null(j);
-    jw_key_text(j, "condition", words[truth]);
-    jw_key(j, "value");
-    if (!rule_is_finding(l->rule) && expr_value(l->rule->when, s, NULL, &value))
-        jw_number(j, value);
-    else
-        jw_null(j);
+    return words[truth];
+}
+ANSWER_NAMES(truths, enum truth, truth_name, 0, TRUTH_UNKNOWN);
+
+static const void *next_missing(const struct answer_at *at, struct answer_step *step)
+{
+    struct str rest = ((const struct told_subject *)at->record)->missing, one;
+    for (size_t i = 0; str_cut(&rest, ',', &one); i++)
+        if (i == step->at) {
+            step->at++;
+            step->item.text = str_trim(one);
+            return &step->item;
+        }
+    return NULL;
+}
+
+ANSWER_TABLE(subject_answer, struct told_subject)
+{
+    FIELD(WORD, "alert", rule, NULL);
+    FIELD(INT, "gpu_index", gpu_index, NULL, NONE(-1));
+    FIELD(INT, "pid", pid, NULL, OR_NULL);
+    FIELD(NAME, "condition", truth, NULL, NAMES(truths));
+    FIELD(NUMBER, "value", value, "The number that decided", PRESENT(has_value));
+    EACH(PIECE, "not_known", next_missing, "Why it is unknown whether it holds");
+}
+
+static void say_json(struct rule_look *l, const struct subject *s, enum truth truth)
+{
     AUTO_BUF struct buf missing = BUF(4096);
+    struct told_subject told = {
+        .rule = l->rule->name, .gpu_index = s->gpu ? s->gpu->index : -1, .pid = s->process ? s->process->pid : 0, .truth = truth};
+    told.has_value = !rule_is_finding(l->rule) && expr_value(l->rule->when, s, NULL, &told.value);
     list_unknown(&missing, l->rule, s);
-    jw_key_array(j, "not_known");
-    struct str rest = buf_view(&missing), one;
-    while (str_cut(&rest, ',', &one))
-        jw_str(j, str_trim(one));
-    jw_end(j);
-    jw_end(j);
+    told.missing = buf_view(&missing);
+    answer_write(l->json, &subject_answer, &told, NULL);
 }
 
 static void now_judge(struct rule_look *l, const struct subject *s)
@@ -145,8 +163,9 @@ static void judge_rule(struct rule_look *l, const struct snapshot *s)
     }
 }
 
-static void judge_all(struct rule_look *l, const struct alert_rules *rules, const struct snapshot *s)
+static void judge_all(struct rule_look *l)
 {
+    const struct alert_rules *rules = l->rules;
     size_t held = 0, unknown = 0;
     for (size_t i = 0; i < rules->count; i++) {
         l->rule = &rules->list[i];
@@ -158,7 +177,7 @@ static void judge_all(struct rule_look *l, const struct alert_rules *rules, cons
             page_ink(l->out, &l->cli->page, INK_STRONG, str_from(l->rule->name));
             buf_printf(l->out, "  %s\n", rule_is_finding(l->rule) ? l->rule->help : expr_text(l->rule->when));
         }
-        judge_rule(l, s);
+        judge_rule(l, l->snapshot);
         if (!l->cli->json && !l->single && !l->holds)
             l->out->len = before; /* list only those that hold */
         held += l->holds > 0;
@@ -168,10 +187,23 @@ static void judge_all(struct rule_look *l, const struct alert_rules *rules, cons
         buf_printf(l->out, "%zu of %zu rules hold now; %zu can't be evaluated.\n", held, rules->count, unknown);
 }
 
+static void write_rules(const struct answer_at *at, struct json_writer *j)
+{
+    struct rule_look *l = at->context;
+    l->json = j;
+    jw_array(j);
+    judge_all(l);
+    jw_end(j);
+}
+
+ANSWER_TABLE(now_answer, struct rule_look)
+{
+    WRITER(LIST, "rules", write_rules, NULL, .item = ANSWER_OBJECT, FIELDS(subject_answer));
+}
+
 int alert_now(struct cli *cli, const struct alert_rules *rules)
 {
     AUTO_BUF struct buf out = BUF(16 << 20);
-    struct json_writer j = JSON_WRITER_PRETTY(&out);
     struct error err = {0};
     struct session *session = session_open(cli, &err);
     AUTO_SNAPSHOT const struct snapshot *s = session ? session_sample(session, GROUP_ALL, &err) : NULL;
@@ -181,20 +213,12 @@ int alert_now(struct cli *cli, const struct alert_rules *rules)
     if (!s) {
         status = cli_error(cli, &err);
     } else {
-        struct rule_look l = {.cli = cli, .out = &out, .json = &j, .single = rules->count == 1, .only = only};
-        if (cli->json) {
-            jw_object(&j);
-            jw_key_array(&j, "rules");
-        }
-        judge_all(&l, rules, s);
-        if (cli->json) {
-            jw_end(&j);
-            jw_end(&j);
-            buf_char(&out, '\n');
-        } else if (s->gpu_count == 0 && out.len == 0) {
+        struct rule_look l = {.cli = cli, .out = &out, .rules = rules, .snapshot = s, .single = rules->count == 1, .only = only};
+        if (!cli->json)
+            judge_all(&l);
+        if (!cli->json && s->gpu_count == 0 && out.len == 0)
             buf_text(&out, "No GPU.\n");
-        }
-        status = show_text(&out);
+        status = cli->json ? show_answer(cli, &now_answer, &l) : show_text(&out);
     }
     session_close(session);
     return status;

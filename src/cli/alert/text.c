@@ -164,26 +164,31 @@ void alert_names_text(struct buf *out, const struct page *page)
     grid_write(out, page, &g);
 }
 
-void alert_names_json(struct buf *out)
+static const void *next_value(const struct answer_at *at, struct answer_step *step)
 {
-    struct json_writer j = JSON_WRITER_PRETTY(out);
-    struct alert_name n;
-    jw_object(&j);
-    jw_key_array(&j, "names");
-    for (size_t i = 0; name_at(i, &n); i++) {
-        jw_object(&j);
-        jw_key_text(&j, "name", n.text);
-        jw_key_text(&j, "type", type_word(&n));
-        jw_key_text(&j, "scope", scope_name(n.scope));
-        jw_key_text(&j, "description", n.help);
-        jw_key_array(&j, "values");
-        const char *word;
-        for (size_t k = 0; (word = name_word(&n, k)); k++)
-            jw_text(&j, word);
-        jw_end(&j);
-        jw_end(&j);
-    }
-    jw_end(&j);
-    jw_end(&j);
-    buf_char(out, '\n');
+    step->item.pair.key = name_word(at->record, step->at++);
+    return step->item.pair.key ? &step->item : NULL;
+}
+
+ANSWER_MAKER(make_type, struct alert_name, word, type_word(of));
+ANSWER_NAMES(scopes, enum alert_scope, scope_name, SCOPE_HOST, SCOPE_PROCESS);
+
+ANSWER_TABLE(name_answer, struct alert_name)
+{
+    FIELD(TEXT, "name", text, NULL);
+    MADE(WORD, "type", make_type, NULL);
+    FIELD(NAME, "scope", scope, NULL, NAMES(scopes));
+    FIELD(WORD, "description", help, NULL);
+    EACH(WORD, "values", next_value, "Those that a text can have");
+}
+
+static const void *next_name(const struct answer_at *at, struct answer_step *step)
+{
+    struct alert_name *n = at->context;
+    return name_at(step->at++, n) ? n : NULL;
+}
+
+SHARED_ANSWER_TABLE(alert_names_answer, struct alert_name)
+{
+    EACH(OBJECT, "names", next_name, NULL, FIELDS(name_answer));
 }

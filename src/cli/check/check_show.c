@@ -182,6 +182,20 @@ static void checksum(struct str text, char hex[HEX_SIZE(SHA256_SIZE)])
     hex_encode(digest, SHA256_SIZE, hex);
 }
 
+struct passport {
+    int form;
+    const char *made_by, *sha256;
+    struct str runs;
+};
+
+ANSWER_TABLE(passport_answer, struct passport)
+{
+    FIELD(INT, "passport", form, NULL);
+    FIELD(WORD, "made_by", made_by, NULL);
+    FIELD(WORD, "sha256", sha256, NULL);
+    FIELD(ANY, "runs", runs, NULL);
+}
+
 /* "runs" comes last: the checksum is of its text, up to the brace that ends the passport. */
 void passport_json(struct json_writer *j, const struct check_run *const *runs, size_t count)
 {
@@ -189,13 +203,7 @@ void passport_json(struct json_writer *j, const struct check_run *const *runs, s
     char hex[HEX_SIZE(SHA256_SIZE)];
     write_runs(&list, runs, count);
     checksum(buf_view(&list), hex);
-    jw_object(j);
-    jw_key_int(j, "passport", 1);
-    jw_key_text(j, "made_by", "whirr " WHIRR_VERSION);
-    jw_key_text(j, "sha256", hex);
-    jw_key(j, "runs");
-    jw_raw(j, buf_view(&list));
-    jw_end(j);
+    answer_write(j, &passport_answer, &(struct passport){1, "whirr " WHIRR_VERSION, hex, buf_view(&list)}, NULL);
 }
 
 static void html_row(struct buf *out, const char *name, const char *value)

@@ -3,8 +3,8 @@
  */
 #pragma once
 
+#include "answer/answer.h"
 #include "base/buf.h"
-#include "base/json_writer.h"
 #include "format/table/page_table.h"
 #include "insight/check/run.h"
 

@@ -287,21 +287,44 @@ static int read_earlier(const char *path, struct check_run *ret, struct error *e
     return rc < 0 ? error_prefix(err, "cannot compare with %s", path) : 0;
 }
 
+static const void *next_run(const struct answer_at *at, struct answer_step *step)
+{
+    const struct checking *k = at->record;
+    return step->at < k->count ? &k->targets[step->at++].run : NULL;
+}
+
+ANSWER_MAKER(make_verdict, struct checking, word, check_verdict_name(worst_of(of)));
+
+ANSWER_TABLE(checks_answer, struct checking)
+{
+    MADE(WORD, "verdict", make_verdict, "The worst");
+    EACH(OBJECT, "checks", next_run, NULL, FIELDS(check_run_answer));
+}
+
+static void write_earlier(const struct answer_at *at, struct json_writer *j)
+{
+    const struct checking *k = at->record;
+    jw_array(j);
+    for (size_t i = 0; i < k->count; i++) {
+        AUTO_FREE struct check_run *runs = NULL;
+        size_t count = check_history(&k->targets[i].id, &runs);
+        for (size_t n = 0; n < count; n++)
+            answer_write(j, &check_run_answer, &runs[n], NULL);
+    }
+    jw_end(j);
+}
+
+ANSWER_TABLE(earlier_answer, struct checking)
+{
+    WRITER(LIST, "checks", write_earlier, NULL, .item = ANSWER_OBJECT, FIELDS(check_run_answer));
+}
+
 static int print(struct checking *k, const struct check_run *earlier)
 {
     AUTO_BUF struct buf out = BUF(REPORT_BYTES);
-    if (k->cli->json) {
-        struct json_writer j = show_json(k->cli, &out);
-        jw_object(&j);
-        jw_key_text(&j, "verdict", check_verdict_name(worst_of(k)));
-        jw_key_array(&j, "checks");
-        for (size_t i = 0; i < k->count; i++)
-            answer_write(&j, &check_run_answer, &k->targets[i].run, NULL);
-        jw_end(&j);
-        jw_end(&j);
-        buf_char(&out, '\n');
-    }
-    for (size_t i = 0; !k->cli->json && i < k->count; i++) {
+    if (k->cli->json)
+        return show_answer(k->cli, &checks_answer, k);
+    for (size_t i = 0; i < k->count; i++) {
         check_table(&out, &k->cli->page, &k->targets[i].run);
         if (earlier)
             check_compare_table(&out, &k->cli->page, &k->targets[i].run, earlier);
@@ -312,26 +335,14 @@ static int print(struct checking *k, const struct check_run *earlier)
 static int show_history(struct checking *k)
 {
     AUTO_BUF struct buf out = BUF(REPORT_BYTES);
-    struct json_writer j = show_json(k->cli, &out);
-    if (k->cli->json) {
-        jw_object(&j);
-        jw_key_array(&j, "checks");
-    }
+    if (k->cli->json)
+        return show_answer(k->cli, &earlier_answer, k);
     for (size_t i = 0; i < k->count; i++) {
         AUTO_FREE struct check_run *runs = NULL;
         size_t count = check_history(&k->targets[i].id, &runs);
-        for (size_t n = 0; k->cli->json && n < count; n++)
-            answer_write(&j, &check_run_answer, &runs[n], NULL);
-        if (k->cli->json)
-            continue;
         buf_printf(&out, "GPU %d %s%s\n", k->targets[i].run.gpu_index, k->targets[i].run.gpu_name,
                    count ? "" : ": never checked here");
         check_history_table(&out, &k->cli->page, runs, count);
-    }
-    if (k->cli->json) {
-        jw_end(&j);
-        jw_end(&j);
-        buf_char(&out, '\n');
     }
     return show_text(&out);
 }

@@ -20,24 +20,37 @@ static int show_result(struct cli *cli, const struct tune_result *r, double keep
     return show_text(&out);
 }
 
+static int64_t planned_ms(const struct tune_plan *p)
+{
+    return p->warmup_ms + (int64_t)(p->count + 1) * (p->settle_ms + p->measure_ms);
+}
+
+static const void *next_limit(const struct answer_at *at, struct answer_step *step)
+{
+    const struct tune_plan *p = at->record;
+    if (step->at == p->count)
+        return NULL;
+    step->item.real = (double)p->limits[step->at++] / 1000;
+    return &step->item;
+}
+
+ANSWER_MAKER(make_index, struct tune_plan, number, of->setting->gpu_index);
+ANSWER_MAKER(make_seconds, struct tune_plan, real, (double)planned_ms(of) / MS_PER_S);
+
+ANSWER_TABLE(steps_answer, struct tune_plan)
+{
+    MADE(INT, "gpu_index", make_index, NULL);
+    EACH(NUMBER, "limits_watts", next_limit, NULL);
+    MADE(NUMBER, "seconds", make_seconds, "How long it takes");
+}
+
 static int show_steps(const struct tune_plan *p)
 {
     AUTO_BUF struct buf out = BUF(1 << 16);
     char words[WORDS_SIZE];
-    int64_t ms = p->warmup_ms + (int64_t)(p->count + 1) * (p->settle_ms + p->measure_ms);
-    if (p->cli->json) {
-        struct json_writer j = show_json(p->cli, &out);
-        jw_object(&j);
-        jw_key_int(&j, "gpu_index", p->setting->gpu_index);
-        jw_key_array(&j, "limits_watts");
-        for (size_t i = 0; i < p->count; i++)
-            jw_number(&j, (double)p->limits[i] / 1000);
-        jw_end(&j);
-        jw_key_number(&j, "seconds", (double)ms / MS_PER_S);
-        jw_end(&j);
-        buf_char(&out, '\n');
-        return show_text(&out);
-    }
+    int64_t ms = planned_ms(p);
+    if (p->cli->json)
+        return show_answer(p->cli, &steps_answer, p);
     buf_printf(&out, "GPU %d  power limits of", p->setting->gpu_index);
     for (size_t i = 0; i < p->count; i++)
         buf_printf(&out, "%s%lld", i ? ", " : " ", (long long)(p->limits[i] / 1000));

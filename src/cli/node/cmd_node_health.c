@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "answer/answer.h"
 #include "ask/ask_health.h"
-#include "base/json_writer.h"
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/node/node.h"
@@ -57,33 +57,43 @@ static void write_text(const struct node_request *r, const struct node_verdict *
         buf_printf(out, "  %s%s\n", r->telling.dry_run ? "dry run: " : "", steps->list[i]);
 }
 
+struct told_node {
+    const char *node;
+    struct node_verdict v;
+    struct node_steps steps;
+    const char *error;
+    bool simulated, dry_run;
+};
+
+static enum reading_state fitness_state(const void *record)
+{
+    return ((const struct told_node *)record)->v.fitness == NODE_UNKNOWN ? READING_FAILED : READING_OK;
+}
+
+ANSWER_TEST(is_well, struct told_node, of->v.well_for_ms >= 0);
+ANSWER_MAKER(make_fit, struct told_node, yes, of->v.fitness == NODE_FIT);
+ANSWER_MAKER(make_well, struct told_node, number, of->v.well_for_ms / MS_PER_S);
+
+ANSWER_TABLE(node_answer, struct told_node)
+{
+    FIELD(WORD, "node", node, NULL, OR_NULL);
+    MADE(BOOL, "fit", make_fit, "Unknown: the message says why", .state = fitness_state);
+    FIELD(TEXT, "code", v.code, "The worst problem", OR_NULL);
+    FIELD(TEXT, "message", v.message, NULL);
+    MADE(INT, "well_for_seconds", make_well, "How long all GPUs have been healthy", WHEN(is_well));
+    FIELD(BOOL, "simulated", simulated, NULL);
+    FIELD(BOOL, "dry_run", dry_run, NULL);
+    FIELD(TEXT, "held_back", steps.held, "Why the node was not drained all the same", OR_NULL);
+    TEXTS(TEXT, "changes", steps.list, steps.count, NULL);
+    FIELD(WORD, "error", error, NULL, OR_NULL);
+}
+
 static void write_json(const struct node_request *r, const struct node_verdict *v, const struct node_steps *steps, bool simulated,
                        const struct error *err, struct buf *out)
 {
     struct json_writer j = r->every_ms ? JSON_WRITER(out) : JSON_WRITER_PRETTY(out);
-    jw_object(&j);
-    jw_key_text(&j, "node", r->telling.node[0] ? r->telling.node : NULL);
-    jw_key(&j, "fit");
-    if (v->fitness == NODE_UNKNOWN)
-        jw_null(&j);
-    else
-        jw_bool(&j, v->fitness == NODE_FIT);
-    jw_key_text(&j, "code", v->code[0] ? v->code : NULL);
-    jw_key_text(&j, "message", v->message);
-    jw_key(&j, "well_for_seconds");
-    if (v->well_for_ms < 0)
-        jw_null(&j);
-    else
-        jw_int(&j, v->well_for_ms / MS_PER_S);
-    jw_key_bool(&j, "simulated", simulated);
-    jw_key_bool(&j, "dry_run", r->telling.dry_run);
-    jw_key_text(&j, "held_back", steps->held[0] ? steps->held : NULL);
-    jw_key_array(&j, "changes");
-    for (size_t i = 0; i < steps->count; i++)
-        jw_text(&j, steps->list[i]);
-    jw_end(&j);
-    jw_key_text(&j, "error", err->code ? err->text : NULL);
-    jw_end(&j);
+    const struct told_node told = {r->telling.node, *v, *steps, err->code ? err->text : "", simulated, r->telling.dry_run};
+    answer_write(&j, &node_answer, &told, NULL);
     buf_char(out, '\n');
 }
 

@@ -33,6 +33,16 @@ static void show_hits(struct buf *out, const struct effect_hits *h)
     buf_char(out, '\n');
 }
 
+struct told_hits {
+    const struct effect_hits *list;
+    size_t count;
+};
+
+ANSWER_TABLE(report_answer, struct told_hits)
+{
+    OBJECTS("hits", list, count, effect_hits_answer, NULL);
+}
+
 int report_remedies(struct cli *cli)
 {
     AUTO_EFFECTS struct effects all = {0};
@@ -45,17 +55,8 @@ int report_remedies(struct cli *cli)
         hit += hits[i].hit;
         expected += hits[i].expected;
     }
-    if (cli->json) {
-        struct json_writer j = show_json(cli, &out);
-        jw_object(&j);
-        jw_key_array(&j, "hits");
-        for (size_t i = 0; i < count; i++)
-            answer_write(&j, &effect_hits_answer, &hits[i], NULL);
-        jw_end(&j);
-        jw_end(&j);
-        buf_char(&out, '\n');
-        return show_text(&out);
-    }
+    if (cli->json)
+        return show_answer(cli, &report_answer, &(struct told_hits){hits, count});
     if (!count)
         buf_text(&out, "No remedy was measured yet. To measure one: whirr do 1, or whirr try 1, after whirr why.\n");
     else if (expected)

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/answer.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/file.h"
-#include "base/json_writer.h"
 #include "base/keep.h"
 #include "base/os/shared.h"
 #include "cli/setup/setup_service.h"
@@ -147,27 +147,49 @@ void plan_show(const struct plan *p, struct buf *out)
     }
 }
 
+ANSWER_MAKER(make_new, struct plan_file, yes, !of->before);
+
+ANSWER_TABLE(file_answer, struct plan_file)
+{
+    FIELD(TEXT, "path", path, NULL);
+    MADE(BOOL, "new", make_new, NULL);
+}
+
+/* The context is room for a line. */
+static const void *next_command(const struct answer_at *at, struct answer_step *step)
+{
+    const struct plan *p = at->record;
+    struct buf *line = at->context;
+    if (step->at == p->command_count)
+        return NULL;
+    line->len = 0;
+    put_command(line, &p->commands[step->at++]);
+    step->item.text = buf_view(line);
+    return &step->item;
+}
+
+ANSWER_TABLE(steps_answer, struct plan)
+{
+    OBJECTS("files", files, file_count, file_answer, NULL);
+    EACH(PIECE, "commands", next_command, NULL);
+}
+
+struct told_setup {
+    bool done;
+    const struct plan *p;
+};
+
+ANSWER_TABLE(plan_answer, struct told_setup)
+{
+    FIELD(BOOL, "done", done, NULL);
+    VIA(KEYS, NULL, p, steps_answer, NULL);
+}
+
 void plan_json(const struct plan *p, bool done, struct buf *out)
 {
+    AUTO_BUF struct buf line = BUF(8192);
     struct json_writer j = JSON_WRITER_PRETTY(out);
-    jw_object(&j);
-    jw_key_bool(&j, "done", done);
-    jw_key_array(&j, "files");
-    for (size_t i = 0; i < p->file_count; i++) {
-        jw_object(&j);
-        jw_key_text(&j, "path", p->files[i].path);
-        jw_key_bool(&j, "new", !p->files[i].before);
-        jw_end(&j);
-    }
-    jw_end(&j);
-    jw_key_array(&j, "commands");
-    for (size_t i = 0; i < p->command_count; i++) {
-        AUTO_BUF struct buf line = BUF(8192);
-        put_command(&line, &p->commands[i]);
-        jw_str(&j, buf_view(&line));
-    }
-    jw_end(&j);
-    jw_end(&j);
+    answer_write(&j, &plan_answer, &(struct told_setup){done, p}, &line);
     buf_char(out, '\n');
 }
 

@@ -171,7 +171,7 @@ int watch_write(struct cli *cli, const struct buf *report, FILE *otherwise)
     return fine ? EXIT_FINE : cli_fail("cannot write the report: %s", strerror(errno));
 }
 
-static void write_report(struct cli *cli, const struct watched *w)
+static void write_report(struct cli *cli, struct watched *w)
 {
     AUTO_BUF struct buf out = BUF(16 << 20);
     const char *folded = options_value(cli->options, "folded", NULL);

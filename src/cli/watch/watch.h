@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "cli/command.h"
+#include "format/json/json.h"
 #include "host/evidence/address_samples.h"
 #include "host/frames/lines.h"
 #include "insight/view/course.h"
@@ -54,7 +55,11 @@ struct watched {
     char problem[512];
     char cpu_time[ADDRESS_WORDS]; /* where it spent its CPU time while its host side limited it; "": it did not */
     struct watch_lines lines;
+    /* Made for watch_json(). */
+    struct told_lines told;
+    struct course_phase phases[COURSE_PHASES_MAX];
+    size_t phase_count;
 };
 
 void watch_text(struct buf *out, const struct page *page, const struct watched *w);
-void watch_json(struct buf *out, const struct watched *w);
+void watch_json(struct buf *out, struct watched *w);

@@ -88,23 +88,36 @@ int watch_lines_folded(const struct watch_lines *w, const char *file)
 
 /* ---- of a program that runs already ---- */
 
+struct told_running {
+    const struct process *p;
+    int64_t over_ms;
+    struct told_lines lines;
+    struct told_samples cpu;
+};
+
+ANSWER_TABLE(who_answer, struct process)
+{
+    FIELD(INT, "pid", pid, NULL);
+    FIELD(TEXT, "name", name, NULL, OR_NULL);
+    FIELD(TEXT, "user", user, NULL, OR_NULL);
+    FIELD(TEXT, "command", command, NULL, OR_NULL);
+}
+
+ANSWER_TABLE(running_answer, struct told_running)
+{
+    VIA(KEYS, NULL, p, who_answer, NULL);
+    FIELD(AMOUNT, "over_seconds", over_ms, NULL, SCALE(1e-3));
+    FIELD(KEYS, NULL, lines, NULL, FIELDS(lines_answer));
+    FIELD(OBJECT, "cpu", cpu, NULL, FIELDS(cpu_samples_answer), PRESENT(cpu.s), MAYBE);
+}
+
 /* `native`: NULL, or instead of lines where the CPU time goes. */
 static void running_json(struct buf *out, const struct process *p, int64_t ms, const struct watch_lines *w,
                          const struct address_samples *native)
 {
     struct json_writer j = JSON_WRITER_PRETTY(out);
-    jw_object(&j);
-    jw_key_int(&j, "pid", p->pid);
-    json_words(&j, "name", p->name);
-    json_words(&j, "user", p->user);
-    json_words(&j, "command", p->command);
-    jw_key_number(&j, "over_seconds", (double)ms / MS_PER_S);
-    json_lines(&j, native ? NULL : &w->lines, native ? w->err.text : "");
-    if (native) {
-        jw_key(&j, "cpu");
-        json_cpu_samples(&j, p->pid, native);
-    }
-    jw_end(&j);
+    const struct told_running told = {p, ms, told_lines(native ? NULL : &w->lines, native ? w->err.text : ""), {p->pid, native}};
+    answer_write(&j, &running_answer, &told, NULL);
     buf_char(out, '\n');
 }
 

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "base/json_writer.h"
 #include "base/os/place.h"
 #include "base/words.h"
 #include "cli/watch/watch.h"
@@ -87,21 +86,21 @@ static void put_levels(struct buf *out, const struct page *page, const struct wa
     const struct run_course *c = &w->usage.course;
     char a[WORDS_SIZE], b[WORDS_SIZE];
     AUTO_BUF struct buf vram = BUF(256), util = BUF(256), energy = BUF(512);
-    buf_printf(&vram, c->vram_bytes.known ? "peak %s, mean %s" : "%s",
-               c->vram_bytes.known ? words_bytes(c->vram_bytes.peak, a) : page_dash(page),
-               words_bytes(llround(course_mean(&c->vram_bytes)), b));
+    buf_printf(&vram, c->vram_bytes.state == READING_OK ? "peak %s, mean %s" : "%s",
+               c->vram_bytes.state == READING_OK ? words_bytes(c->vram_bytes.peak, a) : page_dash(page),
+               words_bytes(llround(c->vram_bytes.mean), b));
     row(out, page, "VRAM", &vram);
-    buf_printf(&util, c->util_permille.known ? "peak %s, mean %s" : "%s",
-               c->util_permille.known ? words_percent(c->util_permille.peak, a) : page_dash(page),
-               words_percent(llround(course_mean(&c->util_permille)), b));
+    buf_printf(&util, c->util_permille.state == READING_OK ? "peak %s, mean %s" : "%s",
+               c->util_permille.state == READING_OK ? words_percent(c->util_permille.peak, a) : page_dash(page),
+               words_percent(llround(c->util_permille.mean), b));
     row(out, page, "Utilization", &util);
-    if (!c->power_mw.known) {
+    if (c->power_mw.state != READING_OK) {
         buf_text(&energy, page_dash(page));
     } else {
         buf_text(&energy, words_energy(llround(usage_energy_j(&w->usage) * 1000), a));
         if (w->price_per_kwh > 0)
             buf_printf(&energy, ", %.*f %s", cost_of(w) < 0.1 ? 4 : 2, cost_of(w), w->currency);
-        buf_printf(&energy, " (mean %s", words_power(llround(course_mean(&c->power_mw)), a));
+        buf_printf(&energy, " (mean %s", words_power(llround(c->power_mw.mean), a));
         buf_printf(&energy, ", peak %s)", words_power(c->power_mw.peak, a));
         if (usage_attributed_j(&w->usage) > 0)
             buf_printf(&energy, "; %s above idle", words_energy(llround(usage_attributed_j(&w->usage) * 1000), a));
@@ -177,7 +176,7 @@ static void put_use(struct buf *out, const struct page *page, const struct watch
     if (w->blind || !w->usage.gpu_count)
         return;
     if (!w->usage.course.on_gpu) {
-        if (w->usage.processes_hidden)
+        if (w->usage.processes != READING_OK && w->usage.processes != READING_UNREAD)
             buf_text(out, "  Processes on the GPUs can't be seen here. To count a GPU as a whole: whirr watch --gpu 0 -- ...\n");
         return;
     }
@@ -203,120 +202,148 @@ void watch_text(struct buf *out, const struct page *page, const struct watched *
 
 /* ---- JSON ---- */
 
-static void key_level(struct json_writer *j, const char *name, const struct course_level *l, double scale)
+/* Why nothing is known: the GPUs could not be sampled, or not while it ran, or this user may not see which programs use them. */
+static enum reading_state use_state(const void *record)
 {
-    char key[64];
-    static const char *const unit_before[] = {"peak", "mean"};
-    for (int i = 0; i < 2; i++) {
-        const char *mark = strchr(name, '*');
-        snprintf(key, sizeof key, "%.*s%s%s", (int)(mark - name), name, unit_before[i], mark + 1);
-        jw_key(j, key);
-        if (l->known)
-            jw_number(j, (i ? course_mean(l) : (double)l->peak) * scale);
-        else
-            jw_null(j);
-    }
+    const struct watched *w = record;
+    bool told = !w->usage.gpu_count || w->usage.course.on_gpu;
+    return w->blind ? READING_FAILED : told ? READING_OK : w->usage.processes;
 }
 
-static void key_number(struct json_writer *j, const char *key, double value, bool known)
+/* Of a program on no GPU there is no power, and its memory is known. */
+static enum reading_state level_state(const struct watched *w, const struct course_level *l)
 {
-    jw_key(j, key);
-    if (known)
-        jw_number(j, value);
-    else
-        jw_null(j);
+    enum reading_state use = use_state(w);
+    return use == READING_OK && w->usage.course.on_gpu ? l->state : use;
 }
 
-static void json_gpus(struct json_writer *j, const struct run_usage *u)
+#define LEVEL_STATE(level)                                                                 \
+    static enum reading_state level##_state(const void *record)                            \
+    {                                                                                      \
+        return level_state(record, &((const struct watched *)record)->usage.course.level); \
+    }                                                                                      \
+    static enum reading_state level##_state(const void *record)
+LEVEL_STATE(vram_bytes);
+LEVEL_STATE(util_permille);
+LEVEL_STATE(power_mw);
+
+static enum reading_state cost_state(const void *record)
 {
-    jw_key_array(j, "gpus");
-    for (size_t i = 0; i < u->gpu_count; i++) {
-        const struct run_gpu *g = &u->gpus[i];
-        if (!g->used)
-            continue;
-        jw_object(j);
-        jw_key_int(j, "gpu_index", g->index);
-        jw_key_text(j, "name", g->name[0] ? g->name : NULL);
-        jw_key_text(j, "uuid", g->uuid[0] ? g->uuid : NULL);
-        jw_key_bool(j, "simulated", g->simulated);
-        key_level(j, "memory_*_bytes", &g->vram_bytes, 1);
-        key_level(j, "utilization_*_percent", &g->util_permille, 0.1);
-        key_level(j, "power_*_watts", &g->power_mw, 1e-3);
-        key_level(j, "temperature_*_celsius", &g->temp_mdegc, 1e-3);
-        key_number(j, "energy_joules", g->energy_j, g->power_mw.known);
-        key_number(j, "attributed_energy_joules", g->attributed_j, g->power_mw.known);
-        jw_end(j);
-    }
-    jw_end(j);
+    return ((const struct watched *)record)->price_per_kwh > 0 ? power_mw_state(record) : READING_OK;
 }
 
-static void json_phases(struct json_writer *j, const struct run_course *c)
+/* Peak and mean. */
+#define LEVEL(before, after, member, factor, ...)                                        \
+    FIELD(AMOUNT, before "_peak_" after, member.peak, NULL, SCALE(factor), __VA_ARGS__); \
+    FIELD(NUMBER, before "_mean_" after, member.mean, NULL, SCALE(factor), __VA_ARGS__)
+
+ANSWER_NAMES(phase_kinds, enum course_kind, course_kind_name, COURSE_STARTING, COURSE_ENDING);
+ANSWER_NAMES(limits, enum limit, limit_name, 0, LIMIT_COUNT - 1);
+
+ANSWER_TABLE(phase_answer, struct course_phase)
 {
-    struct course_phase phases[COURSE_PHASES_MAX];
-    size_t count = c->moments ? course_phases(c, phases) : 0;
-    jw_key_array(j, "phases");
-    for (size_t i = 0; i < count; i++) {
-        const struct course_phase *p = &phases[i];
-        jw_object(j);
-        jw_key_text(j, "kind", course_kind_name(p->kind));
-        key_number(j, "start_seconds", p->from_s, true);
-        key_number(j, "seconds", p->seconds, true);
-        key_number(j, "utilization_percent", (double)p->util_permille.value / 10, p->util_permille.state == READING_OK);
-        key_number(j, "power_watts", (double)p->power_mw.value / 1000, p->power_mw.state == READING_OK);
-        key_number(j, "memory_peak_bytes", (double)p->vram_peak_bytes.value, p->vram_peak_bytes.state == READING_OK);
-        jw_key_text(j, "limited_by", limit_name(p->limit));
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_key_object(j, "limits");
+    FIELD(NAME, "kind", kind, NULL, NAMES(phase_kinds));
+    FIELD(NUMBER, "start_seconds", from_s, NULL);
+    FIELD(NUMBER, "seconds", seconds, NULL);
+    FIELD(READING, "utilization_percent", util_permille, NULL, SCALE(0.1));
+    FIELD(READING, "power_watts", power_mw, NULL, SCALE(1e-3));
+    FIELD(READING, "memory_peak_bytes", vram_peak_bytes, NULL);
+    FIELD(NAME, "limited_by", limit, NULL, NAMES(limits));
+}
+
+ANSWER_TABLE(limits_of_run, struct run_course)
+{
+    static char keys[LIMIT_COUNT][64];
     for (int l = LIMIT_UNJUDGED + 1; l < LIMIT_COUNT; l++) {
-        char key[64];
-        snprintf(key, sizeof key, "%s_seconds", limit_name((enum limit)l));
-        key_number(j, key, c->limited_s[l], true);
+        snprintf(keys[l], sizeof keys[l], "%s_seconds", limit_name((enum limit)l));
+        FIELD(NUMBER, keys[l], limited_s[l], NULL);
     }
-    jw_end(j);
-    jw_key_object(j, "throttled_seconds");
-    for (unsigned bit = 0; bit < ARRAY_LEN(c->throttled_s); bit++)
-        if (c->throttled_s[bit] > 0)
-            key_number(j, throttle_name(bit), c->throttled_s[bit], true);
-    jw_end(j);
 }
 
-void watch_json(struct buf *out, const struct watched *w)
+ANSWER_TABLE(throttled_answer, struct run_course)
+{
+    for (unsigned bit = 0; bit < ARRAY_LEN(of->throttled_s); bit++)
+        FIELD(NUMBER, throttle_name(bit), throttled_s[bit], NULL, PRESENT(throttled_s[bit]), MAYBE);
+}
+
+ANSWER_TABLE(run_gpu_answer, struct run_gpu)
+{
+    FIELD(INT, "gpu_index", index, NULL);
+    FIELD(TEXT, "name", name, NULL, OR_NULL);
+    FIELD(TEXT, "uuid", uuid, NULL, OR_NULL);
+    FIELD(BOOL, "simulated", simulated, NULL);
+    LEVEL("memory", "bytes", vram_bytes, 1, STATE(vram_bytes.state));
+    LEVEL("utilization", "percent", util_permille, 0.1, STATE(util_permille.state));
+    LEVEL("power", "watts", power_mw, 1e-3, STATE(power_mw.state));
+    LEVEL("temperature", "celsius", temp_mdegc, 1e-3, STATE(temp_mdegc.state));
+    FIELD(NUMBER, "energy_joules", energy_j, NULL, STATE(power_mw.state));
+    FIELD(NUMBER, "attributed_energy_joules", attributed_j, "The part that the program explains", STATE(power_mw.state));
+}
+
+static const void *next_word(const struct answer_at *at, struct answer_step *step)
+{
+    const struct watched *w = at->record;
+    return step->at < w->argc ? &w->argv[step->at++] : NULL;
+}
+
+static const void *next_gpu(const struct answer_at *at, struct answer_step *step)
+{
+    const struct run_usage *u = &((const struct watched *)at->record)->usage;
+    while (step->at < u->gpu_count && !u->gpus[step->at].used)
+        step->at++;
+    return step->at < u->gpu_count ? &u->gpus[step->at++] : NULL;
+}
+
+ANSWER_TEST(has_exited, struct watched, WIFEXITED(of->status));
+ANSWER_TEST(was_signaled, struct watched, WIFSIGNALED(of->status));
+ANSWER_TEST(has_price, struct watched, of->price_per_kwh > 0);
+ANSWER_TEST(is_blind, struct watched, of->blind);
+ANSWER_TEST(is_on_gpu, struct watched, of->usage.course.on_gpu);
+ANSWER_TEST(has_cost, struct watched, of->usage.course.on_gpu && of->price_per_kwh > 0);
+ANSWER_MAKER(make_exit, struct watched, number, WEXITSTATUS(of->status));
+ANSWER_MAKER(make_signal, struct watched, number, WTERMSIG(of->status));
+ANSWER_MAKER(make_basis, struct watched, word, of->usage.only >= 0 && !of->blind ? "gpu" : "processes");
+ANSWER_MAKER(make_energy, struct watched, real, usage_energy_j(&of->usage));
+ANSWER_MAKER(make_attributed, struct watched, real, usage_attributed_j(&of->usage));
+ANSWER_MAKER(make_cost, struct watched, real, cost_of(of));
+ANSWER_MAKER(make_limit, struct watched, word, limit_name(course_limited_by(&of->usage.course)));
+
+ANSWER_TABLE(watch_answer, struct watched)
+{
+    EACH(WORD, "command", next_word, NULL);
+    FIELD(MOMENT, "started_at", started_at, NULL);
+    FIELD(NUMBER, "elapsed_seconds", seconds, NULL);
+    FIELD(NUMBER, "cpu_seconds", cpu_s, NULL);
+    MADE(INT, "exit_status", make_exit, NULL, WHEN(has_exited));
+    MADE(INT, "signal", make_signal, NULL, WHEN(was_signaled));
+    FIELD(AMOUNT, "interval_seconds", interval_ms, NULL, SCALE(1e-3));
+    FIELD(INT, "samples", usage.course.seen, NULL);
+    FIELD(TEXT, "error", problem, "Why the GPUs could not be sampled", WHEN(is_blind));
+    FIELD(BOOL, "used_gpu", usage.course.on_gpu, NULL, .state = use_state);
+    MADE(WORD, "basis", make_basis, "What is counted: its processes, or all of a GPU");
+    LEVEL("memory", "bytes", usage.course.vram_bytes, 1, .state = vram_bytes_state);
+    LEVEL("utilization", "percent", usage.course.util_permille, 0.1, .state = util_permille_state);
+    LEVEL("power", "watts", usage.course.power_mw, 1e-3, .state = power_mw_state, WHEN(is_on_gpu));
+    MADE(NUMBER, "energy_joules", make_energy, NULL, .state = power_mw_state, WHEN(is_on_gpu));
+    MADE(NUMBER, "attributed_energy_joules", make_attributed, "The part that the program explains", .state = power_mw_state,
+         WHEN(is_on_gpu));
+    MADE(NUMBER, "cost", make_cost, NULL, .state = cost_state, WHEN(has_cost));
+    FIELD(WORD, "currency", currency, NULL, WHEN(has_price));
+    FIELD(NUMBER, "throttled_total_seconds", usage.course.slowed_s, NULL, .state = use_state);
+    MADE(WORD, "limited_by", make_limit, NULL, .state = use_state);
+    FIELD(TEXT, "cpu_time", cpu_time, "Where it spent its CPU time while its own side limited it", OR_NULL);
+    FIELD(KEYS, NULL, told, NULL, FIELDS(lines_answer));
+    OBJECTS("phases", phases, phase_count, phase_answer, NULL, .state = use_state);
+    FIELD(OBJECT, "limits", usage.course, "For how long each limited it", FIELDS(limits_of_run), .state = use_state);
+    FIELD(OBJECT, "throttled_seconds", usage.course, NULL, FIELDS(throttled_answer), .state = use_state);
+    EACH(OBJECT, "gpus", next_gpu, "Those that it used", FIELDS(run_gpu_answer), .state = use_state);
+}
+
+void watch_json(struct buf *out, struct watched *w)
 {
     struct json_writer j = JSON_WRITER_PRETTY(out);
-    const struct run_course *c = &w->usage.course;
-    char text[WALL_TEXT_SIZE];
-    bool known = !w->blind && c->power_mw.known;
-    jw_object(&j);
-    jw_key_array(&j, "command");
-    for (size_t i = 0; i < w->argc; i++)
-        jw_text(&j, w->argv[i]);
-    jw_end(&j);
-    wall_format(w->started_at, text);
-    jw_key_text(&j, "started_at", text);
-    key_number(&j, "elapsed_seconds", w->seconds, true);
-    key_number(&j, "cpu_seconds", w->cpu_s, true);
-    key_number(&j, "exit_status", WEXITSTATUS(w->status), WIFEXITED(w->status));
-    key_number(&j, "signal", WIFSIGNALED(w->status) ? WTERMSIG(w->status) : 0, WIFSIGNALED(w->status));
-    key_number(&j, "interval_seconds", (double)w->interval_ms / 1000, true);
-    jw_key_int(&j, "samples", (int64_t)c->seen);
-    jw_key_text(&j, "error", w->blind ? w->problem : NULL);
-    jw_key_bool(&j, "used_gpu", c->on_gpu);
-    jw_key_text(&j, "basis", w->usage.only >= 0 && !w->blind ? "gpu" : "processes");
-    key_level(&j, "memory_*_bytes", &c->vram_bytes, 1);
-    key_level(&j, "utilization_*_percent", &c->util_permille, 0.1);
-    key_level(&j, "power_*_watts", &c->power_mw, 1e-3);
-    key_number(&j, "energy_joules", known ? usage_energy_j(&w->usage) : 0, known);
-    key_number(&j, "attributed_energy_joules", known ? usage_attributed_j(&w->usage) : 0, known);
-    key_number(&j, "cost", known ? cost_of(w) : 0, known && w->price_per_kwh > 0);
-    jw_key_text(&j, "currency", w->price_per_kwh > 0 ? w->currency : NULL);
-    key_number(&j, "throttled_total_seconds", c->slowed_s, !w->blind);
-    jw_key_text(&j, "limited_by", limit_name(course_limited_by(c)));
-    jw_key_text(&j, "cpu_time", w->cpu_time[0] ? w->cpu_time : NULL);
-    json_lines(&j, w->lines.known ? &w->lines.lines : NULL, w->lines.known ? "" : w->lines.err.text);
-    json_phases(&j, c);
-    json_gpus(&j, &w->usage);
-    jw_end(&j);
+    w->told = told_lines(w->lines.known ? &w->lines.lines : NULL, w->lines.known ? "" : w->lines.err.text);
+    w->phase_count = w->usage.course.moments ? course_phases(&w->usage.course, w->phases) : 0;
+    answer_write(&j, &watch_answer, w, NULL);
     buf_char(out, '\n');
 }

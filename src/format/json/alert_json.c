@@ -85,9 +85,14 @@ ANSWER_TABLE(silence_answer, struct silence, .name = "Silence")
     FIELD(TEXT, "created_by", created_by, NULL, OR_NULL);
 }
 
-void json_silence(struct json_writer *j, const struct silence *s)
+SHARED_ANSWER_TABLE(silenced_answer, struct silence, .name = "Silenced")
 {
-    answer_write(j, &silence_answer, s, NULL);
+    PART("silence", silence_answer, NULL);
+}
+
+SHARED_ANSWER_TABLE(unsilenced_answer, struct silence, .name = "Unsilenced")
+{
+    FIELD(TEXT, "removed", id, NULL);
 }
 
 /* ---- all alerts ---- */

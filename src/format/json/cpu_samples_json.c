@@ -6,11 +6,6 @@
 
 #include "format/json/json.h"
 
-struct told_samples {
-    int32_t pid;
-    const struct address_samples *s;
-};
-
 ANSWER_TABLE(object_answer, struct address_object)
 {
     FIELD(TEXT, "name", name, NULL, FOREIGN);

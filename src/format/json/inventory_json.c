@@ -42,6 +42,11 @@ ANSWER_TABLE(gpu_answer, struct inventory_gpu, .name = "InventoryGpu")
     VIA(OBJECT, "forgotten", card, forgotten_answer, "It need not be there; until it is seen again", WHEN(is_forgotten));
 }
 
+SHARED_ANSWER_TABLE(forgotten_gpu_answer, struct inventory_gpu, .name = "Forgotten")
+{
+    PART("gpu", gpu_answer, NULL);
+}
+
 static const void *next_card(const struct answer_at *at, struct answer_step *step)
 {
     struct inventory *all = at->context;

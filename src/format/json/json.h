@@ -31,10 +31,22 @@ struct limits_told {
     const char *missing;               /* why no line is known; "": they were not asked for */
 };
 void json_limits(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows, const struct limits_told *told);
-/* The keys `lines`, `lines_of`, `looks` and `lines_missing`. */
-void json_lines(struct json_writer *j, const struct program_lines *l, const char *missing);
+/* Lines as a part of an answer. */
+struct told_lines {
+    const struct place *places; /* NULL: unknown */
+    size_t count;
+    const char *of, *missing;
+    bool few_cores;
+    int64_t looks;
+};
+struct told_lines told_lines(const struct program_lines *l, const char *missing);
+extern const struct answer lines_answer;
 
 /* GET /api/why/cpu: where a process spends its CPU time. */
+struct told_samples {
+    int32_t pid;
+    const struct address_samples *s;
+};
 void json_cpu_samples(struct json_writer *j, int32_t pid, const struct address_samples *s);
 /* The sentence in such an answer; false: none was permitted. */
 bool json_cpu_samples_words(struct str answer, char words[ADDRESS_WORDS]);

@@ -72,21 +72,13 @@ ANSWER_TABLE(place_answer, struct place, .name = "Place")
     MADE(TEXT, "text", make_place_words, NULL);
 }
 
-struct told_lines {
-    const struct place *places; /* NULL: unknown */
-    size_t count;
-    const char *of, *missing;
-    bool few_cores;
-    int64_t looks;
-};
-
 static enum reading_state lines_state(const void *record)
 {
     const struct told_lines *told = record;
     return told->places ? READING_OK : told->missing[0] ? READING_FAILED : READING_UNREAD;
 }
 
-ANSWER_TABLE(lines_answer, struct told_lines)
+SHARED_ANSWER_TABLE(lines_answer, struct told_lines)
 {
     OBJECTS("lines", places, count, place_answer,
             "In which lines of its code it spends its time, the answer first. Empty in `/api/why`; `/api/why/lines` and `whirr "
@@ -98,17 +90,11 @@ ANSWER_TABLE(lines_answer, struct told_lines)
     FIELD(WORD, "lines_missing", missing, "Why no line is known", OR_NULL, COUNTS, FOREIGN);
 }
 
-static struct told_lines told_lines(const struct program_lines *l, const char *missing)
+struct told_lines told_lines(const struct program_lines *l, const char *missing)
 {
     if (!l)
         return (struct told_lines){.missing = missing, .looks = -1};
     return (struct told_lines){l->places, l->count, blame_name(l->blame), missing, l->few_cores, l->looks};
-}
-
-void json_lines(struct json_writer *j, const struct program_lines *l, const char *missing)
-{
-    struct told_lines told = told_lines(l, missing);
-    answer_write_keys(j, &lines_answer, &told, NULL);
 }
 
 /* ---- processes ---- */

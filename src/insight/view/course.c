@@ -38,12 +38,15 @@ enum limit course_limited_by(const struct run_course *c)
 static void course_note(struct course_level *l, struct reading r, double seconds)
 {
     int64_t value;
-    if (!reading_get(r, &value))
+    if (!reading_get(r, &value)) {
+        if (l->state != READING_OK && r.state != READING_UNREAD)
+            l->state = r.state;
         return;
-    l->peak = l->known ? MAX_OF(l->peak, value) : value;
-    l->known = true;
-    l->area += (double)value * seconds;
+    }
+    l->peak = l->state == READING_OK ? MAX_OF(l->peak, value) : value;
+    l->state = READING_OK;
     l->seconds += seconds;
+    l->mean = l->seconds > 0 ? l->mean + ((double)value - l->mean) * seconds / l->seconds : (double)l->peak;
 }
 
 static void keep(struct run_course *c, const struct course_moment *m)
@@ -261,7 +264,7 @@ static void add_energy(struct run_gpu *r, const struct snapshot *s, const struct
 
 int usage_init(struct run_usage *u, const struct snapshot *first, struct mono now, int only)
 {
-    *u = (struct run_usage){.gpu_count = first->gpu_count, .only = only, .began = now, .processes_hidden = true};
+    *u = (struct run_usage){.gpu_count = first->gpu_count, .only = only, .began = now};
     u->gpus = calloc(first->gpu_count ? first->gpu_count : 1, sizeof *u->gpus);
     if (!u->gpus || course_init(&u->course) < 0) {
         usage_done(u);
@@ -291,6 +294,8 @@ static void usage_add(struct reading *sum, struct reading r)
 {
     if (r.state == READING_OK)
         *sum = reading_ok(reading_or(*sum, 0) + r.value);
+    else if (sum->state == READING_UNREAD)
+        *sum = r;
 }
 
 static struct own_part part_of_processes(const struct gpu *g, const struct process_tree *tree)
@@ -369,8 +374,8 @@ static void see_gpu(struct run_usage *u, size_t i, const struct gpu *g, const st
                     struct course_moment *m, int *on)
 {
     struct run_gpu *r = &u->gpus[i];
-    if (g->processes_state == READING_OK)
-        u->processes_hidden = false;
+    if (u->processes != READING_OK)
+        u->processes = g->processes_state;
     struct own_part own = u->only == (int)i ? whole_gpu(g, r) : u->only < 0 ? part_of_processes(g, tree) : (struct own_part){0};
     own.power_mw = g->power_mw;
     own.temp_mdegc = g->temp_mdegc;

@@ -53,9 +53,9 @@ struct course_phase {
 
 /* Peak, and the mean over time. */
 struct course_level {
-    bool known;
+    enum reading_state state; /* READING_OK: known, at least once */
     int64_t peak;
-    double area, seconds;
+    double mean, seconds;
 };
 
 struct run_course {
@@ -78,11 +78,6 @@ void course_see(struct run_course *c, const struct course_moment *m);
 size_t course_phases(const struct run_course *c, struct course_phase *phases);
 /* What limited it for most of its time on GPUs; LIMIT_NONE: nothing did. */
 enum limit course_limited_by(const struct run_course *c);
-
-static inline double course_mean(const struct course_level *l)
-{
-    return l->seconds > 0 ? l->area / l->seconds : (double)l->peak;
-}
 
 const char *course_kind_name(enum course_kind kind); /* "computing" */
 
@@ -111,8 +106,8 @@ struct run_usage {
     struct run_course course;
     struct run_gpu *gpus;
     size_t gpu_count;
-    int only;              /* position of a GPU that counts as a whole, for any user; -1: processes tell */
-    bool processes_hidden; /* on no GPU the list of processes could be read */
+    int only;                     /* position of a GPU that counts as a whole, for any user; -1: processes tell */
+    enum reading_state processes; /* READING_OK: on some GPU their list was read while it ran */
     struct mono began;
     struct course_moment last;
 };

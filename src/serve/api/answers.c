@@ -21,7 +21,7 @@
 extern const struct answer fleet_answer_form, remedies_answer;
 /* Of files beside this one. */
 extern const struct answer settings_answer, widget_answer, session_answer, released_answer, service_answer, usage_answer,
-    live_status_answer, target_answer;
+    live_status_answer, target_answer, setting_answer;
 
 const struct answer *const all_answers[] = {
     &alert_rules_answer,   &alerts_answer,          &capacity_answer,      &cpu_samples_answer, &devices_answer,
@@ -33,6 +33,7 @@ const struct answer *const all_answers[] = {
     &remedy_answer,        &report_answer,          &resources_answer,     &span_answer,        &stats_answer,
     &stats_history_answer, &summary_answer,         &widget_answer,        &error_answer,       &usage_answer,
     &live_status_answer,   &target_answer,          &remedies_answer,      &session_answer,     &released_answer,
-    &service_answer,       &settings_answer,        &undo_list_answer,     &usual_answer,       &why_answer,
+    &silenced_answer,      &unsilenced_answer,      &forgotten_gpu_answer, &setting_answer,     &service_answer,
+    &settings_answer,      &undo_list_answer,       &usual_answer,         &why_answer,
 };
 const size_t all_answer_count = ARRAY_LEN(all_answers);

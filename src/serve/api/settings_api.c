@@ -64,6 +64,11 @@ int setting_errand_init(struct setting_errand *s, struct loop *loop)
     return errand_init(&s->errand, &changing, s, loop);
 }
 
+SHARED_ANSWER_TABLE(setting_answer, struct lease, .name = "SettingLease")
+{
+    PART("lease", lease_answer, "It puts the old value back");
+}
+
 /* ---- in the loop ---- */
 
 static void reply(struct exchange *x, const struct setting_errand *s)
@@ -75,10 +80,7 @@ static void reply(struct exchange *x, const struct setting_errand *s)
     }
     AUTO_BUF struct buf out = BUF(128 * 1024);
     struct json_writer j = JSON_WRITER(&out);
-    jw_object(&j);
-    jw_key(&j, "lease");
-    lease_json(&j, &s->lease);
-    jw_end(&j);
+    answer_write(&j, &setting_answer, &s->lease, NULL);
     exchange_json(x, 201, &out);
 }
 
