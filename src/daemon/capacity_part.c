@@ -171,35 +171,21 @@ static void capacity_part_metrics(void *part, const struct snapshot *s, struct b
 
 /* ---- requests ---- */
 
-static bool capacity_part_number(const struct part_request *r, const char *key, int64_t most, int *ret)
-{
-    char text[32];
-    int64_t value;
-    if (!part_query(r, key, text, sizeof text))
-        return true;
-    if (!str_to_i64(str_from(text), &value) || value < 1 || value > most)
-        return false;
-    *ret = (int)value;
-    return true;
-}
-
 static int place(const struct part_request *r, const struct capacity *c, struct buf *out)
 {
     struct placement_request request = {.count = 1, .only = -1};
     char text[GPU_UUID_SIZE];
+    int64_t number;
     if (!part_query(r, "bytes", text, sizeof text))
         return part_error(out, 400, "bad_parameter", "bytes is missing: the size of what is to be placed, in bytes or like 24GiB.");
     if (!bytes_parse(str_from(text), &request.bytes) || request.bytes <= 0 || request.bytes > MODEL_BYTES_MAX)
         return part_error(out, 400, "bad_parameter", "bytes must be a number above 0, or an amount like 24GiB.");
-    if (!capacity_part_number(r, "gpus", PLACEMENT_GPUS_MAX, &request.gpus) ||
-        !capacity_part_number(r, "count", PLACEMENT_COPIES_MAX, &request.count))
-        return part_error(out, 400, "bad_parameter", "gpus and count must be whole numbers from 1 to 64.");
+    if (part_query(r, "gpus", text, sizeof text) && str_to_i64(str_from(text), &number))
+        request.gpus = (int)number;
+    if (part_query(r, "count", text, sizeof text) && str_to_i64(str_from(text), &number))
+        request.count = (int)number;
     request.whole = request.gpus == 0; /* the request does not allow splitting */
-    if (part_query(r, "evict", text, sizeof text)) {
-        request.no_eviction = str_is(str_from(text), "false") || str_is(str_from(text), "0");
-        if (!request.no_eviction && !str_is(str_from(text), "true") && !str_is(str_from(text), "1"))
-            return part_error(out, 400, "bad_parameter", "evict must be true or false.");
-    }
+    request.no_eviction = part_query(r, "evict", text, sizeof text) && (text[0] == 'f' || text[0] == '0');
     int at, status = part_which_gpu(r, r->latest, &at, out);
     if (status != 200)
         return status;

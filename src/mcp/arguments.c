@@ -2,7 +2,6 @@
  * The arguments of a call: their schema, the check, and the query that they form.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -103,12 +102,24 @@ const char *mcp_fields(const struct mcp_shape *shape, struct buf *words)
         return shape->fields;
     if (shape->rows)
         add_list(words, shape->answer, shape->rows);
-    for (size_t i = 0; shape->rows_by && shape->rows_by->choices[i]; i++) {
+    struct str rest = str_from(shape->rows_by ? shape->rows_by->choices : ""), one;
+    while (str_cut(&rest, ',', &one)) {
         char name[48];
-        snprintf(name, sizeof name, "%ss", shape->rows_by->choices[i]);
+        snprintf(name, sizeof name, STR_FMT "s", STR_ARG(str_trim(one)));
         add_list(words, shape->answer, name);
     }
     return buf_view(words).at;
+}
+
+struct parameter mcp_parameter(const struct mcp_input *input)
+{
+    struct parameter p = parameter_of(input->of);
+    if (!input->of)
+        p = (struct parameter){
+            .name = input->name, .kind = input->kind, .least = (double)input->least, .most = (double)input->most};
+    p.about = input->about ? input->about : p.about;
+    p.choices = input->choices ? input->choices : p.choices;
+    return p;
 }
 
 static const struct mcp_input *find_input(const struct mcp_tool *tool, const char *name, struct nearest *near)
@@ -116,8 +127,9 @@ static const struct mcp_input *find_input(const struct mcp_tool *tool, const cha
     const struct mcp_input *const *lists[] = {tool->inputs, mcp_inputs_of_all};
     for (size_t l = 0; l < ARRAY_LEN(lists); l++)
         for (const struct mcp_input *const *i = lists[l]; *i; i++) {
-            nearest_try(near, (*i)->name);
-            if (strcmp((*i)->name, name) == 0)
+            const char *its = mcp_parameter(*i).name;
+            nearest_try(near, its);
+            if (strcmp(its, name) == 0)
                 return *i;
         }
     return NULL;
@@ -135,41 +147,22 @@ const char *mcp_argument(const json_t *arguments, const char *name, char text[32
     return json_is_string(value) ? json_string_value(value) : NULL;
 }
 
-static int check_text(const struct mcp_input *input, const json_t *value, struct error *err)
-{
-    const char *text = json_string_value(value);
-    if (!json_is_string(value) && !(json_is_integer(value) && !input->choices))
-        return error_set(err, -EINVAL, "%s must be a text", input->name);
-    if (!text || !input->choices)
-        return text && (!text[0] || strlen(text) > TEXT_MAX)
-                   ? error_set(err, -EINVAL, "%s must have 1 to %d characters", input->name, TEXT_MAX)
-                   : 0;
-    AUTO_BUF struct buf all = BUF(512);
-    for (size_t i = 0; input->choices[i]; i++) {
-        if (strcmp(input->choices[i], text) == 0)
-            return 0;
-        buf_printf(&all, "%s%s", i ? ", " : "", input->choices[i]);
-    }
-    return error_set(err, -EINVAL, "%s must be one of: %s", input->name, all.at);
-}
-
-static int check_whole(const struct mcp_input *input, const json_t *value, struct error *err)
-{
-    int64_t number = json_integer_value(value);
-    bool whole = json_is_integer(value) || (json_is_string(value) && str_to_i64(str_from(json_string_value(value)), &number));
-    if (!whole || number < input->least || number > input->most)
-        return error_set(err, -EINVAL, "%s must be a whole number from %" PRId64 " to %" PRId64, input->name, input->least,
-                         input->most);
-    return 0;
-}
-
 static int check_one(const struct mcp_input *input, const json_t *value, struct error *err)
 {
-    if (input->kind == INPUT_WHOLE)
-        return check_whole(input, value, err);
-    if (input->kind == INPUT_YES)
-        return json_is_boolean(value) ? 0 : error_set(err, -EINVAL, "%s must be true or false", input->name);
-    return check_text(input, value, err);
+    const struct parameter p = mcp_parameter(input);
+    const char *text = json_string_value(value);
+    char number[32];
+    if (p.kind == PARAMETER_YES)
+        return json_is_boolean(value) ? 0 : error_set(err, -EINVAL, "%s must be true or false", p.name);
+    if (json_is_integer(value) && !p.choices) {
+        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        return parameter_check(&p, number, err);
+    }
+    if (!text && p.kind == PARAMETER_TEXT)
+        return error_set(err, -EINVAL, "%s must be a text", p.name);
+    if (p.kind == PARAMETER_TEXT && !p.choices && (!text[0] || strlen(text) > TEXT_MAX))
+        return error_set(err, -EINVAL, "%s must have 1 to %d characters", p.name, TEXT_MAX);
+    return parameter_check(&p, text ? text : "", err);
 }
 
 /* Some arguments exclude each other, and some require another. */
@@ -177,13 +170,14 @@ static int check_together(const struct mcp_tool *tool, const json_t *arguments, 
 {
     const char *first = NULL;
     for (const struct mcp_input *const *i = tool->inputs; *i; i++) {
-        if (!is_given(arguments, (*i)->name))
+        const char *name = mcp_parameter(*i).name;
+        if (!is_given(arguments, name))
             continue;
         if ((*i)->needs && !is_given(arguments, (*i)->needs))
-            return error_set(err, -EINVAL, "%s needs %s", (*i)->name, (*i)->needs);
+            return error_set(err, -EINVAL, "%s needs %s", name, (*i)->needs);
         if ((*i)->alone && first)
-            return error_set(err, -EINVAL, "%s and %s can't be combined", first, (*i)->name);
-        first = (*i)->alone ? (*i)->name : first;
+            return error_set(err, -EINVAL, "%s and %s can't be combined", first, name);
+        first = (*i)->alone ? name : first;
     }
     return 0;
 }
@@ -223,14 +217,14 @@ bool mcp_command(const struct mcp_request *r, struct buf *texts, const char *wor
     starts[count++] = texts->len;
     buf_add(texts, "--json", sizeof "--json");
     for (const struct mcp_input *const *i = r->tool->inputs; *i; i++) {
-        const char *value = mcp_argument(arguments, (*i)->name, number);
+        const char *value = mcp_argument(arguments, mcp_parameter(*i).name, number);
         if (!value || !(*i)->option || !(*i)->option[0])
             continue;
         starts[count++] = texts->len;
         buf_printf(texts, "--%s=%s%c", (*i)->option, value, '\0');
     }
     for (const struct mcp_input *const *i = r->tool->inputs; *i; i++) {
-        const char *value = mcp_argument(arguments, (*i)->name, number);
+        const char *value = mcp_argument(arguments, mcp_parameter(*i).name, number);
         if (!value || !(*i)->option || (*i)->option[0])
             continue;
         starts[count++] = texts->len; /* even if it looks like an option, it is not one */
@@ -255,10 +249,11 @@ bool mcp_target(struct mcp_request *r, struct buf *out)
     }
     buf_text(out, shape->path);
     for (const struct mcp_input *const *i = r->tool->inputs; *i; i++) {
-        const char *value = mcp_argument(arguments, (*i)->name, number);
-        if (!value || !(*i)->parameter)
+        const char *value = mcp_argument(arguments, mcp_parameter(*i).name, number);
+        const char *parameter = (*i)->parameter ? (*i)->parameter : parameter_of((*i)->of).name;
+        if (!value || !parameter)
             continue;
-        buf_printf(out, "%c%s=", memchr(out->at, '?', out->len) ? '&' : '?', (*i)->parameter);
+        buf_printf(out, "%c%s=", memchr(out->at, '?', out->len) ? '&' : '?', parameter);
         buf_percent(out, value);
     }
     if (out->failed)
@@ -268,24 +263,14 @@ bool mcp_target(struct mcp_request *r, struct buf *out)
 
 /* ---- schemas ---- */
 
-static json_t *input_schema(const struct mcp_input *input)
+static void add_input(json_t *properties, const struct mcp_input *input)
 {
-    static const char *const names[] = {[INPUT_TEXT] = "string", [INPUT_WHOLE] = "integer", [INPUT_YES] = "boolean"};
-    json_t *s = json_pack("{s:s}", "description", input->about);
-    if (input->kind == INPUT_GPU)
+    const struct parameter p = mcp_parameter(input);
+    json_t *s = parameter_schema(&p);
+    json_object_set_new(s, "description", json_string(p.about));
+    if (input->number_too)
         json_object_set_new(s, "type", json_pack("[s, s]", "integer", "string"));
-    else
-        json_object_set_new(s, "type", json_string(names[input->kind]));
-    if (input->kind == INPUT_WHOLE) {
-        json_object_set_new(s, "minimum", json_integer(input->least));
-        json_object_set_new(s, "maximum", json_integer(input->most));
-    }
-    json_t *choices = input->choices ? json_array() : NULL;
-    for (size_t i = 0; choices && input->choices[i]; i++)
-        json_array_append_new(choices, json_string(input->choices[i]));
-    if (choices)
-        json_object_set_new(s, "enum", choices);
-    return s;
+    json_object_set_new(properties, p.name, s);
 }
 
 static json_t *inputs_schema(const struct mcp_tool *tool)
@@ -294,7 +279,7 @@ static json_t *inputs_schema(const struct mcp_tool *tool)
     const struct mcp_input *const *lists[] = {tool->inputs, mcp_inputs_of_all};
     for (size_t l = 0; l < ARRAY_LEN(lists); l++)
         for (const struct mcp_input *const *i = lists[l]; *i; i++)
-            json_object_set_new(properties, (*i)->name, input_schema(*i));
+            add_input(properties, *i);
     return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties, "additionalProperties", 0);
 }
 

@@ -7,23 +7,25 @@
 #include <jansson.h>
 
 #include "answer/answer.h"
+#include "answer/parameter.h"
 #include "mcp/mcp.h"
 
 enum { MCP_ANSWER_USUAL = 4096, MCP_ANSWER_LEAST = 1024, MCP_ANSWER_MOST = 256 * 1024 }; /* bytes of a result */
 
-enum mcp_kind { INPUT_TEXT, INPUT_WHOLE, INPUT_YES, INPUT_GPU };
-
+/* An argument; what is not said here is as the parameter `of` the path has it. */
 struct mcp_input {
+    enum parameter_id of;
     const char *name;
-    enum mcp_kind kind;
-    const char *about;
-    const char *const *choices; /* the only allowed texts, NULL-terminated; NULL: any */
-    int64_t least, most;        /* range of an integer */
-    const char *option;         /* of the command; "": an argument; NULL: used here */
-    const char *parameter;      /* of the path; NULL: used here */
-    bool alone;                 /* excludes others with this flag */
-    const char *needs;          /* requires another argument; NULL: none */
+    enum parameter_kind kind;
+    const char *about, *choices;
+    int64_t least, most;   /* range of a whole number */
+    const char *option;    /* of the command; "": an argument; NULL: used here */
+    const char *parameter; /* of the path; NULL: that of `of`, or used here */
+    bool number_too;       /* a text that may be given as a number */
+    bool alone;            /* excludes others with this flag */
+    const char *needs;     /* requires another argument; NULL: none */
 };
+struct parameter mcp_parameter(const struct mcp_input *input);
 
 /* A query and its answer. Fields are words "name:kind": s text, t text that programs and users can influence, i integer, n
  * number, b boolean, x true or left out, a list, u list of such texts, f findings, o object. */

@@ -13,8 +13,7 @@
 
 #define TIME_WORDS "03:10, -2h, yesterday or 2026-11-14T03:10:00Z"
 
-static const struct mcp_input gpu = {
-    .name = "gpu", .kind = INPUT_GPU, .about = "Only this GPU: index, UUID or PCI address", .option = "gpu", .parameter = "gpu"};
+static const struct mcp_input gpu = {.of = PARAMETER_gpu, .option = "gpu", .number_too = true};
 static const struct mcp_input at = {
     .name = "at", .about = "A moment of the past: " TIME_WORDS, .option = "at", .parameter = "at", .alone = true};
 static const struct mcp_input since = {
@@ -29,18 +28,13 @@ static const struct mcp_input process = {.name = "process",
                                          .option = "",
                                          .parameter = "process",
                                          .alone = true};
-static const struct mcp_input job = {
-    .name = "job", .about = "A Slurm job, run or pod: only its GPUs", .option = "job", .parameter = "job", .alone = true};
+static const struct mcp_input job = {.of = PARAMETER_job, .option = "job", .alone = true};
 
-static const char *const types[] = {"compute", "graphics", NULL};
-static const char *const orders[] = {"gpu", "memory", "utilization", "power", NULL};
-static const struct mcp_input user = {.name = "user", .about = "Only this user's", .option = "user", .parameter = "user"};
-static const struct mcp_input name = {
-    .name = "name", .about = "Only with this text in name or command", .option = "name", .parameter = "name"};
-static const struct mcp_input type = {
-    .name = "type", .about = "Only these", .choices = types, .option = "type", .parameter = "type"};
+static const struct mcp_input user = {.of = PARAMETER_user, .option = "user"};
+static const struct mcp_input name = {.of = PARAMETER_name, .option = "name"};
+static const struct mcp_input type = {.of = PARAMETER_process_type, .option = "type"};
 static const struct mcp_input sort = {
-    .name = "sort", .about = "The most first", .choices = orders, .option = "sort", .parameter = "sort"};
+    .of = PARAMETER_process_order, .about = "The most first", .choices = "gpu, memory, utilization, power", .option = "sort"};
 
 static const struct mcp_input metrics = {.name = "metrics",
                                          .about = "Names with commas, as power_watts or util,vram,power,temp,fan,clock "
@@ -50,33 +44,27 @@ static const struct mcp_input metrics = {.name = "metrics",
 static const struct mcp_input of_process = {
     .name = "process", .about = "Of these processes (name or PID) instead of GPUs", .option = "process", .parameter = "process"};
 static const struct mcp_input points = {
-    .name = "points", .kind = INPUT_WHOLE, .about = "Points of each course (default: as many as fit)", .most = 240};
+    .name = "points", .kind = PARAMETER_WHOLE, .about = "Points of each course (default: as many as fit)", .most = 240};
 
-static const char *const owners[] = {"user", "container", "pod", "job", "command", "model", "limit", NULL};
-static const struct mcp_input by = {.name = "by", .about = "Who or what is added up (default: GPUs)", .choices = owners};
+static const struct mcp_input by = {.name = "by",
+                                    .about = "Who or what is added up (default: GPUs)",
+                                    .choices = "user, container, pod, job, command, model, limit"};
 
 static const struct mcp_input size = {
     .name = "size", .about = "Memory that is wanted, as 24GiB", .option = "", .parameter = "bytes", .alone = true};
 static const struct mcp_input model = {
     .name = "model", .about = "Path of a GGUF or safetensors model on this host, instead of a size", .option = "", .alone = true};
-static const struct mcp_input gpus = {.name = "gpus",
-                                      .kind = INPUT_WHOLE,
-                                      .about = "Spread over exactly so many GPUs",
-                                      .least = 1,
-                                      .most = 64,
-                                      .option = "gpus",
-                                      .parameter = "gpus"};
-static const struct mcp_input copies = {
-    .name = "count", .kind = INPUT_WHOLE, .about = "Copies", .least = 1, .most = 64, .option = "count", .parameter = "count"};
+static const struct mcp_input gpus = {.of = PARAMETER_gpus, .option = "gpus"};
+static const struct mcp_input copies = {.of = PARAMETER_count, .option = "count"};
 static const struct mcp_input code = {.name = "code", .about = "Explain this code, or * for all codes that there are"};
 
 static const struct mcp_input cursor = {.name = "cursor", .about = "The next_cursor of the answer before"};
 static const struct mcp_input max_bytes = {.name = "max_bytes",
-                                           .kind = INPUT_WHOLE,
+                                           .kind = PARAMETER_WHOLE,
                                            .about = "Longest answer (default: 4096)",
                                            .least = MCP_ANSWER_LEAST,
                                            .most = MCP_ANSWER_MOST};
-static const struct mcp_input detail = {.name = "detail", .kind = INPUT_YES, .about = "Every field that is known"};
+static const struct mcp_input detail = {.name = "detail", .kind = PARAMETER_YES, .about = "Every field that is known"};
 const struct mcp_input *const mcp_inputs_of_all[] = {&cursor, &max_bytes, &detail, NULL};
 
 #define INPUTS(...)                   \

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "answer/parameter.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -225,13 +226,6 @@ int question_read_span(history_parameter_fn *parameter, void *user, struct wall 
     return span->since.ms >= span->until.ms && !span->any_order ? not_before(span, now, zone, err) : 0;
 }
 
-static int question_read_number(const char *key, const char *text, int64_t least, int64_t most, int64_t *ret, struct error *err)
-{
-    if (!str_to_i64(str_from(text), ret) || *ret < least || *ret > most)
-        return error_set(err, -EINVAL, "%s must be a number from %lld to %lld", key, (long long)least, (long long)most);
-    return 0;
-}
-
 /* "auto"; "raw"; "60" means seconds; "5m" is a duration. */
 static int read_step(struct history_question *q, const char *text, struct error *err)
 {
@@ -281,11 +275,11 @@ static int read_who(struct history_question *q, history_parameter_fn *parameter,
         q->process[0] = '\0';
     }
     if (parameter(user, "pid", text, sizeof text)) {
-        rc = question_read_number("pid", text, 1, INT32_MAX, &number, err);
+        rc = parameter_whole(PARAMETER_pid, text, &number, err);
         q->pid = (int32_t)number;
     }
     if (rc == 0 && parameter(user, "life", text, sizeof text))
-        rc = question_read_number("life", text, 1, INT64_MAX / 2, &q->run, err);
+        rc = parameter_whole(PARAMETER_life, text, &q->run, err);
     return rc;
 }
 
@@ -295,11 +289,11 @@ static int read_list(struct history_question *q, history_parameter_fn *parameter
     int64_t number;
     int rc = 0;
     if (parameter(user, "limit", text, sizeof text)) {
-        rc = question_read_number("limit", text, 1, QUESTION_LIMIT_MAX, &number, err);
+        rc = parameter_whole(PARAMETER_limit, text, &number, err);
         q->limit = rc == 0 ? (size_t)number : 0;
     }
     if (rc == 0 && parameter(user, "points", text, sizeof text)) {
-        rc = question_read_number("points", text, 2, QUESTION_POINTS_MAX, &number, err);
+        rc = parameter_whole(PARAMETER_points, text, &number, err);
         q->points = rc == 0 ? (size_t)number : 0;
     }
     if (rc == 0 && parameter(user, "cursor", text, sizeof text) && !str_to_cursor(str_from(text), &q->cursor))

@@ -12,7 +12,6 @@ enum {
     QUESTION_POINTS_DEFAULT = 1000,
     QUESTION_POINTS_MAX = 5000,    /* of one metric of one GPU, host or process */
     QUESTION_LIMIT_DEFAULT = 1000, /* of lists */
-    QUESTION_LIMIT_MAX = 10000,
     QUESTION_TEXT_SIZE = 512,
 };
 

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "answer/parameter.h"
 #include "base/words.h"
 #include "past/past_json.h"
 #include "past/question.h"
@@ -55,17 +56,14 @@ int past_question_read(struct past_question *q, past_parameter_fn *parameter, vo
     return 0;
 }
 
-static int why_question_read_number(past_parameter_fn *parameter, void *user, const char *key, double least, double most,
-                                    double *ret, struct error *err)
+static int read_hot(struct past_question *q, past_parameter_fn *parameter, void *user, struct error *err)
 {
+    const struct parameter hot = parameter_of(PARAMETER_hot);
     char text[40];
-    double number;
-    if (!parameter(user, key, text, sizeof text))
-        return 0;
-    if (!str_to_double(str_from(text), &number) || !(number >= least && number <= most))
-        return error_set(err, -EINVAL, "%s must be a number from %g to %g", key, least, most);
-    *ret = number;
-    return 0;
+    int rc = parameter(user, hot.name, text, sizeof text) ? parameter_check(&hot, text, err) : -ENOENT;
+    if (rc == 0)
+        str_to_double(str_from(text), &q->hot_celsius);
+    return rc == -ENOENT ? 0 : rc;
 }
 
 static int read_price(struct past_question *q, past_parameter_fn *parameter, void *user, struct error *err)
@@ -100,7 +98,7 @@ int past_report_read(struct past_question *q, past_parameter_fn *parameter, void
     if (rc == 0)
         rc = read_price(q, parameter, user, err);
     if (rc == 0)
-        rc = why_question_read_number(parameter, user, "hot", -100, 1000, &q->hot_celsius, err);
+        rc = read_hot(q, parameter, user, err);
     if (rc < 0)
         return rc;
     parameter(user, "currency", q->currency, sizeof q->currency);

@@ -64,7 +64,7 @@ def test_parameters_are_those_of_the_description_and_others_are_refused(daemon):
     paths = {path: methods["get"] for path, methods in described["paths"].items() if path.startswith("/api/") and "get" in methods}
     assert TAKES_ANYTHING < set(paths)
     for path, operation in paths.items():
-        listed = [described["components"]["parameters"][p["$ref"].rsplit("/", 1)[1]] if "$ref" in p else p for p in operation.get("parameters", [])]
+        listed = operation.get("parameters", [])
         for name in [p["name"] for p in listed]:
             reply = daemon.get(f"{path}?{name}=")  # which may make no sense, but is known
             assert b"unknown_parameter" not in reply.body, (path, name, reply.body)
@@ -77,6 +77,28 @@ def test_parameters_are_those_of_the_description_and_others_are_refused(daemon):
             assert reply.status == 400 and reply.json()["error"]["code"] == "unknown_parameter" and "'gpux'" in reply.json()["error"]["message"], (path, reply.status, reply.body)
             assert "gpu" not in [p["name"] for p in listed] or "did you mean 'gpu" in reply.json()["error"]["message"], (path, reply.body)
     assert daemon.get("/?gpux=1").status == daemon.get("/metrics?match=1").status == 200
+
+
+def beyond(schema):
+    """Values that the description excludes."""
+    if "enum" in schema:
+        return ["nothing-of-these", schema["enum"][0].upper()]
+    if schema["type"] == "boolean":
+        return ["perhaps"]
+    steps = [("minimum", -1), ("maximum", 1)]
+    return ["x", "1e400"] + [str(schema[key] + step) for key, step in steps if key in schema] if schema["type"] in ("integer", "number") else []
+
+
+def test_what_the_description_excludes_is_refused(daemon):
+    tried, paths = 0, daemon.json("/openapi.json")["paths"]
+    for path, name, schema in [(path, p["name"], p["schema"]) for path, methods in paths.items() if path not in ("/api/why/lines", "/socket.io/")
+                               for p in methods.get("get", {}).get("parameters", [])]:
+        for value in beyond(schema):
+            reply = daemon.get(f"{path}?{name}={value}")
+            assert reply.status == 400 and reply.json()["error"]["code"] == "bad_parameter", (path, name, value, reply.status, reply.body)
+            assert reply.json()["error"]["message"].startswith(f"{name} must be "), (path, name, value, reply.body)
+            tried += 1
+    assert tried > 80, tried
 
 
 def test_every_operation_is_described(daemon):

@@ -47,7 +47,7 @@ static bool read_pid(struct exchange *x, int32_t *ret)
 {
     char text[24];
     int64_t pid;
-    if (!http_query(x->request, "pid", text, sizeof text) || !str_to_i64(str_from(text), &pid) || pid <= 0 || pid > INT32_MAX) {
+    if (!http_query(x->request, "pid", text, sizeof text) || !str_to_i64(str_from(text), &pid)) {
         exchange_error(x, 400, "bad_parameter", "pid: the number of a process is needed.");
         return false;
     }

@@ -17,7 +17,7 @@
 #include "serve/api/core.h"
 #include "store/service/service.h"
 
-enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, BODY_MAX = 64 << 20, GPUS_MAX = 256 };
+enum { LIMIT_DEFAULT = 1000, BODY_MAX = 64 << 20, GPUS_MAX = 256 };
 #define WINDOW_MAX_MS (365 * 86400000LL)
 
 struct history_job {
@@ -340,11 +340,8 @@ static bool read_question(struct exchange *x, struct history_job *job)
             return bad(x, "gpu_index must be the number of a GPU, from 0 on; gpu its number, UUID or PCI address.");
         job->gpu_index = known ? (int)number : x->server->data.latest->gpus[now].index;
     }
-    if (http_query(r, "limit", text, sizeof text)) {
-        if (!str_to_i64(str_from(text), &number) || number < 1 || number > LIMIT_MAX)
-            return bad(x, "limit must be a number from 1 to 10000.");
+    if (http_query(r, "limit", text, sizeof text) && str_to_i64(str_from(text), &number))
         job->limit = (size_t)number;
-    }
     if (http_query(r, "step", text, sizeof text) && !read_step(text, &job->step_ms))
         return bad(x, "step must be a duration of at least 1s, like 60s, 5m or 1h.");
     if (http_query(r, "cursor", text, sizeof text) && !str_to_cursor(str_from(text), &job->cursor))

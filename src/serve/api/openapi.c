@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "answer/parameter.h"
 #include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "format/json/json.h"
@@ -79,21 +80,29 @@ static void complete(json_t *value, const json_t *schema, const json_t *schemas)
 
 /* ---- parameters ---- */
 
-/* The names of query parameters in a list. */
-static void add_parameters(json_t *names, const json_t *list, const json_t *shared)
+static json_t *describe_parameter(const struct parameter *p)
 {
-    static const char ref[] = "#/components/parameters/";
+    json_t *one =
+        json_pack("{s:s, s:s, s:s, s:o}", "name", p->name, "in", "query", "description", p->about, "schema", parameter_schema(p));
+    if (p->required)
+        json_object_set_new(one, "required", json_true());
+    if (p->example)
+        json_object_set_new(one, "example", json_loads(p->example, JSON_DECODE_ANY, NULL));
+    return one;
+}
+
+/* The template lists them by id; what is no text there is described there. */
+static void describe_parameters(json_t *doc)
+{
+    const char *path, *method;
+    json_t *methods, *operation, *one;
     size_t i;
-    json_t *one;
-    json_array_foreach(list, i, one)
+    struct parameter p;
+    json_object_foreach(json_object_get(doc, "paths"), path, methods) json_object_foreach(methods, method, operation)
     {
-        const char *to = json_text(one, "$ref");
-        const json_t *p = to[0] ? json_object_get(shared, to + sizeof ref - 1) : one;
-        if (strcmp(json_text(p, "in"), "query") != 0)
-            continue;
-        json_object_set_new(names, json_text(p, "name"), json_true());
-        if (strcmp(json_text(p, "name"), "gpu") == 0)
-            json_object_set_new(names, "gpu_index", json_true()); /* the name in older endpoints */
+        json_t *list = json_object_get(operation, "parameters");
+        json_array_foreach(list, i, one) if (json_is_string(one) && parameter_find(json_string_value(one), &p))
+            json_array_set_new(list, i, describe_parameter(&p));
     }
 }
 
@@ -101,13 +110,20 @@ json_t *openapi_parameters(void)
 {
     const struct asset *template = asset_find("openapi.json");
     json_t *doc = template ? json_loadb(template->at, template->len, 0, NULL) : NULL, *found = json_object();
-    const json_t *shared = json_object_get(json_object_get(doc, "components"), "parameters");
     const char *path, *method;
-    json_t *methods, *operation;
+    json_t *methods, *operation, *one;
+    size_t i;
+    struct parameter p;
     json_object_foreach(json_object_get(doc, "paths"), path, methods)
     {
         json_t *names = json_object();
-        json_object_foreach(methods, method, operation) add_parameters(names, json_object_get(operation, "parameters"), shared);
+        json_object_foreach(methods, method, operation) json_array_foreach(json_object_get(operation, "parameters"), i, one)
+        {
+            bool known = json_is_string(one) && parameter_find(json_string_value(one), &p);
+            json_object_set(names, known ? p.name : json_text(one, "name"), one);
+            if (known && strcmp(p.id, "gpu") == 0)
+                json_object_set(names, "gpu_index", one); /* the name in older endpoints */
+        }
         json_object_set_new(found, path, names);
     }
     json_decref(doc);
@@ -129,6 +145,7 @@ void openapi_write(struct buf *out)
     json_t *schemas = json_object_get(json_object_get(doc, "components"), "schemas");
     const char *name;
     json_t *schema;
+    describe_parameters(doc);
     answer_each_named(all_answers, all_answer_count, add_answer, schemas);
     json_object_foreach(schemas, name, schema)
     {

@@ -23,12 +23,6 @@ struct process_query {
     bool secrets;
 };
 
-static bool bad(struct exchange *x, const char *message)
-{
-    exchange_error(x, 400, "bad_parameter", "%s", message);
-    return false;
-}
-
 static bool read_query(struct exchange *x, struct process_query *q)
 {
     const struct http_message *r = x->request;
@@ -38,24 +32,17 @@ static bool read_query(struct exchange *x, struct process_query *q)
         f->user = q->user;
     if (http_query(r, "name", q->name, sizeof q->name))
         f->name = q->name;
-    if (http_query(r, "type", q->type, sizeof q->type)) {
-        f->type = strcmp(q->type, "compute") == 0 ? PROCESS_COMPUTE : strcmp(q->type, "graphics") == 0 ? PROCESS_GRAPHICS : 0;
-        if (!f->type)
-            return bad(x, "type must be compute or graphics.");
-    }
-    if (http_query(r, "pid", q->text, sizeof q->text)) {
-        if (!str_to_i64(str_from(q->text), &pid) || pid <= 0 || pid > INT32_MAX)
-            return bad(x, "pid must be a number above 0.");
+    if (http_query(r, "type", q->type, sizeof q->type))
+        f->type = strcmp(q->type, "compute") == 0 ? PROCESS_COMPUTE : PROCESS_GRAPHICS;
+    if (http_query(r, "pid", q->text, sizeof q->text) && str_to_i64(str_from(q->text), &pid))
         f->pid = (int32_t)pid;
-    }
-    if (http_query(r, "sort", q->sort, sizeof q->sort)) {
-        if (!process_sort_key(q->sort))
-            return bad(x, "There is no such key to sort by.");
+    if (http_query(r, "sort", q->sort, sizeof q->sort))
         f->sort = q->sort;
-    }
     if (http_query(r, "show_secrets", q->text, sizeof q->text))
-        q->secrets = strcmp(q->text, "true") == 0;
-    return true;
+        q->secrets = q->text[0] == 't' || q->text[0] == '1';
+    if (f->sort && !process_sort_key(f->sort))
+        exchange_error(x, 400, "bad_parameter", "There is no such key to sort by.");
+    return !x->done;
 }
 
 /* Reads the unmasked command line, if the PID still belongs to the sampled process. */

@@ -34,10 +34,8 @@ bool ready_recent(struct exchange *x, int64_t default_ms)
 {
     char text[24];
     int64_t max_age = default_ms;
-    if (http_query(x->request, "max_age_ms", text, sizeof text) && (!str_to_i64(str_from(text), &max_age) || max_age < 0)) {
-        exchange_error(x, 400, "bad_parameter", "max_age_ms must be a number of milliseconds, 0 or more.");
-        return false;
-    }
+    if (http_query(x->request, "max_age_ms", text, sizeof text))
+        str_to_i64(str_from(text), &max_age);
     if (max_age < 0 || (max_age == default_ms && !x->server->data.has_sample))
         return x->server->data.has_sample || wait_for_first(x);
     return ready_fresh(x, GROUP_QUICK, max_age);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "answer/parameter.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/json/json.h"
@@ -243,11 +244,10 @@ static void get_snapshot(struct exchange *x)
 {
     char text[24];
     int64_t groups = 0, max_age = x->server->options.max_age_ms;
-    if ((http_query(x->request, "groups", text, sizeof text) && (!str_to_i64(str_from(text), &groups) || groups < 0)) ||
-        (http_query(x->request, "max_age_ms", text, sizeof text) && (!str_to_i64(str_from(text), &max_age) || max_age < 0))) {
-        exchange_error(x, 400, "bad_parameter", "groups and max_age_ms must be numbers, 0 or more.");
-        return;
-    }
+    if (http_query(x->request, "groups", text, sizeof text))
+        str_to_i64(str_from(text), &groups);
+    if (http_query(x->request, "max_age_ms", text, sizeof text))
+        str_to_i64(str_from(text), &max_age);
     if (!ready_fresh(x, (unsigned)groups & GROUP_ALL, max_age))
         return;
     if (!x->server->data.has_sample)
@@ -356,8 +356,8 @@ static bool table(const struct exchange *x, size_t i, struct route_table *ret)
 
 /* ---- known parameters ---- */
 
-/* Clients of other projects use these paths and may send anything. Elsewhere below /api/, only parameters of /openapi.json are
- * valid, so that a typo is not silently ignored. */
+/* Clients of other projects use these paths and may send anything besides. Elsewhere below /api/, only parameters of /openapi.json
+ * are valid, so that a typo is not silently ignored. What a parameter may be is checked here for all paths. */
 static const char *const lenient_paths[] = {
     "/api/gpu/devices", "/api/gpu/driver", "/api/gpu/metrics",      "/api/gpu/summary",
     "/api/health",      "/api/resources",  "/api/system/gpu-stats", "/api/system/gpu-stats/history",
@@ -370,11 +370,25 @@ static bool is_strict(const char *path)
     return strncmp(path, "/api/", 5) == 0;
 }
 
+/* `id`: of the parameter; NULL: its path checks it. */
+static bool is_fine(struct exchange *x, const char *name, const char *id)
+{
+    struct parameter p;
+    struct error err = {0};
+    char text[2048];
+    bool fine =
+        !id || !parameter_find(id, &p) || !http_query(x->request, name, text, sizeof text) || parameter_check(&p, text, &err) == 0;
+    if (!fine)
+        exchange_error(x, 400, "bad_parameter", "%s.", err.text);
+    return fine;
+}
+
 static bool knows_query(struct exchange *x)
 {
     struct server *s = x->server;
     struct str rest = x->request->query, key;
-    if (!rest.len || !is_strict(x->request->path))
+    bool strict = is_strict(x->request->path);
+    if (!rest.len)
         return true;
     if (!s->parameters)
         s->parameters = openapi_parameters();
@@ -385,7 +399,10 @@ static bool knows_query(struct exchange *x)
         json_t *unused;
         struct nearest n;
         str_copy(name, sizeof name, key);
-        if (!name[0] || json_object_get(known, name))
+        json_t *meant_by_it = json_object_get(known, name);
+        if (meant_by_it && !is_fine(x, name, json_string_value(meant_by_it)))
+            return false;
+        if (!name[0] || meant_by_it || !strict)
             continue;
         nearest_init(&n, name);
         json_object_foreach(known, one, unused) nearest_try(&n, one);
