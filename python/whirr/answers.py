@@ -932,10 +932,29 @@ class InventoryGpu(TypedDict):
     forgotten: Optional[InventoryGpuForgotten]
 
 
+class InventoryPartForgotten(TypedDict):
+    at: str
+    by: Optional[str]
+
+
+class InventoryPart(TypedDict):
+    #: What `whirr forget` takes: a port, else a UUID or PCI address
+    name: str
+    kind: Literal["npu", "accelerator", "infiniband_port"]
+    model: Optional[str]
+    first_seen_at: Optional[str]
+    last_seen_at: Optional[str]
+    state: Literal["present", "missing", "replaced", "forgotten"]
+    #: It need not be there; until it is seen again
+    forgotten: Optional[InventoryPartForgotten]
+
+
 class Inventory(TypedDict):
-    """The GPUs that this host should have."""
+    """What this host should have."""
     #: All that were ever seen here, or were forgotten within 30 days
     gpus: list[InventoryGpu]
+    #: Likewise NPUs, accelerators, and InfiniBand ports that had a link
+    parts: list[InventoryPart]
 
 
 class LeaseGpus(TypedDict):
@@ -2023,7 +2042,7 @@ class Machine(TypedDict):
     cpu_clocks_held_low: Optional[float]
     #: InfiniBand ports with a link
     infiniband_ports_up: Optional[float]
-    #: InfiniBand ports that had a link since whirr was started, and have none
+    #: InfiniBand ports that had a link and have none, until they are forgotten (whirr forget)
     infiniband_ports_lost: Optional[float]
     #: InfiniBand ports with a rate below that of other ports of the same model, or below their own of before
     infiniband_ports_slow: Optional[float]
@@ -2932,7 +2951,8 @@ class Unsilenced(TypedDict):
 
 
 class Forgotten(TypedDict):
-    gpu: InventoryGpu
+    gpu: Optional[InventoryGpu]
+    part: Optional[InventoryPart]
 
 
 class SettingLease(TypedDict):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr forget: lists what the host should have and lacks, and accepts that a GPU is gone on purpose.
+ * whirr forget: lists what the host should have and lacks, and accepts that something is gone on purpose.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +21,32 @@ static const char *ago(const struct cli *cli, const json_t *o, const char *key, 
     return words_duration(MAX_OF(clock_wall(cli->env.clock).ms - at.ms, (int64_t)0), out);
 }
 
+/* Of a GPU, or of a part that is none. */
+static const char *name_of(const json_t *one)
+{
+    const char *uuid = json_text(one, "gpu_uuid");
+    return json_object_get(one, "name") ? json_text(one, "name") : uuid[0] ? uuid : json_text(one, "pci_address");
+}
+
+static const char *model_of(const json_t *one)
+{
+    return json_text(one, json_object_get(one, "name") ? "model" : "gpu_name");
+}
+
+/* One after the other; NULL: that was all. */
+static const json_t *next_of(const json_t *answer, size_t at)
+{
+    const json_t *gpus = json_object_get(answer, "gpus");
+    size_t count = json_array_size(gpus);
+    return at < count ? json_array_get(gpus, at) : json_array_get(json_object_get(answer, "parts"), at - count);
+}
+
 static void inventory_line(const struct cli *cli, struct buf *out, const json_t *gpu)
 {
-    const char *state = json_text(gpu, "state"), *uuid = json_text(gpu, "gpu_uuid");
+    const char *state = json_text(gpu, "state");
     const json_t *forgotten = json_object_get(gpu, "forgotten");
     char time[WORDS_SIZE];
-    buf_printf(out, "  %-9s  %s  %s", state, json_text(gpu, "gpu_name"), uuid[0] ? uuid : json_text(gpu, "pci_address"));
+    buf_printf(out, "  %-9s  %s  %s", state, model_of(gpu), name_of(gpu));
     if (json_text(gpu, "serial")[0])
         buf_printf(out, "  serial %s", json_text(gpu, "serial"));
     if (json_is_object(forgotten))
@@ -43,20 +63,19 @@ static int forget_list(struct cli *cli)
     struct error err = {0};
     json_t *answer = alert_ask(cli, "GET", "/api/gpu/inventory", NULL, &err);
     const json_t *gpu;
-    size_t i, missing = 0;
+    size_t missing = 0;
     if (!answer)
         return cli_error(cli, &err);
     AUTO_BUF struct buf out = BUF(1 << 20);
-    json_array_foreach(json_object_get(answer, "gpus"), i, gpu)
-    {
+    for (size_t i = 0; (gpu = next_of(answer, i)); i++) {
         const char *state = json_text(gpu, "state");
         missing += strcmp(state, "missing") == 0 || strcmp(state, "replaced") == 0;
         inventory_line(cli, &out, gpu);
     }
     if (!missing)
-        buf_text(&out, "No GPU is missing.\n");
+        buf_text(&out, "Nothing is missing.\n");
     else
-        buf_text(&out, "Gone on purpose? whirr forget UUID\n");
+        buf_text(&out, "Gone on purpose? whirr forget NAME\n");
     int status = cli->json ? alert_print_json(answer) : show_text(&out);
     json_decref(answer);
     return status;
@@ -77,28 +96,26 @@ static bool is_called(const json_t *gpu, const char *name)
 {
     char index[16];
     snprintf(index, sizeof index, "%lld", (long long)json_integer_value(json_object_get(gpu, "gpu_index")));
-    return strcasecmp(json_text(gpu, "gpu_uuid"), name) == 0 || strcasecmp(json_text(gpu, "pci_address"), name) == 0 ||
-           strcmp(index, name) == 0;
+    return strcasecmp(name_of(gpu), name) == 0 || strcasecmp(json_text(gpu, "pci_address"), name) == 0 ||
+           (json_object_get(gpu, "gpu_index") && strcmp(index, name) == 0);
 }
 
 static int forget_dry(struct cli *cli, const char *name, bool undo)
 {
     struct error err = {0};
-    json_t *answer = alert_ask(cli, "GET", "/api/gpu/inventory", NULL, &err), *gpu;
-    size_t i;
+    json_t *answer = alert_ask(cli, "GET", "/api/gpu/inventory", NULL, &err);
+    const json_t *gpu;
     if (!answer)
         return cli_error(cli, &err);
     AUTO_BUF struct buf line = BUF(4096);
-    json_array_foreach(json_object_get(answer, "gpus"), i, gpu)
-    {
+    for (size_t i = 0; (gpu = next_of(answer, i)); i++) {
         bool gone = strcmp(json_text(gpu, "state"), "present") != 0, forgotten = json_is_object(json_object_get(gpu, "forgotten"));
         if (!line.len && gone && forgotten == undo && is_called(gpu, name))
-            buf_printf(&line, "%s (%s)", json_text(gpu, json_text(gpu, "gpu_uuid")[0] ? "gpu_uuid" : "pci_address"),
-                       json_text(gpu, "gpu_name"));
+            buf_printf(&line, "%s (%s)", name_of(gpu), model_of(gpu));
     }
     json_decref(answer);
     if (!line.len)
-        return cli_fail("no %s GPU is called '%s'; `whirr forget` lists them", undo ? "forgotten" : "missing", name);
+        return cli_fail("nothing %s is called '%s'; `whirr forget` lists all", undo ? "forgotten" : "missing", name);
     return undo ? show_would(cli, "expect %s again", line.at) : show_would(cli, "forget %s", line.at);
 }
 
@@ -108,7 +125,7 @@ static int forget_run(struct cli *cli)
     const char *user = getenv("USER");
     struct error err = {0};
     if (cli->options->argument_count == 0)
-        return undo ? cli_usage(cli, "--undo needs a GPU; `whirr forget` lists them") : forget_list(cli);
+        return undo ? cli_usage(cli, "--undo needs a name; `whirr forget` lists all") : forget_list(cli);
     if (options_has(cli->options, "dry-run"))
         return forget_dry(cli, cli->options->arguments[0], undo);
     AUTO_BUF struct buf body = BUF(4096);
@@ -122,16 +139,14 @@ static int forget_run(struct cli *cli)
     if (!answer)
         return cli_error(cli, &err);
     take_new_sample(cli);
-    const json_t *gpu = json_object_get(answer, "gpu");
-    const char *uuid = json_text(gpu, "gpu_uuid");
+    const json_t *gpu = json_object_get(answer, "gpu"), *one = json_is_object(gpu) ? gpu : json_object_get(answer, "part");
     int status = EXIT_FINE;
     if (cli->json)
         status = alert_print_json(answer);
     else if (undo)
-        printf("%s is expected again.\n", uuid[0] ? uuid : json_text(gpu, "pci_address"));
+        printf("%s is expected again.\n", name_of(one));
     else
-        printf("Forgotten: %s (%s). Back with: whirr forget --undo %s\n", uuid[0] ? uuid : json_text(gpu, "pci_address"),
-               json_text(gpu, "gpu_name"), uuid[0] ? uuid : json_text(gpu, "pci_address"));
+        printf("Forgotten: %s (%s). Back with: whirr forget --undo %s\n", name_of(one), model_of(one), name_of(one));
     json_decref(answer);
     return status;
 }
@@ -145,13 +160,15 @@ const struct command command_forget = {
     .name = "forget",
     .group = HELP_ACT,
     .summary = "List missing GPUs, or accept that one was taken out",
-    .details = "The daemon remembers every GPU that it has seen, also over restarts and without a driver. One that is missing is "
-               "critical until it is back or forgotten. A forgotten GPU counts again once it is seen again.",
-    .exits = "0 fine; 1 there is no such GPU, it is there, or no daemon is running; 2 wrong usage or configuration.",
-    .arguments = "[INDEX|UUID|PCI]",
+    .details =
+        "The daemon remembers every GPU, NPU and accelerator that it has seen, and every InfiniBand port that had a link, also "
+        "over restarts and without a driver. What is missing is a finding until it is back or forgotten. What was forgotten "
+        "counts again once it is seen again.",
+    .exits = "0 fine; 1 nothing is called that, it is there, or no daemon is running; 2 wrong usage or configuration.",
+    .arguments = "[INDEX|UUID|PCI|PORT]",
     .arguments_max = 1,
     OPTIONS(options),
-    .examples = {{"whirr forget", "which GPUs this host should have"},
+    .examples = {{"whirr forget", "what this host should have"},
                  {"whirr forget GPU-2816d54b-023f-4686-b4d7-fa0aded33742", "it was taken out on purpose"},
                  {"whirr forget --undo GPU-2816d54b-023f-4686-b4d7-fa0aded33742", "it was not"}},
     .remote = true,

@@ -277,14 +277,17 @@ static void tell_forgotten(struct health_part *p, const struct health_card *card
     bool forgotten = card->forgotten.ms > 0;
     snprintf(text, sizeof text, "%s %s %s%s%s", card->id.name, gpu_id_key(&card->id),
              forgotten ? "was forgotten" : "has to be there again", by[0] ? ", said " : "", by);
-    log_warn(forgotten ? "a GPU was forgotten: it need not be there" : "a forgotten GPU has to be there again",
-             LOG_TEXT("uuid", card->id.uuid), LOG_TEXT("pci", card->id.pci_address), LOG_TEXT("by", by));
+    log_warn(forgotten ? "a device was forgotten: it need not be there" : "a forgotten device has to be there again",
+             LOG_TEXT("kind", device_kind_name(card->id.kind)), LOG_TEXT("uuid", card->id.uuid),
+             LOG_TEXT("pci", card->id.pci_address), LOG_TEXT("by", by));
     json_inventory_gpu(&j, card, p->last);
     if (p->store && !data.failed)
-        store_service_event(
-            p->store,
-            &(struct store_event){
-                .at = at, .gpu_index = card->index, .kind = "inventory", .severity = "info", .text = text, .data = data.at});
+        store_service_event(p->store, &(struct store_event){.at = at,
+                                                            .gpu_index = card->id.kind == DEVICE_GPU ? card->index : -1,
+                                                            .kind = "inventory",
+                                                            .severity = "info",
+                                                            .text = text,
+                                                            .data = data.at});
 }
 
 /* `at` 0: it has to be there again. *ret: a copy. 0 or -errno of health_forget(). */
@@ -322,7 +325,7 @@ void health_part_undo(struct health_part *p, const struct gpu *only, struct undo
         if (!e)
             continue;
         snprintf(e->what, sizeof e->what, "inventory");
-        snprintf(e->now, sizeof e->now, "%s forgotten", card->id.name);
+        snprintf(e->now, sizeof e->now, "%s %s forgotten", card->id.name, name);
         snprintf(e->before, sizeof e->before, "expected");
         snprintf(e->by, sizeof e->by, "%s", card->forgotten_by);
         snprintf(e->how, sizeof e->how, "whirr forget --undo %s", name);
@@ -332,23 +335,38 @@ void health_part_undo(struct health_part *p, const struct gpu *only, struct undo
         engine_unlock_judge(p->engine);
 }
 
+/* What can be forgotten, or expected again. */
+static int answer_unknown(struct health_part *p, bool undo, struct buf *out)
+{
+    const struct health_history *known = judge_health(engine_lock_judge(p->engine));
+    AUTO_BUF struct buf text = BUF(1024);
+    buf_text(&text, undo ? "Nothing forgotten is called that; forgotten:" : "Nothing missing is called that; missing:");
+    size_t count = 0;
+    for (size_t i = 0; i < known->card_count; i++) {
+        struct inventory_gpu one;
+        inventory_gpu(&one, &known->cards[i], p->last);
+        if (one.place != INVENTORY_PRESENT && (one.place == INVENTORY_FORGOTTEN) == undo)
+            buf_printf(&text, "%s %s", count++ ? "," : "", one.name);
+    }
+    engine_unlock_judge(p->engine);
+    buf_text(&text, count ? "." : " nothing.");
+    return part_error(out, 404, "no_such_gpu", text.failed ? "Nothing is called that; `whirr forget` lists them." : text.at);
+}
+
 static int answer_forget(struct health_part *p, const char *which, bool undo, const char *by, struct buf *out)
 {
     struct health_card card;
     int rc = forget_one(p, which, undo ? (struct wall){0} : clock_wall(p->env->clock), by, &card);
     if (rc == -EBUSY)
-        return part_error(out, 409, "gpu_is_there",
-                          "This GPU is there: only one that is missing or was replaced can be forgotten.");
+        return part_error(out, 409, "gpu_is_there", "It is there: only what is missing or was replaced can be forgotten.");
     if (rc == -EMLINK)
         return part_error(out, 409, "several_gpus", "Several GPUs are called that; name one by its UUID.");
     if (rc < 0)
-        return part_error(out, 404, "no_such_gpu",
-                          undo ? "No forgotten GPU is called that; `whirr forget` lists them."
-                               : "No missing GPU is called that; `whirr forget` lists them.");
+        return answer_unknown(p, undo, out);
     struct json_writer j = JSON_WRITER(out);
     struct inventory_gpu gpu;
     inventory_gpu(&gpu, &card, p->last);
-    answer_write(&j, &forgotten_gpu_answer, &gpu, NULL);
+    answer_write(&j, &forgotten_one_answer, &gpu, NULL);
     buf_char(out, '\n');
     return 200;
 }
@@ -361,11 +379,11 @@ static int post_forget(void *part, const struct part_request *r, struct buf *out
     const json_t *gpu = json_object_get(json, "gpu"), *undo = json_object_get(json, "undo");
     const char *said = json_string_value(json_object_get(json, "by"));
     str_copy_clean(by, sizeof by, str_from(said && said[0] ? said : r->who ? r->who : ""));
-    int status =
-        !json_is_string(gpu) || (undo && !json_is_boolean(undo))
-            ? part_error(out, 400, "bad_body", "The body must be an object with \"gpu\": a UUID, a PCI address or an index.")
-        : !p->last ? part_error(out, 503, "starting", "There is no sample yet.")
-                   : answer_forget(p, json_string_value(gpu), json_is_true(undo), by, out);
+    int status = !json_is_string(gpu) || (undo && !json_is_boolean(undo))
+                     ? part_error(out, 400, "bad_body",
+                                  "The body must be an object with \"gpu\": a UUID, a PCI address, an index or a port.")
+                 : !p->last ? part_error(out, 503, "starting", "There is no sample yet.")
+                            : answer_forget(p, json_string_value(gpu), json_is_true(undo), by, out);
     json_decref(json);
     return status;
 }

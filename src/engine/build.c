@@ -40,7 +40,8 @@ static void describe_missing(struct gpu *gpu, const struct slot *slot, const str
         snprintf(message, sizeof message, "%s: %s", slot->ops->name,
                  slot->status.message[0] ? slot->status.message : source_state_name(slot->status.state));
     else
-        snprintf(message, sizeof message, "%s no longer lists this GPU", slot->ops->name);
+        snprintf(message, sizeof message, "%s no longer lists this %s", slot->ops->name,
+                 entry->id.kind == DEVICE_GPU ? "GPU" : "device");
     enum gpu_state state = source_fails && !still_lost ? GPU_ERROR : GPU_LOST;
     gpu_mark_state(gpu, entry->unseen && entry->reason[0] ? entry->unseen : state, message);
     gpu->unlisted = gpu->state == GPU_LOST && !source_fails;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Expected GPUs. A missing GPU can't report itself: if the host remembers one, or the PCI bus shows one, the roster lists it, even
- * if no driver does.
+ * Expected GPUs, accelerators and ports. A missing GPU can't report itself: if the host remembers one, or the PCI bus shows one,
+ * the roster lists it, even if no driver does.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -69,24 +69,53 @@ static void expect_remembered(struct engine *e)
         const struct health_card *card = &known->cards[i];
         bool identified = card->id.uuid[0] || card->id.pci_address[0];
         int slot = identified ? slot_for(e, card->source) : -1;
+        struct roster *roster = card->id.kind == DEVICE_GPU ? &e->roster : &e->accelerators;
         if (slot < 0 || e->slots[slot].ops->host)
             continue;
         if (card->forgotten.ms || is_replaced(e, known, card)) {
-            leave_out(&e->roster, &card->id);
+            leave_out(roster, &card->id);
             continue;
         }
         /* NULL: the roster has it. */
-        struct roster_entry *entry = roster_expect(&e->roster, &card->id, (size_t)slot);
+        struct roster_entry *entry = roster_expect(roster, &card->id, (size_t)slot);
         if (!entry || e->slots[slot].ops->simulated)
             continue;
         switch (bus_find(e->env, card->id.pci_address, entry->reason)) {
         case BUS_GONE: entry->unseen = GPU_LOST; break;
-        case BUS_GIVEN_AWAY: e->roster.count--; break;
+        case BUS_GIVEN_AWAY: roster->count--; break;
         case BUS_NO_DRIVER:
         case BUS_DRIVEN:
         case BUS_UNKNOWN: break;
         }
     }
+    pthread_mutex_unlock(&e->judge_lock);
+}
+
+void expect_ports(struct engine *e)
+{
+    if (!sees_all_gpus(e->env))
+        return;
+    pthread_mutex_lock(&e->judge_lock);
+    const struct health_history *known = judge_health(e->judge);
+    for (size_t i = 0; i < known->card_count; i++) {
+        const struct health_card *card = &known->cards[i];
+        struct machine_port port = {0};
+        if (card->id.kind != DEVICE_IB_PORT)
+            continue;
+        str_copy(port.name, sizeof port.name, str_from(card->id.uuid));
+        str_copy(port.model, sizeof port.model, str_from(card->id.name));
+        machine_expect_port(e->machine, &port, card->forgotten.ms);
+    }
+    pthread_mutex_unlock(&e->judge_lock);
+}
+
+void learn_ports(struct engine *e)
+{
+    struct machine_port ports[MACHINE_PORTS_MAX];
+    size_t count = machine_ports(e->machine, ports);
+    pthread_mutex_lock(&e->judge_lock);
+    for (size_t i = 0; i < count; i++)
+        health_note_port(judge_health(e->judge), ports[i].name, ports[i].model, ports[i].up, clock_wall(e->env->clock));
     pthread_mutex_unlock(&e->judge_lock);
 }
 

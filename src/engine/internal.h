@@ -303,6 +303,9 @@ void *coordinator_run(void *engine); /* the thread function */
 
 /* Before the GPUs of a round are placed: adds the expected ones to the roster. */
 void expect_gpus(struct engine *e);
+/* Around the reading of the host: InfiniBand ports are remembered beside the GPUs. */
+void expect_ports(struct engine *e);
+void learn_ports(struct engine *e);
 
 /* ---- from the sources' results to one snapshot ---- */
 

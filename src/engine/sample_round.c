@@ -182,10 +182,12 @@ void sample_round_ask_slots(struct engine *e, bool again)
 static void sample_machine(struct engine *e)
 {
     enum { GLANCE_MS = 4500 };
+    expect_ports(e);
     if (e->round_groups & GROUP_GLANCE)
         machine_glance(e->machine, GLANCE_MS, &e->round_host);
     else
         machine_sample(e->machine, &e->round_host);
+    learn_ports(e);
     e->host_implausible_total += host_drop_implausible(&e->round_host);
 }
 

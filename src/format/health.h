@@ -23,8 +23,9 @@ enum { HEALTH_ALL = -1 };
 /* ---- what the host should have ---- */
 
 enum inventory_place { INVENTORY_PRESENT, INVENTORY_MISSING, INVENTORY_REPLACED, INVENTORY_FORGOTTEN };
-struct inventory_gpu {
+struct inventory_gpu { /* or a part that is none */
     const struct health_card *card;
+    const char *name;
     enum inventory_place place;
     struct gpu_id successor;
 };
@@ -35,7 +36,7 @@ struct inventory {
     size_t found;             /* that were written */
     struct inventory_gpu gpu; /* the one being written */
 };
-extern const struct answer inventory_answer, forgotten_gpu_answer; /* the second of one GPU */
+extern const struct answer inventory_answer, forgotten_one_answer; /* the second of one GPU */
 void inventory_gpu(struct inventory_gpu *to, const struct health_card *card, const struct snapshot *now);
 void json_inventory_gpu(struct json_writer *j, const struct health_card *card, const struct snapshot *now);
 /* `only`: by index, UUID or PCI address; NULL: all. Returns how many there are. */

@@ -22,6 +22,16 @@ void machine_glance(struct machine *m, int64_t max_age_ms, struct host *out);
 /* Memory and swap only, which need no earlier sample. */
 void machine_read_memory(const struct env *env, struct host *out);
 
+/* An InfiniBand port that had a link: it should have one. */
+struct machine_port {
+    char name[48], model[48]; /* "mlx5_0/1", "MT4129" */
+    bool up;
+};
+enum { MACHINE_PORTS_MAX = 32 };
+size_t machine_ports(const struct machine *m, struct machine_port list[MACHINE_PORTS_MAX]);
+/* A port of before the start should have a link, or needn't any more (`forgotten`) until it has one. */
+void machine_expect_port(struct machine *m, const struct machine_port *port, bool forgotten);
+
 /* ---- for the system backends: the common part of each struct machine ---- */
 
 struct machine_window {

@@ -212,7 +212,7 @@ const char *gpu_lease_words(const struct gpu_lease *l, struct wall now, char out
 
 const char *device_kind_name(enum device_kind kind)
 {
-    static const char *const names[] = {"gpu", "npu", "accelerator"};
+    static const char *const names[] = {"gpu", "npu", "accelerator", "infiniband_port"};
     return names[kind];
 }
 

@@ -26,8 +26,9 @@ enum {
 /* Tachometers of stopped fans show a few rpm: 5 on a Vega 56, 29 on an RX 5700 XT. */
 enum { FAN_TURNS_FROM_RPM = 100 };
 
-/* Devices that aren't GPUs are listed separately and count in no sum. */
-enum device_kind { DEVICE_GPU, DEVICE_NPU, DEVICE_ACCELERATOR };
+/* Devices that aren't GPUs are listed separately and count in no sum. Of an InfiniBand port, an identity has the name ("mlx5_0/1")
+ * as its UUID. */
+enum device_kind { DEVICE_GPU, DEVICE_NPU, DEVICE_ACCELERATOR, DEVICE_IB_PORT };
 
 /* Identity: constant while the program runs. */
 struct gpu_id {
@@ -164,7 +165,7 @@ const char *gpu_state_name(enum gpu_state state);
 /* "leased to alice until 18:00", "reserved for bob", "power limit 330 W until 08:00"; "": none. */
 enum { GPU_LEASE_WORDS = 192 };
 const char *gpu_lease_words(const struct gpu_lease *l, struct wall now, char out[GPU_LEASE_WORDS]);
-const char *device_kind_name(enum device_kind kind); /* "gpu", "npu", "accelerator" */
+const char *device_kind_name(enum device_kind kind); /* "gpu", "npu", "accelerator", "infiniband_port" */
 /* "RTX 4090" of "NVIDIA GeForce RTX 4090": omits the vendor, and the family before a model. Points into the name. */
 const char *gpu_short_name(const struct gpu *gpu);
 const char *gpu_id_key(const struct gpu_id *id); /* how leases, settings and files name it: UUID, else PCI address, else "" */

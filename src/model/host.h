@@ -13,6 +13,7 @@ enum { HOST_NAME_SIZE = 65, HOST_VERSION_SIZE = 40 };
 struct host {
     char name[HOST_NAME_SIZE];
     char kernel[HOST_VERSION_SIZE], bios[HOST_VERSION_SIZE]; /* their versions; "" unknown */
+    char ib_lost_names[64];                                  /* of the InfiniBand ports that lost their link, as far as they fit */
     union {
         struct {
 #define HOST_METRIC(field, ...) struct reading field;

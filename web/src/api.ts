@@ -863,10 +863,27 @@ export interface InventoryGpu {
   } | null;
 }
 
-/** The GPUs that this host should have */
+export interface InventoryPart {
+  /** What `whirr forget` takes: a port, else a UUID or PCI address */
+  name: string;
+  kind: "npu" | "accelerator" | "infiniband_port";
+  model: string | null;
+  first_seen_at: string | null;
+  last_seen_at: string | null;
+  state: "present" | "missing" | "replaced" | "forgotten";
+  /** It need not be there; until it is seen again */
+  forgotten: {
+    at: string;
+    by: string | null;
+  } | null;
+}
+
+/** What this host should have */
 export interface Inventory {
   /** All that were ever seen here, or were forgotten within 30 days */
   gpus: InventoryGpu[];
+  /** Likewise NPUs, accelerators, and InfiniBand ports that had a link */
+  parts: InventoryPart[];
 }
 
 export interface Lease {
@@ -2010,7 +2027,7 @@ export interface Machine {
   cpu_clocks_held_low: number | null;
   /** InfiniBand ports with a link */
   infiniband_ports_up: number | null;
-  /** InfiniBand ports that had a link since whirr was started, and have none */
+  /** InfiniBand ports that had a link and have none, until they are forgotten (whirr forget) */
   infiniband_ports_lost: number | null;
   /** InfiniBand ports with a rate below that of other ports of the same model, or below their own of before */
   infiniband_ports_slow: number | null;
@@ -2963,7 +2980,8 @@ export interface Unsilenced {
 }
 
 export interface Forgotten {
-  gpu: InventoryGpu;
+  gpu: InventoryGpu | null;
+  part: InventoryPart | null;
 }
 
 export interface SettingLease {

@@ -47,7 +47,7 @@ static void keep_until(struct offers *o, const char *ends)
 
 static void add_simulations(struct offers *o)
 {
-    static const char *const keys[] = {"scenario=", "gpus=", "model=", "fault=", "speed=", "seed="};
+    static const char *const keys[] = {"scenario=", "gpus=", "model=", "fault=", "speed=", "seed=", "npus="};
     keep_until(o, ":,");
     struct str key = o->typed;
     keep_until(o, "=");

@@ -42,32 +42,68 @@ ANSWER_TABLE(gpu_answer, struct inventory_gpu, .name = "InventoryGpu")
     VIA(OBJECT, "forgotten", card, forgotten_answer, "It need not be there; until it is seen again", WHEN(is_forgotten));
 }
 
-SHARED_ANSWER_TABLE(forgotten_gpu_answer, struct inventory_gpu, .name = "Forgotten")
+ANSWER_NAMES(part_kinds, enum device_kind, device_kind_name, DEVICE_NPU, DEVICE_IB_PORT);
+
+ANSWER_TABLE(part_card_answer, struct health_card)
 {
-    PART("gpu", gpu_answer, NULL);
+    FIELD(NAME, "kind", id.kind, NULL, NAMES(part_kinds));
+    FIELD(TEXT, "model", id.name, NULL, OR_NULL);
+    FIELD(MOMENT, "first_seen_at", first_seen, NULL, OR_NULL);
+    FIELD(MOMENT, "last_seen_at", last_seen, NULL, OR_NULL);
 }
 
-static const void *next_card(const struct answer_at *at, struct answer_step *step)
+ANSWER_TABLE(part_answer, struct inventory_gpu, .name = "InventoryPart")
 {
-    struct inventory *all = at->context;
-    while (all->only && step->at < all->known->card_count && !health_is_called(&all->known->cards[step->at], all->only))
+    FIELD(WORD, "name", name, "What `whirr forget` takes: a port, else a UUID or PCI address");
+    VIA(KEYS, NULL, card, part_card_answer, NULL);
+    FIELD(NAME, "state", place, NULL, NAMES(places));
+    VIA(OBJECT, "forgotten", card, forgotten_answer, "It need not be there; until it is seen again", WHEN(is_forgotten));
+}
+
+ANSWER_TEST(is_gpu, struct inventory_gpu, of->card && of->card->id.kind == DEVICE_GPU);
+ANSWER_TEST(is_part, struct inventory_gpu, of->card && of->card->id.kind != DEVICE_GPU);
+
+SHARED_ANSWER_TABLE(forgotten_one_answer, struct inventory_gpu, .name = "Forgotten")
+{
+    PART("gpu", gpu_answer, NULL, WHEN(is_gpu));
+    PART("part", part_answer, NULL, WHEN(is_part));
+}
+
+static const void *next_card(struct inventory *all, struct answer_step *step, bool gpus)
+{
+    for (; step->at < all->known->card_count; step->at++) {
+        const struct health_card *card = &all->known->cards[step->at];
+        if ((card->id.kind == DEVICE_GPU) != gpus || (all->only && !health_is_called(card, all->only)))
+            continue;
         step->at++;
-    if (step->at == all->known->card_count)
-        return NULL;
-    all->found++;
-    inventory_gpu(&all->gpu, &all->known->cards[step->at++], all->now);
-    return &all->gpu;
+        all->found++;
+        inventory_gpu(&all->gpu, card, all->now);
+        return &all->gpu;
+    }
+    return NULL;
 }
 
-SHARED_ANSWER_TABLE(inventory_answer, struct inventory, .name = "Inventory", .about = "The GPUs that this host should have")
+static const void *next_gpu(const struct answer_at *at, struct answer_step *step)
 {
-    EACH(OBJECT, "gpus", next_card, "All that were ever seen here, or were forgotten within 30 days", FIELDS(gpu_answer));
+    return next_card(at->context, step, true);
+}
+
+static const void *next_part(const struct answer_at *at, struct answer_step *step)
+{
+    return next_card(at->context, step, false);
+}
+
+SHARED_ANSWER_TABLE(inventory_answer, struct inventory, .name = "Inventory", .about = "What this host should have")
+{
+    EACH(OBJECT, "gpus", next_gpu, "All that were ever seen here, or were forgotten within 30 days", FIELDS(gpu_answer));
+    EACH(OBJECT, "parts", next_part, "Likewise NPUs, accelerators, and InfiniBand ports that had a link", FIELDS(part_answer));
 }
 
 void inventory_gpu(struct inventory_gpu *to, const struct health_card *card, const struct snapshot *now)
 {
     const struct gpu *successor = health_successor(card, now);
     *to = (struct inventory_gpu){.card = card,
+                                 .name = gpu_id_key(&card->id),
                                  .place = card->forgotten.ms           ? INVENTORY_FORGOTTEN
                                           : health_is_there(card, now) ? INVENTORY_PRESENT
                                           : successor                  ? INVENTORY_REPLACED
@@ -79,8 +115,9 @@ void inventory_gpu(struct inventory_gpu *to, const struct health_card *card, con
 void json_inventory_gpu(struct json_writer *j, const struct health_card *card, const struct snapshot *now)
 {
     struct inventory_gpu gpu;
+    bool part = card->id.kind != DEVICE_GPU;
     inventory_gpu(&gpu, card, now);
-    answer_write(j, &gpu_answer, &gpu, NULL);
+    answer_write(j, part ? &part_answer : &gpu_answer, &gpu, NULL);
 }
 
 size_t json_inventory(struct json_writer *j, const struct health_history *known, const struct snapshot *now, const char *only)

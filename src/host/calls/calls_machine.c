@@ -27,6 +27,18 @@ struct machine *machine_new(const struct env *env)
     return m;
 }
 
+/* InfiniBand ports are read on Linux alone. */
+size_t machine_ports(const struct machine *m, struct machine_port list[MACHINE_PORTS_MAX])
+{
+    (void)m, (void)list;
+    return 0;
+}
+
+void machine_expect_port(struct machine *m, const struct machine_port *port, bool forgotten)
+{
+    (void)m, (void)port, (void)forgotten;
+}
+
 /* ---- levels ---- */
 
 static struct reading known(int64_t value)

@@ -8,7 +8,7 @@
 #include "host/frames/looks.h"
 #include "host/machine.h"
 
-enum { CORES_MAX = 1024, SENSORS_MAX = 8, IB_PORTS_MAX = 32, ZONES_MAX = 16, SENSOR_PATH_SIZE = 96 };
+enum { CORES_MAX = 1024, SENSORS_MAX = 8, ZONES_MAX = 16, SENSOR_PATH_SIZE = 96 };
 
 /* In kernel ticks since boot. */
 struct cpu_time {
@@ -27,7 +27,7 @@ enum rdma_count { RDMA_RETRIES, RDMA_CONGESTED, RDMA_DISORDERED, RDMA_DOWNED, RD
 
 /* A port of an RDMA device: of InfiniBand, or of Ethernet (RoCE), whose link is not judged. */
 struct ib_port {
-    char name[48], model[48]; /* "mlx5_0/ports/1", "MT4129" */
+    struct machine_port own;
     bool is_infiniband, was_up;
     struct reading counts[RDMA_COUNTS], gained[RDMA_COUNTS]; /* totals, and since the look before (links lost: of late) */
     struct mono downed_at;
@@ -49,7 +49,7 @@ struct machine {
     bool air_known;               /* the sensor was searched */
     char air[SENSOR_PATH_SIZE];   /* ambient temperature; "" none */
     struct mono node_at;          /* ns 0: not yet */
-    struct ib_port ib_ports[IB_PORTS_MAX];
+    struct ib_port ib_ports[MACHINE_PORTS_MAX];
     size_t ib_port_count;
 };
 
@@ -63,6 +63,8 @@ void machine_read_pressure(const struct env *env, struct host *out);
 void machine_read_flow(struct machine *m, struct host *out, int64_t elapsed_ms);
 /* Mains, CPU governor, InfiniBand; since the previous call. */
 void machine_read_node(struct machine *m, int64_t elapsed_ms, struct host *out);
+/* How many ports have a link or lost it, as of the last look. */
+void machine_count_ports(const struct machine *m, struct host *out);
 /* Power draw since the previous call. */
 void machine_read_power(struct machine *m, struct host *out, int64_t elapsed_ms);
 

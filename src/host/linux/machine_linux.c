@@ -124,6 +124,7 @@ void machine_sample(struct machine *m, struct host *out)
     machine_read_load(m->window.env, out);
     read_slow(m, out, now);
     read_rare(m, out, now);
+    machine_count_ports(m, out);
     if (new_window) {
         machine_read_flow(m, out, elapsed_ms);
         machine_read_power(m, out, m->window.measured ? elapsed_ms : 0);

@@ -66,13 +66,13 @@ static void read_governor(struct machine *m, struct host *out)
 static struct ib_port *ib_port_find(struct machine *m, const char *name)
 {
     for (size_t i = 0; i < m->ib_port_count; i++)
-        if (strcmp(m->ib_ports[i].name, name) == 0)
+        if (strcmp(m->ib_ports[i].own.name, name) == 0)
             return &m->ib_ports[i];
-    if (m->ib_port_count == IB_PORTS_MAX || strlen(name) >= sizeof m->ib_ports[0].name)
+    if (m->ib_port_count == MACHINE_PORTS_MAX || strlen(name) >= sizeof m->ib_ports[0].own.name)
         return NULL;
     struct ib_port *port = &m->ib_ports[m->ib_port_count++];
     *port = (struct ib_port){0};
-    str_copy(port->name, sizeof port->name, str_from(name));
+    str_copy(port->own.name, sizeof port->own.name, str_from(name));
     return port;
 }
 
@@ -102,7 +102,7 @@ static const struct {
     {RDMA_DISORDERED, "hw_counters/oos_drop_count"},
 };
 
-static void read_counters(struct machine *m, struct ib_port *port)
+static void read_counters(struct machine *m, struct ib_port *port, const char *path)
 {
     enum { LATELY_MS = 60 * 60 * 1000 };
     struct reading now[RDMA_COUNTS];
@@ -113,7 +113,7 @@ static void read_counters(struct machine *m, struct ib_port *port)
         char text[64];
         struct str said;
         int64_t value;
-        if (node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/%s", port->name, counters[i].file) &&
+        if (node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/%s", path, counters[i].file) &&
             str_to_i64(said, &value) && value >= 0)
             now[counters[i].count] = reading_ok(reading_or(now[counters[i].count], 0) + value);
     }
@@ -130,24 +130,26 @@ static void read_counters(struct machine *m, struct ib_port *port)
     }
 }
 
-/* `name` is "mlx5_0/ports/1". The link of Ethernet (RoCE) has its own tools and often no cable. */
-static void read_port(struct machine *m, const char *device, const char *name)
+/* The link of Ethernet (RoCE) has its own tools and often no cable. */
+static void read_port(struct machine *m, const char *device, const char *number)
 {
-    char text[64];
+    char text[64], name[64], path[80];
     struct str said;
+    snprintf(name, sizeof name, "%s/%s", device, number);
+    snprintf(path, sizeof path, "%s/ports/%s", device, number);
     struct ib_port *port = ib_port_find(m, name);
     if (!port)
         return;
-    read_counters(m, port);
-    port->is_infiniband = node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/link_layer", name) &&
+    read_counters(m, port, path);
+    port->is_infiniband = node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/link_layer", path) &&
                           str_is(said, "InfiniBand");
     if (!port->is_infiniband)
         return;
-    if (!port->model[0] && node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/hca_type", device))
-        str_copy(port->model, sizeof port->model, said);
-    bool up = node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/state", name) && str_starts(said, "4:");
+    if (!port->own.model[0] && node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/hca_type", device))
+        str_copy(port->own.model, sizeof port->own.model, said);
+    bool up = node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/state", path) && str_starts(said, "4:");
     port->rate =
-        up && node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/rate", name) ? rate_of(said) : 0;
+        up && node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/rate", path) ? rate_of(said) : 0;
     port->best_rate = MAX_OF(port->best_rate, port->rate);
     port->was_up |= up;
 }
@@ -157,15 +159,14 @@ static bool is_slow(const struct machine *m, const struct ib_port *port)
 {
     int64_t best = port->best_rate;
     for (size_t i = 0; i < m->ib_port_count; i++)
-        if (port->model[0] && strcmp(m->ib_ports[i].model, port->model) == 0)
+        if (port->own.model[0] && strcmp(m->ib_ports[i].own.model, port->own.model) == 0)
             best = MAX_OF(best, m->ib_ports[i].rate);
     return port->rate > 0 && port->rate < best;
 }
 
-static void read_infiniband(struct machine *m, struct host *out)
+static void read_infiniband(struct machine *m)
 {
     AUTO_DIR DIR *devices = dir_open(m->window.env, "/sys/class/infiniband");
-    int64_t up = 0, lost = 0, slow = 0;
     for (size_t i = 0; i < m->ib_port_count; i++) {
         m->ib_ports[i].rate = 0; /* a device that is gone has no link */
         for (size_t k = 0; k < RDMA_DOWNED; k++)
@@ -177,21 +178,51 @@ static void read_infiniband(struct machine *m, struct host *out)
             continue;
         snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports", entry->d_name);
         AUTO_DIR DIR *ports = dir_open(m->window.env, path);
-        for (struct dirent *one; ports && (one = readdir(ports));) {
-            if (one->d_name[0] == '.' || strlen(one->d_name) > 4)
-                continue;
-            snprintf(path, sizeof path, "%s/ports/%s", entry->d_name, one->d_name);
-            read_port(m, entry->d_name, path);
-        }
+        for (struct dirent *one; ports && (one = readdir(ports));)
+            if (one->d_name[0] != '.' && strlen(one->d_name) <= 4)
+                read_port(m, entry->d_name, one->d_name);
     }
-    for (size_t i = 0; i < m->ib_port_count; i++) {
-        up += m->ib_ports[i].rate > 0;
-        lost += m->ib_ports[i].was_up && m->ib_ports[i].rate == 0;
-        slow += is_slow(m, &m->ib_ports[i]);
-    }
-    bool any = false;
+}
+
+size_t machine_ports(const struct machine *m, struct machine_port list[MACHINE_PORTS_MAX])
+{
+    size_t count = 0;
     for (size_t i = 0; i < m->ib_port_count; i++)
-        any |= m->ib_ports[i].is_infiniband;
+        if (m->ib_ports[i].was_up) {
+            list[count] = m->ib_ports[i].own;
+            list[count++].up = m->ib_ports[i].rate > 0;
+        }
+    return count;
+}
+
+void machine_expect_port(struct machine *m, const struct machine_port *known, bool forgotten)
+{
+    struct ib_port *port = ib_port_find(m, known->name);
+    if (!port || port->rate > 0)
+        return;
+    port->was_up = port->is_infiniband = !forgotten;
+    if (forgotten)
+        port->best_rate = 0;
+    if (!port->own.model[0])
+        str_copy(port->own.model, sizeof port->own.model, str_from(known->model));
+}
+
+void machine_count_ports(const struct machine *m, struct host *out)
+{
+    int64_t up = 0, lost = 0, slow = 0;
+    bool any = false;
+    size_t len = 0;
+    for (size_t i = 0; i < m->ib_port_count; i++) {
+        const struct ib_port *port = &m->ib_ports[i];
+        bool is_lost = port->was_up && port->rate == 0;
+        any |= port->is_infiniband;
+        up += port->rate > 0;
+        lost += is_lost;
+        slow += is_slow(m, port);
+        if (is_lost && len + 2 + strlen(port->own.name) < sizeof out->ib_lost_names)
+            len += (size_t)snprintf(out->ib_lost_names + len, sizeof out->ib_lost_names - len, "%s%s", len ? ", " : "",
+                                    port->own.name);
+    }
     out->ib_ports_up = any ? reading_ok(up) : reading_absent(READING_UNSUPPORTED);
     out->ib_ports_lost = any ? reading_ok(lost) : reading_absent(READING_UNSUPPORTED);
     out->ib_ports_slow = any ? reading_ok(slow) : reading_absent(READING_UNSUPPORTED);
@@ -227,6 +258,6 @@ void machine_read_node(struct machine *m, int64_t elapsed_ms, struct host *out)
 {
     read_mains(m, out);
     read_governor(m, out);
-    read_infiniband(m, out);
+    read_infiniband(m);
     write_counters(m, elapsed_ms, out);
 }

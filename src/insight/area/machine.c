@@ -136,6 +136,8 @@ static void rule_infiniband(const struct host *host, struct why_part *part)
         return;
     cause_begin(&d, part, FINDING_INFINIBAND);
     support(&d, 0.9, "%lld InfiniBand ports have a link", (long long)reading_or(host->ib_ports_up, 0));
+    if (host->ib_lost_names[0])
+        support(&d, 0, "no link: %s; taken out on purpose: whirr forget NAME", host->ib_lost_names);
     if (flaps > 0)
         support(&d, 0, "lately a link was lost %lld times", (long long)flaps);
     if (reading_get(host->rdma_retries_per_s, &retries) && retries > 0)
@@ -150,9 +152,32 @@ static void rule_infiniband(const struct host *host, struct why_part *part)
                   slow == 1 ? "others" : "the others");
 }
 
+/* Others than GPUs are judged by nothing but whether they are there. */
+static void rule_accelerators(const struct snapshot *now, struct why_part *part)
+{
+    struct cause_draft d;
+    const struct gpu *first = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < now->accelerator_count; i++) {
+        const struct gpu *one = &now->accelerators[i];
+        if (one->state == GPU_OK || one->state == GPU_ASLEEP || one->released)
+            continue;
+        if (!count++) {
+            first = one;
+            cause_begin(&d, part, FINDING_ACCELERATOR_LOST);
+        }
+        support(&d, count == 1 ? 0.97 : 0, "%s %s: %s", one->id.name, gpu_id_key(&one->id), one->error_message);
+    }
+    if (count == 1)
+        cause_end(&d, "The %s is missing or can't be read: %s", first->id.name, first->error_message);
+    else if (count)
+        cause_end(&d, "%zu NPUs or accelerators are missing or can't be read", count);
+}
+
 void rules_machine(const struct snapshot *now, struct why_part *part)
 {
     rules_seen(now, part);
+    rule_accelerators(now, part);
     rule_infiniband(&now->host, part);
     if (!any_at_work(now))
         return;

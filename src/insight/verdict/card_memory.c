@@ -36,29 +36,37 @@ void health_history_free(struct health_history *h)
     free(h);
 }
 
-struct health_card *health_card_of(struct health_history *h, const struct gpu *gpu)
+static struct health_card *card_of(struct health_history *h, const struct gpu_id *id, int index, enum gpu_state state)
 {
     for (size_t i = 0; i < h->card_count; i++) { /* from its own place on, where it usually is */
-        struct health_card *card = &h->cards[((size_t)MAX_OF(gpu->index, 0) + i) % h->card_count];
-        bool nameless = !card->id.uuid[0] && !card->id.pci_address[0];
-        if (nameless ? card->index == gpu->index && strcmp(card->id.name, gpu->id.name) == 0 : gpu_same(&card->id, &gpu->id))
+        struct health_card *card = &h->cards[((size_t)MAX_OF(index, 0) + i) % h->card_count];
+        if (gpu_id_key(&card->id)[0] ? gpu_same(&card->id, id) : card->index == index && strcmp(card->id.name, id->name) == 0)
             return card;
     }
     if (h->card_count == GPU_MAX)
         return NULL;
     struct health_card *card = &h->cards[h->card_count++];
-    *card = (struct health_card){.id = gpu->id, .index = gpu->index, .last_state = gpu->state};
+    *card = (struct health_card){.id = *id, .index = index, .last_state = state};
     h->changes++;
     return card;
+}
+
+struct health_card *health_card_of(struct health_history *h, const struct gpu *gpu)
+{
+    return card_of(h, &gpu->id, gpu->index, gpu->state);
 }
 
 /* ---- inventory ---- */
 
 bool health_is_there(const struct health_card *card, const struct snapshot *now)
 {
-    for (size_t i = 0; i < now->gpu_count; i++)
-        if (gpu_same(&now->gpus[i].id, &card->id))
-            return now->gpus[i].state == GPU_OK || now->gpus[i].state == GPU_ASLEEP || now->gpus[i].released;
+    bool gpu = card->id.kind == DEVICE_GPU;
+    const struct gpu *list = gpu ? now->gpus : now->accelerators;
+    if (card->id.kind == DEVICE_IB_PORT)
+        return card->last_state == GPU_OK;
+    for (size_t i = 0; i < (gpu ? now->gpu_count : now->accelerator_count); i++)
+        if (gpu_same(&list[i].id, &card->id))
+            return list[i].state == GPU_OK || list[i].state == GPU_ASLEEP || list[i].released;
     return false;
 }
 
@@ -81,7 +89,7 @@ bool health_is_called(const struct health_card *card, const char *which)
 {
     char index[16];
     snprintf(index, sizeof index, "%d", card->index);
-    return strcmp(index, which) == 0 || (card->id.uuid[0] && strcmp(card->id.uuid, which) == 0) ||
+    return (card->id.kind == DEVICE_GPU && strcmp(index, which) == 0) || (card->id.uuid[0] && strcmp(card->id.uuid, which) == 0) ||
            (card->id.pci_address[0] && strcasecmp(card->id.pci_address, which) == 0);
 }
 
@@ -236,6 +244,22 @@ void health_meet(struct health_history *h, const struct snapshot *now)
         if (card)
             card->id = now->gpus[i].id;
     }
+}
+
+void health_note_port(struct health_history *h, const char *name, const char *model, bool up, struct wall at)
+{
+    struct gpu_id id = {.kind = DEVICE_IB_PORT};
+    str_copy(id.uuid, sizeof id.uuid, str_from(name));
+    str_copy(id.name, sizeof id.name, str_from(model));
+    struct health_card *card = card_of(h, &id, 0, GPU_OK);
+    if (!card)
+        return;
+    card->last_state = up ? GPU_OK : GPU_LOST;
+    if (!up)
+        return;
+    card->last_seen = at;
+    card->first_seen = card->first_seen.ms ? card->first_seen : at;
+    card->forgotten.ms = 0;
 }
 
 /* ---- what it adds to a verdict ---- */
@@ -429,6 +453,8 @@ static void take_snapshot(struct health_history *h, struct health_card *card, co
     if (there) /* it is back */
         card->forgotten.ms = 0;
     str_copy(card->source, sizeof card->source, str_from(gpu->source));
+    if (gpu->id.kind != DEVICE_GPU)
+        return;
     if (!gpu->released)
         memory_notice_reset(card, gpu);
     for (size_t i = 0; i < MIN_OF(now->event_count, (size_t)EVENTS_MAX); i++) {
@@ -453,6 +479,12 @@ void card_memory_recall(struct health_history *h, struct collection *c)
             recall_nvlink(card, gpu, c);
         }
         recall_faults(card, gpu, c);
+    }
+    for (size_t i = 0; i < c->now->accelerator_count; i++) {
+        const struct gpu *one = &c->now->accelerators[i];
+        struct health_card *card = gpu_id_key(&one->id)[0] ? health_card_of(h, one) : NULL;
+        if (card)
+            take_snapshot(h, card, one, c->now);
     }
     for (size_t i = 0; h->card_count > c->now->gpu_count && i < h->card_count; i++)
         recall_replaced(&h->cards[i], c);

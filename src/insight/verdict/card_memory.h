@@ -38,6 +38,7 @@ struct health_fault {
     char reason[160];   /* its headline behind "GPU 1" */
 };
 
+/* A GPU; of NPUs, accelerators and ports (id.kind) only the place in the inventory. */
 struct health_card {
     struct gpu_id id;
     int index;
@@ -78,6 +79,8 @@ void health_history_free(struct health_history *h);
 void health_meet(struct health_history *h, const struct snapshot *now);
 /* The memory of this GPU, made when it is not there yet; NULL: it is full. */
 struct health_card *health_card_of(struct health_history *h, const struct gpu *gpu);
+/* A port of InfiniBand that had a link once: whether it has one. */
+void health_note_port(struct health_history *h, const char *name, const char *model, bool up, struct wall at);
 
 /* A person took it out: it need not be there any more (`at` 0: it has to again). -ENOENT: no card has this UUID, PCI address or
  * index; -EBUSY: it is there; -EMLINK: several. */

@@ -51,6 +51,8 @@ static void put_card(struct json_writer *j, const struct health_card *c)
     jw_key_text(j, "pci_address", c->id.pci_address);
     jw_key_text(j, "name", c->id.name);
     jw_key_text(j, "vendor", c->id.vendor);
+    if (c->id.kind)
+        jw_key_text(j, "kind", device_kind_name(c->id.kind));
     jw_key_int(j, "index", c->index);
     jw_key_text(j, "source", c->source);
     if (c->simulated)
@@ -95,11 +97,13 @@ void health_write(const struct health_history *h, const struct health_host *host
     jw_key_text(&j, "boot", host->boot);
     jw_key_int(&j, "kernel_log_until_us", until.us);
     jw_key_int(&j, "kernel_log_until_ms", until.at.ms);
-    jw_key_array(&j, "cards");
-    for (size_t i = 0; i < h->card_count; i++)
-        if (belongs_here(h, &h->cards[i], now))
-            put_card(&j, &h->cards[i]);
-    jw_end(&j);
+    for (int others = 0; others < 2; others++) { /* apart: versions before 0.3 took every card for a GPU */
+        jw_key_array(&j, others ? "parts" : "cards");
+        for (size_t i = 0; i < h->card_count; i++)
+            if ((h->cards[i].id.kind != DEVICE_GPU) == others && belongs_here(h, &h->cards[i], now))
+                put_card(&j, &h->cards[i]);
+        jw_end(&j);
+    }
     jw_end(&j);
     buf_char(out, '\n');
 }
@@ -174,6 +178,10 @@ static bool take_card(const json_t *o, struct health_card *c)
                               .ecc_uncorrected = take_reading(o, "ecc_uncorrected"),
                               .nvlinks_most = health_file_number(o, "nvlinks_most"),
                               .state_since = {health_file_number(o, "state_since_ms")}};
+    const char *kind = json_string_value(json_object_get(o, "kind"));
+    for (int i = DEVICE_NPU; kind && i <= DEVICE_IB_PORT; i++)
+        if (strcmp(kind, device_kind_name((enum device_kind)i)) == 0)
+            c->id.kind = (enum device_kind)i;
     json_copy_text(o, "uuid", c->id.uuid, sizeof c->id.uuid);
     json_copy_text(o, "pci_address", c->id.pci_address, sizeof c->id.pci_address);
     json_copy_text(o, "name", c->id.name, sizeof c->id.name);
@@ -201,6 +209,22 @@ static void wake_up(struct health_history *h)
                 h->cards[i].faults[k].held.ms = 0;
 }
 
+static bool take_cards(struct health_history *h, const json_t *list, struct wall now)
+{
+    size_t i;
+    json_t *card;
+    bool good = true;
+    json_array_foreach(list, i, card)
+    {
+        if (h->card_count == GPU_MAX)
+            break;
+        struct health_card *c = &h->cards[h->card_count];
+        good &= take_card(card, c);
+        h->card_count += belongs_here(h, c, now);
+    }
+    return good;
+}
+
 int health_read(struct health_history *h, struct str text, const struct health_host *host, struct wall now,
                 struct health_log_mark *until, struct error *err)
 {
@@ -214,17 +238,7 @@ int health_read(struct health_history *h, struct str text, const struct health_h
         return error_set(err, -EXDEV, "it is of another host");
     }
     bool good = root && health_file_number(root, "version") == FILE_VERSION && json_is_array(cards) && written;
-    size_t i;
-    json_t *card;
-    if (good)
-        json_array_foreach(cards, i, card)
-        {
-            if (h->card_count == GPU_MAX)
-                break;
-            struct health_card *c = &h->cards[h->card_count];
-            good &= take_card(card, c);
-            h->card_count += belongs_here(h, c, now);
-        }
+    good = good && take_cards(h, cards, now) && take_cards(h, json_object_get(root, "parts"), now);
     bool same_boot = good && host->boot[0] && strcmp(written, host->boot) == 0;
     *until = (struct health_log_mark){0};
     if (same_boot)

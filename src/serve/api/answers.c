@@ -33,7 +33,7 @@ const struct answer *const all_answers[] = {
     &remedy_answer,        &report_answer,          &resources_answer,     &span_answer,        &stats_answer,
     &stats_history_answer, &summary_answer,         &widget_answer,        &error_answer,       &usage_answer,
     &live_status_answer,   &target_answer,          &remedies_answer,      &session_answer,     &released_answer,
-    &silenced_answer,      &unsilenced_answer,      &forgotten_gpu_answer, &setting_answer,     &service_answer,
+    &silenced_answer,      &unsilenced_answer,      &forgotten_one_answer, &setting_answer,     &service_answer,
     &settings_answer,      &undo_list_answer,       &usual_answer,         &why_answer,
 };
 const size_t all_answer_count = ARRAY_LEN(all_answers);

@@ -10,7 +10,7 @@
 
 enum { NAME_SIZE = 48 };
 
-static const char *const parameter_names[] = {"gpus", "scenario", "seed", "speed", "start", "vendor", "model", "fault"};
+static const char *const parameter_names[] = {"gpus", "scenario", "seed", "speed", "start", "vendor", "model", "fault", "npus"};
 static const char *const vendor_names[] = {"mixed", "nvidia", "amd", "intel"};
 
 /* "unknown scenario 'trainnig' of the simulator; did you mean 'training'?" */
@@ -91,7 +91,7 @@ static void deal_cards(struct sim_world *w, const char *what)
 }
 
 struct requests {
-    double gpus, start;
+    double gpus, npus, start;
     char cards[NAME_SIZE];
 };
 
@@ -103,6 +103,8 @@ static int set(struct sim_world *w, struct requests *requests, struct str name, 
             return error_set(err, -EINVAL, "sim: gpus='" STR_FMT "' must be a whole number", STR_ARG(value));
         return r;
     }
+    if (str_is(name, "npus"))
+        return sim_params_number(err, "npus", value, 0, GPU_MAX - 1, &requests->npus);
     if (str_is(name, "scenario"))
         return set_scenario(w, value, err);
     if (str_is(name, "seed")) {
@@ -156,6 +158,7 @@ int sim_world_parse(const char *params, struct sim_world *ret, struct error *err
             return r;
     }
     w.gpus = requests.gpus ? (int)requests.gpus : w.scenario->gpus;
+    w.npus = MIN_OF((int)requests.npus, GPU_MAX - w.gpus);
     w.start_s = requests.start >= 0 ? requests.start : w.scenario->begin_s;
     /* Fault times count from where the scenario is entered. */
     for (size_t i = 0; i < w.fault_count; i++) {
@@ -163,7 +166,7 @@ int sim_world_parse(const char *params, struct sim_world *ret, struct error *err
         c->when.from += w.start_s;
         if (c->when.to > 0)
             c->when.to += w.start_s;
-        if (c->where.every && c->where.nth >= w.gpus)
+        if (c->where.every && c->where.nth >= w.gpus + w.npus)
             return error_set(err, -EINVAL, "sim: a fault is asked for on GPU %d, but there are %d (from 0)", c->where.nth, w.gpus);
     }
     deal_cards(&w, requests.cards[0] ? requests.cards : w.scenario->cards);

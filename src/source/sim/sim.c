@@ -48,8 +48,9 @@ static int sim_open(const struct env *env, const char *params, struct source **r
     s->origin = clock_wall(env->clock);
     s->told_until = -1; /* events at the very start are news, too */
     str_copy(s->params, sizeof s->params, str_from(params ? params : ""));
-    for (int i = 0; i < world.gpus; i++) {
-        body_init(&s->bodies[i], &s->world, i);
+    for (int i = 0; i < world.gpus + world.npus; i++) {
+        if (i < world.gpus)
+            body_init(&s->bodies[i], &s->world, i);
         if (!sim_has_trouble(&s->world, TROUBLE_ABSENT, i, s->world.start_s, NULL, NULL))
             s->listed[s->listed_count++] = i;
     }
@@ -182,6 +183,10 @@ static void sim_sample(struct source *source, size_t gpu, unsigned groups, struc
     }
     if (sim_has_trouble(&s->world, TROUBLE_ASLEEP, i, t, NULL, NULL)) {
         gpu_mark_state(out, GPU_ASLEEP, NULL);
+        return;
+    }
+    if (i >= s->world.gpus) { /* an NPU that rests */
+        out->util_permille = reading_ok(0);
         return;
     }
     struct fill f = {.world = &s->world, .gpu = i, .t = t, .energy_start_j = body_energy_start(&s->world, i), .origin = s->origin};

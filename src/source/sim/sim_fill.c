@@ -33,8 +33,10 @@ static uint64_t hash_of(const struct fill *f, uint64_t what)
 
 void fill_id(const struct sim_world *w, int gpu, struct gpu_id *id)
 {
-    const struct sim_card *c = w->card[gpu];
+    static const struct sim_card npu = {.name = "Simulated NPU", .vendor = "intel"};
+    const struct sim_card *c = gpu < w->gpus ? w->card[gpu] : &npu;
     struct fill f = {.world = w, .gpu = gpu};
+    id->kind = gpu < w->gpus ? DEVICE_GPU : DEVICE_NPU;
     str_copy(id->name, sizeof id->name, str_from(c->name));
     str_copy(id->vendor, sizeof id->vendor, str_from(c->vendor));
     snprintf(id->pci_address, sizeof id->pci_address, "%04x:%02x:00.0", (unsigned)gpu / 0xe0, 1 + (unsigned)gpu % 0xe0);

@@ -166,7 +166,7 @@ enum { SIM_FAULTS_MAX = 16, SIM_JOBS_MAX = 24 };
 struct sim_world {
     const struct sim_scenario *scenario;
     uint64_t seed;
-    int gpus;
+    int gpus, npus; /* numbered one after the other */
     const struct sim_card *card[GPU_MAX];
     double speed, start_s;
     struct sim_condition faults[SIM_FAULTS_MAX];
