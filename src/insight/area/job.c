@@ -517,8 +517,7 @@ static void advise(struct why_part *part, const struct job_wait *w)
         break;
     case LATE_BEHIND:
         snprintf(text, sizeof text,
-                 w->late ? "See what that rank is doing: whirr why --gpu %d -v" : "Check where that rank's code is, and its host.",
-                 gpu);
+                 w->late ? "See what that rank is doing: whirr why %d" : "Check where that rank's code is, and its host.", pid);
         break;
     case LATE_GPU: snprintf(text, sizeof text, "What is wrong with GPU %d: whirr health", gpu); break;
     case LATE_SLOWED:
@@ -528,7 +527,7 @@ static void advise(struct why_part *part, const struct job_wait *w)
         if (!w->late && is_whole(w->job))
             return;
         if (w->late)
-            snprintf(text, sizeof text, "See what that rank is doing: whirr why --gpu %d -v", gpu);
+            snprintf(text, sizeof text, "See what that rank is doing: whirr why %d", pid);
         else
             snprintf(text, sizeof text, "Check the job's other hosts and the network between them: whirr why --fleet URL --job ID");
         break;

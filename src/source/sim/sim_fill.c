@@ -395,6 +395,9 @@ static void fill_readings(const struct fill *f, struct gpu *g)
     for (size_t i = 0; i < count && !advised; i++)
         if (!was_set || !is_physical(list[i].metric))
             g->metric[list[i].metric] = reading_ok(list[i].value + (int64_t)((double)list[i].per_second * f->t));
+    static const enum metric pipes[] = {METRIC_integer_active_permille, METRIC_fp32_active_permille, METRIC_fp16_active_permille};
+    for (size_t i = 0; i < ARRAY_LEN(pipes); i++) /* a multiprocessor that rests issues nothing */
+        g->metric[pipes[i]].value = MIN_OF(g->metric[pipes[i]].value, g->sm_active_permille.value);
     const struct sim_change *fan = sim_setting(f->world, f->gpu, CONTROL_FAN, f->t);
     if (fan)
         gpu_set_property(g, PROPERTY_fan_control, fan->set == SET_STOCK ? "automatic" : "manual");
