@@ -201,6 +201,8 @@ bool fleet_any_silent(const struct fleet *f);
 void fleet_take_forgotten(struct fleet *f, const char *host, const char *machine, const char *by, int64_t ago_ms, bool undo);
 /* Hosts that were forgotten since they were last heard are no longer silent. */
 void fleet_leave_out(struct fleet *f, const struct fleet_place *place);
+/* Those of this host's list, for rules about hosts that are silent. */
+void fleet_forgotten_metrics(struct buf *out);
 /* Forgets a silent host, or expects it again: in the database's own list if that is PostgreSQL, else in a list of this host.
  * -ENOENT: there is no such host; -EBUSY: it answers. *ret: the host, valid as long as `f`. */
 int fleet_forget(const struct fleet_place *place, struct fleet *f, const char *host, bool undo, bool dry, const char *by,

@@ -16,6 +16,7 @@
 #include "config/places.h"
 #include "fleet/fleet.h"
 #include "format/json/json.h"
+#include "format/prometheus/prometheus.h"
 #include "store/fleet_queries.h"
 
 enum { LIST_MAX = 4 << 20 };
@@ -43,7 +44,7 @@ void fleet_take_forgotten(struct fleet *f, const char *host, const char *machine
     }
 }
 
-static void read_list(struct fleet *f, const char *path)
+static void read_list(json_t *acts, const char *path)
 {
     AUTO_BUF struct buf text = BUF(LIST_MAX);
     struct error ignored;
@@ -51,25 +52,42 @@ static void read_list(struct fleet *f, const char *path)
     if (lstat(path, &st) < 0 || (st.st_uid != 0 && st.st_uid != geteuid()) || keep_read(path, &text, &ignored) < 0)
         return;
     struct str rest = buf_view(&text), line;
-    while (str_cut(&rest, '\n', &line)) {
-        json_t *act = json_loadb(line.at, line.len, 0, NULL);
-        if (act)
-            fleet_take_forgotten(f, json_text(act, "host"), json_text(act, "machine"), json_text(act, "by"),
-                                 f->at.ms - json_moment(act, "at").ms, json_is_true(json_object_get(act, "undo")));
-        json_decref(act);
-    }
+    while (str_cut(&rest, '\n', &line))
+        json_array_append_new(acts, json_loadb(line.at, line.len, 0, NULL));
 }
 
-/* What root wrote counts for all users of this host, then what this user wrote. */
-static void read_lists(struct fleet *f)
+/* What root wrote counts for all users of this host, then what this user wrote. The caller's. */
+static json_t *read_lists(void)
 {
     struct error ignored;
     char path[PLACE_SIZE];
+    json_t *acts = json_array();
     for (int system = 1; system >= (geteuid() == 0 ? 1 : 0); system--)
         if (place_checks(system, path, &ignored) == 0) {
             list_path(path);
-            read_list(f, path);
+            read_list(acts, path);
         }
+    return acts;
+}
+
+void fleet_forgotten_metrics(struct buf *out)
+{
+    json_t *acts = read_lists(), *last = json_object(), *act;
+    const char *host;
+    size_t i;
+    json_array_foreach(acts, i, act) json_object_set(last, json_text(act, "host"), act);
+    if (json_object_size(last))
+        prometheus_head(out, "whirr_host_forgotten_timestamp_seconds", "gauge",
+                        "When a host was accepted as gone (whirr fleet forget); 0: it is expected again");
+    json_object_foreach(last, host, act)
+    {
+        bool undo = json_is_true(json_object_get(act, "undo"));
+        buf_text(out, "whirr_host_forgotten_timestamp_seconds{");
+        prometheus_label(out, true, "forgotten", host);
+        buf_printf(out, "} %lld\n", undo ? 0LL : (long long)(json_moment(act, "at").ms / MS_PER_S));
+    }
+    json_decref(last);
+    json_decref(acts);
 }
 
 bool fleet_any_silent(const struct fleet *f)
@@ -84,8 +102,12 @@ void fleet_leave_out(struct fleet *f, const struct fleet_place *place)
 {
     if (!fleet_any_silent(f))
         return;
-    if (!fleet_is_sql(place))
-        read_lists(f);
+    json_t *acts = fleet_is_sql(place) ? NULL : read_lists(), *act;
+    size_t at;
+    json_array_foreach(acts, at, act)
+        fleet_take_forgotten(f, json_text(act, "host"), json_text(act, "machine"), json_text(act, "by"),
+                             f->at.ms - json_moment(act, "at").ms, json_is_true(json_object_get(act, "undo")));
+    json_decref(acts);
     for (size_t i = 0; i < f->note_count; i++)
         f->notes[i].silent &= !f->notes[i].forgotten_ms;
 }

@@ -211,10 +211,17 @@ static void *open_fleet(const struct part_host *host, struct error *err)
 
 static const struct route routes_of_fleet[] = {{"/api/fleet", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_fleet}};
 
+static void fleet_metrics(void *part, const struct snapshot *s, struct buf *out)
+{
+    (void)part, (void)s;
+    fleet_forgotten_metrics(out);
+}
+
 const struct part_ops fleet_part_ops = {.name = "fleet",
                                         .routes = routes_of_fleet,
                                         .route_count = ARRAY_LEN(routes_of_fleet),
                                         .open = open_fleet,
                                         .reload = reload,
+                                        .metrics = fleet_metrics,
                                         .stop = stop,
                                         .close = close_fleet};

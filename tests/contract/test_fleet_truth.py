@@ -11,6 +11,7 @@ import urllib.request
 
 import pytest
 import targets
+from daemons import Daemon
 from isolation import WHIRR, environment
 from tsdb import Prometheus, VictoriaMetrics
 from waiting import PATIENCE, eventually
@@ -108,6 +109,15 @@ def test_a_host_that_was_killed_is_silent_before_its_last_numbers_are_forgotten(
             samples.add("whirr_host_gpus_judged", 1, ago, **where)
             samples.add("whirr_host_gpu_power_watts", 700 + ago, ago, **where)
     database = fill(tmp_path, samples)
+
+    def forgotten_since():
+        """As the daemon of this host tells it to the rule about silent hosts."""
+        d = Daemon(tmp_path, ["--source", "sim:gpus=1", "--listen", "127.0.0.1:0"], {})
+        try:
+            text = eventually(lambda: "gpu_up" in (body := d.get("/metrics").body.decode()) and body, explain=d.log)
+            return int(re.search(r'^whirr_host_forgotten_timestamp_seconds{forgotten="killed",host="[^"]+"} (\d+)$', text, re.M).group(1))
+        finally:
+            d.stop()
     try:
         found, hosts = eventually(lambda: len((s := status(ask, database.url))[1]) == 4 and s, explain=database.log)
         assert {n for n, h in hosts.items() if h["trouble"] == "silent"} == {"killed", "young"} and hosts["killed"]["note"].startswith("not answering for "), hosts
@@ -127,7 +137,9 @@ def test_a_host_that_was_killed_is_silent_before_its_last_numbers_are_forgotten(
         assert set(hosts) == {"rare", "fine", "young"} and found["hosts_not_answering"] == 1, found["answer"]
         kept = json.loads(forget("--json").stdout)["hosts"]
         assert [(h["host"], h["state"], (h["forgotten"] or {}).get("by")) for h in kept] == [("killed", "forgotten", "alice"), ("young", "silent", None)], kept
+        assert forgotten_since() > samples.now - 60
         assert forget("--undo", "killed").returncode == 0 and status(ask, database.url)[1]["killed"]["trouble"] == "silent"
+        assert forgotten_since() == 0
     finally:
         database.stop()
 

@@ -148,7 +148,7 @@ def test_rules_and_panels_ask_for_metrics_that_exist(start, tmp_path):
             if rule["type"] == "recording" and rule["name"] != "gpu:held_idle_bytes" and not rule["name"].startswith("gpu:odd_"):  # nothing is held for an hour yet, or has siblings
                 eventually(lambda: prometheus.query(rule["name"]), explain=lambda: f"{rule['name']} is empty: {rule['query']}")
         named = set(re.findall(r"\b((?:gpu|whirr|host)_\w+)", " ".join(r["query"] for r in everything)))
-        rare = {"whirr_push_clock_ahead_seconds", "whirr_push_samples_lost_total", "whirr_push_samples_refused_total"}
+        rare = {"whirr_push_clock_ahead_seconds", "whirr_push_samples_lost_total", "whirr_push_samples_refused_total", "whirr_host_forgotten_timestamp_seconds"}
 
         def unknown():
             return named - rare - set(prometheus.get("/api/v1/label/__name__/values"))
