@@ -56,12 +56,8 @@ int parameter_check(const struct parameter *p, const char *text, struct error *e
     int64_t whole = 0;
     bool fine = true;
     switch (p->kind) {
-    case PARAMETER_WHOLE:
-        fine = str_to_i64(str_from(text), &whole);
-        return check_number(p, fine, (double)whole, err);
-    case PARAMETER_NUMBER:
-        fine = str_to_double(str_from(text), &number);
-        return check_number(p, fine, number, err);
+    case PARAMETER_WHOLE: fine = str_to_i64(str_from(text), &whole); return check_number(p, fine, (double)whole, err);
+    case PARAMETER_NUMBER: fine = str_to_double(str_from(text), &number); return check_number(p, fine, number, err);
     case PARAMETER_YES:
         return is_choice("true, false, 1, 0", text) ? 0 : error_set(err, -EINVAL, "%s must be true or false", p->name);
     case PARAMETER_TEXT: break;

@@ -7,7 +7,7 @@
 #include "daemon/poller.h"
 #include "host/identity.h"
 #include "host/listens.h"
-#include "insight/area/job.h"
+#include "insight/area/ranks.h"
 #include "remote/ras.h"
 
 enum { JOBS_ASKED = 8, EVERY_MS = 10000, ASK_WITHIN_MS = 6000, ENVIRON_MAX = 128 * 1024, LISTENERS_TRIED = 4 };

@@ -327,6 +327,18 @@ void remedy_insert(struct why_part *part, size_t at, enum remedy_code code, cons
     name_remedy(part, at, code);
 }
 
+/* Advice needs its finding: work that no user hears or feels is left alone. */
+bool is_felt(const struct facts *f)
+{
+    return is_troubled(f) || has_symptom(f, SYMPTOM_UNUSUAL);
+}
+
+/* whirr itself may change settings, and that has a way back. */
+bool may_control(const struct facts *f)
+{
+    return (f->now->may_control || f->gpu->simulated) && !f->over;
+}
+
 const char *advice_for(const struct finding *f)
 {
     /* Of a stored one only the headline is left, which has the number. */
@@ -338,6 +350,6 @@ const char *advice_for(const struct finding *f)
 
 /* ---- the areas ---- */
 
-const struct area *const all_areas[] = {&area_errors, &area_work,   &area_idle,    &area_heat,     &area_fan,    &area_limit,
-                                        &area_usual,  &area_clocks, &area_link,    &area_siblings, &area_memory, &area_serving,
-                                        &area_trust,  &area_lease,  &area_changed, &area_check,    &area_calm,   NULL};
+const struct area *const all_areas[] = {&area_errors,  &area_work,  &area_idle,    &area_heat,  &area_power,    &area_fan,
+                                        &area_limit,   &area_usual, &area_clocks,  &area_link,  &area_siblings, &area_memory,
+                                        &area_serving, &area_lease, &area_changed, &area_check, &area_trust,    NULL};

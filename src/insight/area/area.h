@@ -136,8 +136,8 @@ struct area {
     void (*remedy)(const struct facts *f, struct why_part *part, const struct why_cause *cause);
 };
 
-extern const struct area area_errors, area_work, area_idle, area_heat, area_fan, area_limit, area_usual, area_clocks, area_link,
-    area_siblings, area_memory, area_serving, area_trust, area_lease, area_changed, area_check, area_calm;
+extern const struct area area_errors, area_work, area_idle, area_heat, area_power, area_fan, area_limit, area_usual, area_clocks,
+    area_link, area_siblings, area_memory, area_serving, area_lease, area_changed, area_check, area_trust;
 /* In the order in which they are asked, NULL at the end. The last one is weighed when all others were: it claims calm. */
 extern const struct area *const all_areas[];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Clocks under load. A GPU at work that stays below half of its highest clock is held there: by clocks that were locked, by a
- * performance state that it does not leave, or by a laptop's battery. Heat and power limits that hold it are other findings.
+ * performance state that it does not leave, or by a laptop's battery. Heat and power limits that hold it are
+ * other findings; what the hardware or the host slows down in an emergency is one of these.
  */
 #include <stdio.h>
 
@@ -23,20 +24,7 @@ static void detect_memory_clock(const struct facts *f, struct collection *c)
             gpu->index, is(f), words_whole(clock, 1000), words_whole(most, 1000), is(f));
 }
 
-/* At half of what the part was made for, or less: more than silence needs, and much of its speed is gone. */
-static void detect_low_limit(const struct facts *f, struct collection *c)
-{
-    const struct gpu *gpu = f->gpu;
-    int64_t limit, normal;
-    if (!f->at_power_limit || !reading_get(gpu->power_limit_mw, &limit) || !reading_get(gpu->power_limit_default_mw, &normal) ||
-        limit * 2 > normal)
-        return;
-    collect(c, gpu, FINDING_POWER_LIMIT, SEVERITY_NOTICE, 0.9, 0,
-            "GPU %d %s held at its power limit of %lld W; its stock limit is %lld W", gpu->index, is(f), words_whole(limit, 1000),
-            words_whole(normal, 1000));
-}
-
-static void detect_clocks(const struct facts *f, struct collection *c)
+static void detect_low_clocks(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
     int64_t clock, most, state, bits = reading_or(gpu->throttle_bits, 0);
@@ -44,7 +32,6 @@ static void detect_clocks(const struct facts *f, struct collection *c)
     if (f->load_permille < LOAD_FROM || f->load != LOAD_BUSY) /* of the GPU, else of its processes */
         return;
     detect_memory_clock(f, c);
-    detect_low_limit(f, c);
     if (!reading_get(gpu->clock_graphics_khz, &clock) || !reading_get(gpu->clock_graphics_max_khz, &most) || clock <= 0 ||
         clock * 1000 >= most * LOW_PERMILLE)
         return;
@@ -64,6 +51,18 @@ static void detect_clocks(const struct facts *f, struct collection *c)
     collect(c, gpu, FINDING_CLOCKS_LOW, wanted ? SEVERITY_NOTICE : SEVERITY_WARNING, 0.9, 0,
             "GPU %d %s at %lld of %lld MHz although it %s busy%s", gpu->index, is(f), words_whole(clock, 1000),
             words_whole(most, 1000), is(f), by);
+}
+
+static void detect_clocks(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t by = f->activity.throttled_by;
+    /* The bit of the hardware is set for heat, too. */
+    int64_t slowed = by & (THROTTLE_POWER_BRAKE | (by & THROTTLE_HOT ? 0 : THROTTLE_HW_SLOWDOWN));
+    if (slowed)
+        collect(c, gpu, FINDING_SLOWDOWN, SEVERITY_WARNING, 0.95, 0, "GPU %d %s throttling (%s)", gpu->index, is(f),
+                slowed & THROTTLE_POWER_BRAKE ? "power brake" : "hardware slowdown");
+    detect_low_clocks(f, c);
 }
 
 const struct area area_clocks = {.find = detect_clocks};

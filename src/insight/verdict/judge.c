@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/area/job.h"
+#include "insight/area/ranks.h"
 #include "insight/facts/activity.h"
 #include "insight/verdict/health.h"
 #include "insight/verdict/verdict.h"

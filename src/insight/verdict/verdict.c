@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "insight/area/area.h"
-#include "insight/area/job.h"
+#include "insight/area/ranks.h"
 #include "insight/verdict/card_memory.h"
 #include "insight/verdict/graph.h"
 #include "model/finding_code.h"
@@ -106,7 +106,7 @@ static void judge_gpu(const struct snapshot *now, const struct gpu *gpu, const s
         f->changes = basis->usual ? &basis->usual->changes : NULL;
         part->activity = f->activity;
         for (const struct area *const *area = all_areas; *area; area++) {
-            if (*area == &area_calm && part->usual.too_hot)
+            if (*area == &area_trust && part->usual.too_hot)
                 f->activity.symptoms |= 1u << SYMPTOM_UNUSUAL;
             part->activity = f->activity;
             if ((*area)->weigh)

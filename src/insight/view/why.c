@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/area/job.h"
+#include "insight/area/ranks.h"
 #include "insight/view/answer.h"
 #include "model/finding_code.h"
 #include "model/job.h"

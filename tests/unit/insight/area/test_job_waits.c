@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "insight/area/job.h"
+#include "insight/area/ranks.h"
 
 #include "base/cleanup.h"
 #include "base/str.h"

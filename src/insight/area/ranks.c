@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Ranks that wait, and the one that they wait for: found, said, and what to do.
  */
-#include "insight/area/job.h"
+#include "insight/area/ranks.h"
 
 #include <errno.h>
 #include <stdio.h>
