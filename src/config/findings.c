@@ -52,15 +52,6 @@ const char *config_old_alert(size_t i)
     return i < ARRAY_LEN(old_names) ? old_names[i].name : NULL;
 }
 
-void config_old_alert_text(const char *name, char *text, size_t size)
-{
-    size_t len = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < ARRAY_LEN(old_names); i++)
-        if (strcmp(name, old_names[i].name) == 0 && len < size)
-            len += (size_t)snprintf(text + len, size - len, "%s%s", len ? ", " : "", finding_code_name(old_names[i].code));
-}
-
 static bool is_set(const struct config_entry *entry, const char *section, const char *key)
 {
     return config_origin_of(entry, section, key)->kind != CONFIG_FROM_DEFAULT;

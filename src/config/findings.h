@@ -12,5 +12,3 @@ void config_findings(const struct config *config, struct finding_settings *ret);
 /* Whether the name is this finding's code, or an older name of its alert. */
 bool config_names_finding(const char *name, finding_code code);
 const char *config_old_alert(size_t i); /* older names, some twice; NULL at the end */
-/* The codes that an older alert name covers, as "hot, heat_limit"; "" none. */
-void config_old_alert_text(const char *name, char *text, size_t size);

@@ -350,14 +350,6 @@ const struct finding *verdict_forbids(const struct verdict *v, int gpu_index)
     return NULL;
 }
 
-size_t verdict_count(const struct verdict *v, enum severity least)
-{
-    size_t count = 0;
-    for (size_t i = 0; v && i < v->gpu_count; i++)
-        count += verdict_severity(v, v->gpus[i].gpu_index) >= least;
-    return count;
-}
-
 const char *calm_words(bool calm)
 {
     return calm ? "nothing unusual" : "no trouble seen";

@@ -172,8 +172,6 @@ int64_t finding_held_ms(const struct finding *f, struct wall now);
 const char *finding_label(const struct finding *f);
 /* A finding that forbids placing work on this GPU; NULL: none. */
 const struct finding *verdict_forbids(const struct verdict *v, int gpu_index);
-/* Number of GPUs with a finding of at least this severity. */
-size_t verdict_count(const struct verdict *v, enum severity least);
 /* Words for "nothing found": only a calm verdict may claim that nothing is unusual. */
 const char *calm_words(bool calm);
 /* True if everything that could contradict was examined and no possible trouble was found, not even as a guess. */

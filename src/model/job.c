@@ -135,11 +135,3 @@ void jobs_done(struct jobs *jobs)
     free(jobs->members);
     *jobs = (struct jobs){0};
 }
-
-const struct job *jobs_get(const struct jobs *jobs, const char *id)
-{
-    for (size_t i = 0; i < jobs->count; i++)
-        if (strcmp(jobs->list[i].id, id) == 0)
-            return &jobs->list[i];
-    return NULL;
-}

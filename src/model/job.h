@@ -36,5 +36,3 @@ void process_job_id(const struct process *p, char *to, size_t size);
 int jobs_find(struct jobs *ret, const struct snapshot *s);
 void jobs_done(struct jobs *jobs);
 #define AUTO_JOBS __attribute__((cleanup(jobs_done)))
-/* NULL: no such job. */
-const struct job *jobs_get(const struct jobs *jobs, const char *id);

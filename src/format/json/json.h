@@ -74,7 +74,6 @@ void json_scrape_targets(struct json_writer *j, const struct config *config);
 
 /* Building blocks of other bodies. */
 void json_time(struct json_writer *j, const char *key, struct wall at);    /* null if unknown */
-void json_words(struct json_writer *j, const char *key, const char *text); /* null if empty */
 
 /* ---- Guarded workers, as in the API and `whirr guard status --json`. ---- */
 

@@ -10,8 +10,3 @@ void json_time(struct json_writer *j, const char *key, struct wall at)
         wall_format(at, text);
     jw_key_text(j, key, at.ms ? text : NULL);
 }
-
-void json_words(struct json_writer *j, const char *key, const char *text)
-{
-    jw_key_text(j, key, text[0] ? text : NULL);
-}

@@ -126,8 +126,6 @@ static void a_verdict_answers_for_each_gpu(void **state)
     assert_null(verdict_find(v, 2, FINDING_FAN_STOPPED));
     assert_int_equal(verdict_severity(v, 0), SEVERITY_CRITICAL);
     assert_int_equal(verdict_severity(v, 1), SEVERITY_INFO);
-    assert_int_equal(verdict_count(v, SEVERITY_WARNING), 1); /* the host's own finding is no GPU's */
-    assert_int_equal(verdict_count(v, SEVERITY_INFO), 3);
     verdict_free(v);
 }
 
@@ -191,7 +189,6 @@ static void a_snapshot_that_was_not_judged_has_no_answers(void **state)
     assert_null(verdict_first(NULL, 0));
     assert_null(verdict_forbids(NULL, 0));
     assert_int_equal(verdict_severity(NULL, 0), SEVERITY_INFO);
-    assert_int_equal(verdict_count(NULL, SEVERITY_INFO), 0);
     assert_false(verdict_is_calm(NULL, 0));
     verdict_free(NULL);
 }

@@ -166,7 +166,9 @@ static void test_people_see_it(void **state)
         table_bar(&bar, &page, m.now, ALL_GPUS, "plain");
         buf_char(&status, '\0');
         buf_char(&bar, '\0');
-        bool unusual = m.first && m.first->severity > SEVERITY_INFO, marked = verdict_count(m.now->verdict, SEVERITY_NOTICE) > 0;
+        bool unusual = m.first && m.first->severity > SEVERITY_INFO, marked = false;
+        for (size_t i = 0; m.now->verdict && i < m.now->verdict->gpu_count; i++)
+            marked |= verdict_severity(m.now->verdict, m.now->verdict->gpus[i].gpu_index) >= SEVERITY_NOTICE;
         if (unusual && (!strstr(status.at, m.first->headline) || !strstr(status.at, "▲")))
             fail_msg("machine %d: no '%s' in %s", n, m.first->headline, status.at);
         if (!!strstr(bar.at, "▲") != marked)
