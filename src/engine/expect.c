@@ -99,12 +99,8 @@ void expect_ports(struct engine *e)
     const struct health_history *known = judge_health(e->judge);
     for (size_t i = 0; i < known->card_count; i++) {
         const struct health_card *card = &known->cards[i];
-        struct machine_port port = {0};
-        if (card->id.kind != DEVICE_IB_PORT)
-            continue;
-        str_copy(port.name, sizeof port.name, str_from(card->id.uuid));
-        str_copy(port.model, sizeof port.model, str_from(card->id.name));
-        machine_expect_port(e->machine, &port, card->forgotten.ms);
+        if (card->id.kind == DEVICE_IB_PORT)
+            machine_expect_port(e->machine, card->id.uuid, card->id.name, card->forgotten.ms);
     }
     pthread_mutex_unlock(&e->judge_lock);
 }

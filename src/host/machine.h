@@ -30,7 +30,7 @@ struct machine_port {
 enum { MACHINE_PORTS_MAX = 32 };
 size_t machine_ports(const struct machine *m, struct machine_port list[MACHINE_PORTS_MAX]);
 /* A port of before the start should have a link, or needn't any more (`forgotten`) until it has one. */
-void machine_expect_port(struct machine *m, const struct machine_port *port, bool forgotten);
+void machine_expect_port(struct machine *m, const char *name, const char *model, bool forgotten);
 
 /* ---- for the system backends: the common part of each struct machine ---- */
 

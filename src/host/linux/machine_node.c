@@ -195,16 +195,16 @@ size_t machine_ports(const struct machine *m, struct machine_port list[MACHINE_P
     return count;
 }
 
-void machine_expect_port(struct machine *m, const struct machine_port *known, bool forgotten)
+void machine_expect_port(struct machine *m, const char *name, const char *model, bool forgotten)
 {
-    struct ib_port *port = ib_port_find(m, known->name);
+    struct ib_port *port = ib_port_find(m, name);
     if (!port || port->rate > 0)
         return;
     port->was_up = port->is_infiniband = !forgotten;
     if (forgotten)
         port->best_rate = 0;
     if (!port->own.model[0])
-        str_copy(port->own.model, sizeof port->own.model, str_from(known->model));
+        str_copy(port->own.model, sizeof port->own.model, str_from(model));
 }
 
 void machine_count_ports(const struct machine *m, struct host *out)
