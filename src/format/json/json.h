@@ -73,7 +73,7 @@ struct config;
 void json_scrape_targets(struct json_writer *j, const struct config *config);
 
 /* Building blocks of other bodies. */
-void json_time(struct json_writer *j, const char *key, struct wall at);    /* null if unknown */
+void json_time(struct json_writer *j, const char *key, struct wall at); /* null if unknown */
 
 /* ---- Guarded workers, as in the API and `whirr guard status --json`. ---- */
 
