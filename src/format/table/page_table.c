@@ -188,6 +188,15 @@ static int width_with_unit(struct str word, struct str rest)
     return text_width(word) + (number && str_word(&rest, &next) && is_unit(next) ? 1 + text_width(next) : 0);
 }
 
+int page_look_sign(struct buf *out, const struct page *page, enum severity severity)
+{
+    if (severity_sign(severity, false) != SIGN_LOOK)
+        return 0;
+    page_ink(out, page, severity_ink(severity), str_from(page_sign(page, SIGN_LOOK)));
+    buf_char(out, ' ');
+    return 2;
+}
+
 void page_wrap(struct buf *out, const struct page *page, enum ink ink, const char *text, int indent, int used)
 {
     struct str rest = str_from(text), word;

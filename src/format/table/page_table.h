@@ -46,6 +46,8 @@ const char *page_sign(const struct page *page, enum sign sign);
 enum sign severity_sign(enum severity severity, bool rests);
 /* Red: act now; yellow: look soon; plain: worth knowing. */
 enum ink severity_ink(enum severity severity);
+/* "▲ " before what needs a look. Returns its columns; 0: it needs none. */
+int page_look_sign(struct buf *out, const struct page *page, enum severity severity);
 /* Text in an ink; plain if the page has no color. */
 void page_ink(struct buf *out, const struct page *page, enum ink ink, struct str text);
 

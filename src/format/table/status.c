@@ -358,12 +358,8 @@ static void begin_row(struct buf *out, const struct page *page, const struct sta
                       const char *index, const char *name)
 {
     const struct finding *first = first_trouble(l, gpu);
-    if (first && severity_sign(first->severity, false) == SIGN_LOOK) {
-        page_ink(out, page, severity_ink(first->severity), str_from(page_sign(page, SIGN_LOOK)));
-        buf_char(out, ' ');
-    } else {
+    if (!first || !page_look_sign(out, page, first->severity))
         buf_text(out, "  ");
-    }
     page_cell(out, page, INK_STRONG, RIGHT, index, l->index);
     buf_char(out, ' ');
     page_cell(out, page, INK_PLAIN, LEFT, name, l->name);

@@ -24,19 +24,19 @@ static const struct {
 
 static enum bar_level level_of(const struct snapshot *s, const struct gpu *gpu)
 {
-    switch (verdict_severity(s->verdict, gpu->index)) {
+    switch (verdict_severity(s->verdict, gpu ? gpu->index : -1)) {
     case SEVERITY_CRITICAL: return LEVEL_CRITICAL;
     case SEVERITY_WARNING: return LEVEL_WARNING;
     case SEVERITY_NOTICE:
     case SEVERITY_INFO: break;
     }
-    return gpu->activity.code >= ACTIVITY_LIGHTLY_LOADED ? LEVEL_BUSY : LEVEL_IDLE;
+    return gpu && gpu->activity.code >= ACTIVITY_LIGHTLY_LOADED ? LEVEL_BUSY : LEVEL_IDLE;
 }
 
-/* Its problem, as in the table of `whirr status`; nothing if it needs no attention. */
-static void trouble_words(struct buf *out, const struct page *page, const struct snapshot *s, const struct gpu *gpu)
+/* The problem of a GPU, or of the host (-1), as in the table of `whirr status`; nothing if it needs no attention. */
+static void trouble_words(struct buf *out, const struct page *page, const struct snapshot *s, int gpu_index)
 {
-    const struct finding *first = verdict_first(s->verdict, gpu->index);
+    const struct finding *first = verdict_first(s->verdict, gpu_index);
     if (!first || severity_sign(first->severity, false) != SIGN_LOOK)
         return;
     const char *label = finding_label(first);
@@ -81,13 +81,15 @@ static enum bar_level write_line(struct buf *out, const struct page *page, const
         if (!first)
             buf_text(out, page->utf8 ? " · " : " | ");
         gpu_words(out, page, &s->gpus[i], s->gpu_count > 1, brief);
-        trouble_words(out, page, s, &s->gpus[i]);
+        trouble_words(out, page, s, s->gpus[i].index);
         worst = MAX_OF(worst, level_of(s, &s->gpus[i]));
         first = false;
     }
-    if (first)
-        buf_text(out, "no GPU");
-    return worst;
+    if (!first)
+        return worst;
+    buf_text(out, "no GPU");
+    trouble_words(out, page, s, -1);
+    return level_of(s, NULL);
 }
 
 /* Names and top processes, one line per GPU, for the tooltip. */

@@ -212,7 +212,8 @@ void table_no_gpu(struct buf *out, const struct page *page, const struct snapsho
         snprintf(text, sizeof text, "%s.", first->headline);
     else
         snprintf(text, sizeof text, "No GPU was found on %s.", s->host.name[0] ? s->host.name : "this host");
-    page_wrap(out, page, INK_STRONG, text, 0, 0);
+    int used = page_look_sign(out, page, verdict_severity(s->verdict, -1));
+    page_wrap(out, page, INK_STRONG, text, used, used);
     for (size_t i = 0; i < s->source_count; i++)
         name_width = MAX_OF(name_width, width_of(s->sources[i].name));
     for (size_t i = 0; i < s->source_count; i++) {

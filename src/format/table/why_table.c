@@ -502,7 +502,8 @@ void table_why(struct buf *out, const struct page *page, const struct snapshot *
         return;
     }
     if (!why->gpu_count) {
-        page_wrap(out, page, INK_STRONG, why->answer, 0, 0);
+        int used = page_look_sign(out, page, why->machine.severity);
+        page_wrap(out, page, INK_STRONG, why->answer, used, used);
         suggestions(out, page, &why->machine, WHY_SUGGESTIONS_MAX);
         return;
     }

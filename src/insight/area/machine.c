@@ -176,8 +176,8 @@ static void rule_accelerators(const struct snapshot *now, struct why_part *part)
 
 void rules_machine(const struct snapshot *now, struct why_part *part)
 {
-    rules_seen(now, part);
     rule_accelerators(now, part);
+    rules_seen(now, part);
     rule_infiniband(&now->host, part);
     if (!any_at_work(now))
         return;

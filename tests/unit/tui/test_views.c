@@ -152,7 +152,7 @@ static void test_series_have_it(void **state)
     }
 }
 
-/* One sign of trouble for all: what is marked in the table is marked in the line. */
+/* One sign of trouble for all: what is marked in the table is marked in the line, of the host where there is no GPU. */
 static void test_people_see_it(void **state)
 {
     (void)state;
@@ -166,9 +166,10 @@ static void test_people_see_it(void **state)
         table_bar(&bar, &page, m.now, ALL_GPUS, "plain");
         buf_char(&status, '\0');
         buf_char(&bar, '\0');
-        bool unusual = m.first && m.first->severity > SEVERITY_INFO, marked = false;
+        bool unusual = m.first && m.first->severity > SEVERITY_INFO;
+        bool marked = !m.now->gpu_count && verdict_severity(m.now->verdict, -1) > SEVERITY_INFO;
         for (size_t i = 0; m.now->verdict && i < m.now->verdict->gpu_count; i++)
-            marked |= verdict_severity(m.now->verdict, m.now->verdict->gpus[i].gpu_index) >= SEVERITY_NOTICE;
+            marked |= verdict_severity(m.now->verdict, m.now->verdict->gpus[i].gpu_index) > SEVERITY_INFO;
         if (unusual && (!strstr(status.at, m.first->headline) || !strstr(status.at, "▲")))
             fail_msg("machine %d: no '%s' in %s", n, m.first->headline, status.at);
         if (!!strstr(bar.at, "▲") != marked)
