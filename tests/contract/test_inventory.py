@@ -157,7 +157,7 @@ def test_a_port_that_is_gone_after_a_restart_is_missed_until_it_is_forgotten(rac
     # Without any, too.
     shutil.rmtree(rack.root / "sys/class/infiniband")
     d = rack()
-    assert "2 InfiniBand ports have lost their link" in found(d, "infiniband")[0]["headline"]
+    assert "2 InfiniBand ports have lost their link" in found(d, "infiniband")[0]["headline"] and "ibstat" in d.whirr("why").stdout
     plug_port(rack.root, "mlx5_0")
     d = rack()
     unknown = d.whirr("forget", "mlx5_7/1")
@@ -190,7 +190,7 @@ def test_an_npu_that_is_gone_after_a_restart_is_critical_until_it_is_forgotten(r
         d = rack()
         lost, = found(d, "accelerator_lost")
         assert lost["severity"] == "critical" and "Intel NPU (Lunar Lake)" in lost["headline"] and parts(d)[NPU] == "missing", lost
-        assert d.json("/api/why")["severity"] == "critical" and "Intel NPU (Lunar Lake)" in d.whirr("status").stdout
+        assert d.json("/api/why")["severity"] == "critical" and "Intel NPU (Lunar Lake)" in d.whirr("status").stdout and "whirr forget" in d.whirr("why").stdout
         assert [line for line in series(d, "accelerator_up") if 'kind="npu"' in line and line.endswith(" 0")]
         assert not series(d, "whirr_expected") and not gpus(d)
     assert d.whirr("forget", NPU).returncode == 0

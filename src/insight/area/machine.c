@@ -205,7 +205,7 @@ void remedy_machine(struct why_part *part, finding_code code)
         remedy_add(part, REMEDY_WAIT,
                    "Nothing to do: whirr reads it again when the time is over. To end that now: whirr driver release --end");
         break;
-    default: break;
+    default: remedy_add_own(part, code); break;
     }
     if (code != FINDING_ASLEEP && code != FINDING_SOURCE_RELEASED)
         remedy_add(part, REMEDY_DOCTOR, NULL);
