@@ -72,7 +72,8 @@ def test_only_who_controls_the_daemon_may_ask(start, tmp_path):
     d = start("--config", str(config), sampled=False)
     assert d.get("/api/why/lines?process=1").status == 401
     assert d.get("/api/why/lines?process=1", **with_role(d, "read")).status == 403
-    assert d.get("/api/why/lines?process=99999999", **with_role(d, "control")).status == 404
+    unknown = d.get("/api/why/lines?process=99999999", **with_role(d, "control"))
+    assert unknown.status == 404 and "No process 99999999 is on a GPU." in unknown.body.decode(), unknown.body
 
 
 def test_a_program_that_can_not_be_looked_into_says_why(nvml, start):

@@ -45,7 +45,7 @@ def test_every_server_is_unloaded_and_the_next_request_loads_it_again(machine):
     for t in threads:
         t.join()
     assert set(answers) == set(KINDS) and all(status not in (502, 503) for status, _ in answers.values()), answers
-    assert all(w["resumes_total"] >= 1 for w in m.workers().values())
+    assert all(w["resumes_total"] >= 1 and w["last_resume_seconds"] > 0 for w in m.workers().values())
     back = {k: s for k, s in servers.items() if k not in LOADS_AT_A_REQUEST}  # the others hold nothing that could be given back
     wait_for(lambda: all(m.workers()[k]["idle"] for k in back), m.log)  # and no client asks again
 
