@@ -340,6 +340,7 @@ def test_tokens_of_models_over_the_energy_of_their_processes(whirr, tmp_path):
     model = whirr(*ask, "--json").json()["models"][0]
     assert model["generated_tokens"] == 30 * 600 and model["prompt_tokens"] == 60 * 6000 and model["requests"] == 30 * 6
     assert model["tokens_per_joule"] == pytest.approx(30 * 600 / model["energy_joules"], rel=0.001)
+    assert model["prompt_tokens_per_joule"] == pytest.approx(60 * 6000 / model["energy_joules"], rel=0.001)
 
 
 @pytest.mark.parametrize("args, message", [(["--by", "moon"], "invalid value 'moon' for --by"), (["--price", "x"], "--price must be a price"),
