@@ -28,14 +28,6 @@ const char *health_check_name(enum health_check check)
     return check < HEALTH_CHECK_COUNT ? checks[check].name : "unknown";
 }
 
-bool health_check_from_name(const char *name, enum health_check *ret)
-{
-    size_t i = NAME_FIND(checks, str_from(name));
-    if (i < ARRAY_LEN(checks))
-        *ret = (enum health_check)i;
-    return i < ARRAY_LEN(checks);
-}
-
 finding_code health_check_finding(enum health_check check)
 {
     return checks[check].finding;

@@ -9,75 +9,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer/answer.h"
 #include "base/cleanup.h"
-#include "base/json_reader.h"
-#include "base/json_writer.h"
 #include "model/finding_code.h"
 
 enum { FILE_VERSION = 1 };
 
-static void put_reading(struct json_writer *j, const char *key, struct reading r)
-{
-    jw_key(j, key);
-    if (r.state == READING_OK)
-        jw_int(j, r.value);
-    else
-        jw_null(j);
-}
+/* What is kept of them; a simulation begins anew. */
+struct kept_fault {
+    struct health_fault f;
+    enum health_check check;
+    enum health_state state;
+    char finding[64];
+};
 
-static void put_fault(struct json_writer *j, const struct health_fault *f)
-{
-    jw_object(j);
-    jw_key_text(j, "check", health_check_name(health_check_of(f->code)));
-    jw_key_text(j, "finding", finding_code_name(f->code));
-    jw_key_int(j, "code", f->number);
-    jw_key_int(j, "first_ms", f->first_at.ms);
-    jw_key_int(j, "last_ms", f->last_at.ms);
-    jw_key_int(j, "held_ms", f->held.ms);
-    jw_key_int(j, "times", f->times);
-    jw_key_int(j, "total", (int64_t)f->total);
-    jw_key_int(j, "resets", f->resets);
-    jw_key_bool(j, "returned", f->returned);
-    jw_key_bool(j, "active", f->active);
-    jw_key_text(j, "state", health_state_name(HEALTH_HEALTHY + f->health));
-    jw_key_text(j, "reason", f->reason);
-    jw_end(j);
-}
+struct kept_card {
+    struct health_card c;
+    bool was_lost;
+};
 
-static void put_card(struct json_writer *j, const struct health_card *c)
-{
-    jw_object(j);
-    jw_key_text(j, "uuid", c->id.uuid);
-    jw_key_text(j, "pci_address", c->id.pci_address);
-    jw_key_text(j, "name", c->id.name);
-    jw_key_text(j, "vendor", c->id.vendor);
-    if (c->id.kind)
-        jw_key_text(j, "kind", device_kind_name(c->id.kind));
-    jw_key_int(j, "index", c->index);
-    jw_key_text(j, "source", c->source);
-    if (c->simulated)
-        jw_key_text(j, "machine", c->machine);
-    jw_key_text(j, "serial", c->serial);
-    jw_key_int(j, "first_seen_ms", c->first_seen.ms);
-    jw_key_int(j, "last_seen_ms", c->last_seen.ms);
-    if (c->forgotten.ms) {
-        jw_key_int(j, "forgotten_ms", c->forgotten.ms);
-        jw_key_text(j, "forgotten_by", c->forgotten_by);
-    }
-    jw_key_bool(j, "was_lost", !c->simulated && (c->last_state == GPU_LOST || c->last_state == GPU_ERROR));
-    jw_key_int(j, "resets", c->resets);
-    put_reading(j, "energy_mj", c->simulated ? (struct reading){0} : c->energy_mj);
-    put_reading(j, "ecc_corrected", c->simulated ? (struct reading){0} : c->ecc_corrected);
-    put_reading(j, "ecc_uncorrected", c->simulated ? (struct reading){0} : c->ecc_uncorrected);
-    jw_key_int(j, "nvlinks_most", c->nvlinks_most);
-    jw_key_text(j, "state", health_state_name(c->simulated ? HEALTH_UNKNOWN : c->state));
-    jw_key_int(j, "state_since_ms", c->simulated ? 0 : c->state_since.ms);
-    jw_key_array(j, "faults");
-    for (size_t i = 0; i < c->fault_count && !c->simulated; i++) /* a simulation begins anew */
-        put_fault(j, &c->faults[i]);
-    jw_end(j);
-    jw_end(j);
-}
+struct kept_file {
+    int version;
+    struct health_host host;
+    struct health_log_mark until;
+    const struct health_history *all;
+    struct wall now;
+    struct kept_card card; /* those being written */
+    struct kept_fault fault;
+};
 
 static bool belongs_here(const struct health_history *h, const struct health_card *c, struct wall now)
 {
@@ -87,109 +46,151 @@ static bool belongs_here(const struct health_history *h, const struct health_car
            (!c->forgotten.ms || now.ms - c->forgotten.ms < HEALTH_FORGOTTEN_MAX_MS);
 }
 
+static const void *next_fault(const struct answer_at *at, struct answer_step *step)
+{
+    const struct health_card *c = &((const struct kept_card *)at->record)->c;
+    struct kept_fault *k = &((struct kept_file *)at->context)->fault;
+    if (step->at == c->fault_count)
+        return NULL;
+    *k = (struct kept_fault){.f = c->faults[step->at++]};
+    k->check = health_check_of(k->f.code);
+    k->state = HEALTH_HEALTHY + k->f.health;
+    str_copy(k->finding, sizeof k->finding, str_from(finding_code_name(k->f.code)));
+    return k;
+}
+
+/* Other devices are apart: versions before 0.3 took every card for a GPU. */
+static const void *next_of(const struct answer_at *at, struct answer_step *step, bool others)
+{
+    struct kept_file *file = at->context;
+    struct health_card *c = &file->card.c;
+    const struct health_history *h = file->all;
+    while (step->at < h->card_count &&
+           ((h->cards[step->at].id.kind != DEVICE_GPU) != others || !belongs_here(h, &h->cards[step->at], file->now)))
+        step->at++;
+    if (step->at == h->card_count)
+        return NULL;
+    *c = h->cards[step->at++];
+    if (c->simulated) {
+        c->last_state = GPU_OK;
+        c->state = HEALTH_UNKNOWN;
+        c->state_since.ms = 0;
+        c->fault_count = 0;
+        c->energy_mj = c->ecc_corrected = c->ecc_uncorrected = (struct reading){0};
+    }
+    file->card.was_lost = c->last_state == GPU_LOST || c->last_state == GPU_ERROR;
+    return &file->card;
+}
+
+static const void *next_gpu(const struct answer_at *at, struct answer_step *step)
+{
+    return next_of(at, step, false);
+}
+
+static const void *next_part(const struct answer_at *at, struct answer_step *step)
+{
+    return next_of(at, step, true);
+}
+
+ANSWER_NAMES(checks, enum health_check, health_check_name, 0, HEALTH_CHECK_COUNT - 1);
+ANSWER_NAMES(kinds, enum device_kind, device_kind_name, DEVICE_NPU, DEVICE_IB_PORT);
+ANSWER_NAMES(states, enum health_state, health_state_name, HEALTH_UNKNOWN, HEALTH_LOST);
+
+ANSWER_TABLE(fault_answer, struct kept_fault)
+{
+    FIELD(NAME, "check", check, NULL, NAMES(checks));
+    FIELD(TEXT, "finding", finding, NULL);
+    FIELD(INT, "code", f.number, NULL);
+    FIELD(INT, "first_ms", f.first_at.ms, NULL);
+    FIELD(INT, "last_ms", f.last_at.ms, NULL);
+    FIELD(INT, "held_ms", f.held.ms, NULL);
+    FIELD(INT, "times", f.times, NULL);
+    FIELD(INT, "total", f.total, NULL);
+    FIELD(INT, "resets", f.resets, NULL);
+    FIELD(BOOL, "returned", f.returned, NULL);
+    FIELD(BOOL, "active", f.active, NULL);
+    FIELD(NAME, "state", state, NULL, NAMES(states));
+    FIELD(TEXT, "reason", f.reason, NULL);
+}
+
+ANSWER_TABLE(card_answer, struct kept_card)
+{
+    FIELD(TEXT, "uuid", c.id.uuid, NULL);
+    FIELD(TEXT, "pci_address", c.id.pci_address, NULL);
+    FIELD(TEXT, "name", c.id.name, NULL);
+    FIELD(TEXT, "vendor", c.id.vendor, NULL);
+    FIELD(NAME, "kind", c.id.kind, NULL, NAMES(kinds), PRESENT(c.id.kind), MAYBE);
+    FIELD(INT, "index", c.index, NULL);
+    FIELD(TEXT, "source", c.source, NULL);
+    FIELD(TEXT, "machine", c.machine, NULL, PRESENT(c.simulated), MAYBE);
+    FIELD(TEXT, "serial", c.serial, NULL);
+    FIELD(INT, "first_seen_ms", c.first_seen.ms, NULL);
+    FIELD(INT, "last_seen_ms", c.last_seen.ms, NULL);
+    FIELD(INT, "forgotten_ms", c.forgotten.ms, NULL, PRESENT(c.forgotten.ms), MAYBE);
+    FIELD(TEXT, "forgotten_by", c.forgotten_by, NULL, PRESENT(c.forgotten.ms), MAYBE);
+    FIELD(BOOL, "was_lost", was_lost, NULL);
+    FIELD(INT, "resets", c.resets, NULL);
+    FIELD(OPTION, "energy_mj", c.energy_mj, NULL, WHOLE);
+    FIELD(OPTION, "ecc_corrected", c.ecc_corrected, NULL, WHOLE);
+    FIELD(OPTION, "ecc_uncorrected", c.ecc_uncorrected, NULL, WHOLE);
+    FIELD(INT, "nvlinks_most", c.nvlinks_most, NULL);
+    FIELD(NAME, "state", c.state, NULL, NAMES(states));
+    FIELD(INT, "state_since_ms", c.state_since.ms, NULL);
+    EACH(OBJECT, "faults", next_fault, NULL, FIELDS(fault_answer));
+}
+
+ANSWER_TABLE(file_answer, struct kept_file)
+{
+    FIELD(INT, "version", version, NULL);
+    FIELD(TEXT, "machine", host.machine, NULL);
+    FIELD(TEXT, "boot", host.boot, NULL);
+    FIELD(INT, "kernel_log_until_us", until.us, NULL);
+    FIELD(INT, "kernel_log_until_ms", until.at.ms, NULL);
+    EACH(OBJECT, "cards", next_gpu, NULL, FIELDS(card_answer));
+    EACH(OBJECT, "parts", next_part, NULL, FIELDS(card_answer));
+}
+
 void health_write(const struct health_history *h, const struct health_host *host, struct health_log_mark until, struct wall now,
                   struct buf *out)
 {
     struct json_writer j = JSON_WRITER(out);
-    jw_object(&j);
-    jw_key_int(&j, "version", FILE_VERSION);
-    jw_key_text(&j, "machine", host->machine);
-    jw_key_text(&j, "boot", host->boot);
-    jw_key_int(&j, "kernel_log_until_us", until.us);
-    jw_key_int(&j, "kernel_log_until_ms", until.at.ms);
-    for (int others = 0; others < 2; others++) { /* apart: versions before 0.3 took every card for a GPU */
-        jw_key_array(&j, others ? "parts" : "cards");
-        for (size_t i = 0; i < h->card_count; i++)
-            if ((h->cards[i].id.kind != DEVICE_GPU) == others && belongs_here(h, &h->cards[i], now))
-                put_card(&j, &h->cards[i]);
-        jw_end(&j);
-    }
-    jw_end(&j);
+    struct kept_file file = {.version = FILE_VERSION, .host = *host, .until = until, .all = h, .now = now};
+    answer_write(&j, &file_answer, &file, &file);
     buf_char(out, '\n');
 }
 
-/* ---- back ---- */
+/* ---- back: a value that makes no sense is none ---- */
 
-static int64_t health_file_number(const json_t *o, const char *key)
+/* A check that this version does not have is left out. Older versions wrote the check alone, and a sentence without the GPU before
+ * it. */
+static bool take_fault(const json_t *o, struct health_fault *ret)
 {
-    return json_integer_value(json_object_get(o, key));
-}
-
-static struct reading take_reading(const json_t *o, const char *key)
-{
-    const json_t *value = json_object_get(o, key);
-    return json_is_integer(value) ? reading_ok(json_integer_value(value)) : (struct reading){0};
-}
-
-static bool take_state(const json_t *o, enum health_state *ret)
-{
-    const char *name = json_string_value(json_object_get(o, "state"));
-    return name && health_state_from_name(name, ret);
-}
-
-/* Older versions wrote the check alone, and a sentence without the GPU before it. */
-static void take_words(const json_t *o, struct health_fault *f)
-{
-    char reason[sizeof f->reason - 2];
-    const char *finding = json_string_value(json_object_get(o, "finding"));
-    if (finding)
-        finding_code_from_name(finding, &f->code);
-    else if (f->code == FINDING_FAN_FAILING && f->health >= EFFECT_FAILING)
-        f->code = FINDING_FAN_STOPPED;
-    json_copy_text(o, "reason", reason, sizeof reason);
-    snprintf(f->reason, sizeof f->reason, "%s%s", finding ? "" : ": ", reason);
-}
-
-/* A check that this version does not have is left out. */
-static bool take_fault(const json_t *o, struct health_fault *f)
-{
-    const char *name = json_string_value(json_object_get(o, "check"));
-    enum health_check check;
-    enum health_state state;
-    if (!name || !health_check_from_name(name, &check) || !take_state(o, &state))
+    struct kept_fault k = {.check = HEALTH_CHECK_COUNT, .state = HEALTH_LOST + 1};
+    struct health_fault *f = &k.f;
+    answer_read(&fault_answer, o, &k, NULL);
+    if (k.check == HEALTH_CHECK_COUNT || k.state > HEALTH_LOST)
         return false;
-    *f = (struct health_fault){.code = health_check_finding(check),
-                               .number = (int32_t)health_file_number(o, "code"),
-                               .first_at = {health_file_number(o, "first_ms")},
-                               .last_at = {health_file_number(o, "last_ms")},
-                               .held = {health_file_number(o, "held_ms")},
-                               .times = (uint32_t)health_file_number(o, "times"),
-                               .total = (uint64_t)MAX_OF(health_file_number(o, "total"), health_file_number(o, "times")),
-                               .resets = (uint32_t)health_file_number(o, "resets"),
-                               .returned = json_is_true(json_object_get(o, "returned")),
-                               .active = json_is_true(json_object_get(o, "active")),
-                               .health = (enum health_effect)(MAX_OF(state, HEALTH_HEALTHY) - HEALTH_HEALTHY)};
+    f->code = health_check_finding(k.check);
+    f->total = MAX_OF(f->total, (uint64_t)f->times);
+    f->health = (enum health_effect)(MAX_OF(k.state, HEALTH_HEALTHY) - HEALTH_HEALTHY);
     f->severity = f->health >= EFFECT_FAILING ? SEVERITY_CRITICAL : f->health ? SEVERITY_WARNING : SEVERITY_NOTICE;
-    take_words(o, f);
+    *ret = *f;
+    if (k.finding[0]) {
+        finding_code_from_name(k.finding, &ret->code);
+        return true;
+    }
+    if (f->code == FINDING_FAN_FAILING && f->health >= EFFECT_FAILING)
+        ret->code = FINDING_FAN_STOPPED;
+    snprintf(ret->reason, sizeof ret->reason, ": %.*s", (int)sizeof f->reason - 3, f->reason);
     return true;
 }
 
 static bool take_card(const json_t *o, struct health_card *c)
 {
-    *c = (struct health_card){.index = (int)health_file_number(o, "index"),
-                              .first_seen = {health_file_number(o, "first_seen_ms")},
-                              .last_seen = {health_file_number(o, "last_seen_ms")},
-                              .forgotten = {health_file_number(o, "forgotten_ms")},
-                              .simulated = json_is_string(json_object_get(o, "machine")),
-                              .last_state = json_is_true(json_object_get(o, "was_lost")) ? GPU_LOST : GPU_OK,
-                              .resets = (uint32_t)health_file_number(o, "resets"),
-                              .energy_mj = take_reading(o, "energy_mj"),
-                              .ecc_corrected = take_reading(o, "ecc_corrected"),
-                              .ecc_uncorrected = take_reading(o, "ecc_uncorrected"),
-                              .nvlinks_most = health_file_number(o, "nvlinks_most"),
-                              .state_since = {health_file_number(o, "state_since_ms")}};
-    const char *kind = json_string_value(json_object_get(o, "kind"));
-    for (int i = DEVICE_NPU; kind && i <= DEVICE_IB_PORT; i++)
-        if (strcmp(kind, device_kind_name((enum device_kind)i)) == 0)
-            c->id.kind = (enum device_kind)i;
-    json_copy_text(o, "uuid", c->id.uuid, sizeof c->id.uuid);
-    json_copy_text(o, "pci_address", c->id.pci_address, sizeof c->id.pci_address);
-    json_copy_text(o, "name", c->id.name, sizeof c->id.name);
-    json_copy_text(o, "vendor", c->id.vendor, sizeof c->id.vendor);
-    json_copy_text(o, "source", c->source, sizeof c->source);
-    json_copy_text(o, "machine", c->machine, sizeof c->machine);
-    json_copy_text(o, "serial", c->serial, sizeof c->serial);
-    json_copy_text(o, "forgotten_by", c->forgotten_by, sizeof c->forgotten_by);
+    struct kept_card k = {.c.state = HEALTH_LOST + 1};
+    answer_read(&card_answer, o, &k, NULL);
+    *c = k.c;
+    c->last_state = k.was_lost ? GPU_LOST : GPU_OK;
     size_t i;
     json_t *fault;
     json_array_foreach(json_object_get(o, "faults"), i, fault)
@@ -197,7 +198,7 @@ static bool take_card(const json_t *o, struct health_card *c)
         if (c->fault_count < HEALTH_FAULTS_MAX && take_fault(fault, &c->faults[c->fault_count]))
             c->fault_count++;
     }
-    return take_state(o, &c->state) && c->index >= 0 && c->index < GPU_MAX;
+    return c->state <= HEALTH_LOST && c->index >= 0 && c->index < GPU_MAX;
 }
 
 /* How long something was held is not known over a time without samples; a boot ends what the readings showed. */
@@ -231,19 +232,16 @@ int health_read(struct health_history *h, struct str text, const struct health_h
     json_error_t said;
     json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, &said);
     const json_t *cards = json_object_get(root, "cards");
-    const char *written = json_string_value(json_object_get(root, "boot"));
-    const char *machine = json_string_value(json_object_get(root, "machine"));
-    if (machine && machine[0] && host->machine[0] && strcmp(machine, host->machine) != 0) {
+    struct kept_file file = {0};
+    answer_read(&file_answer, root, &file, NULL);
+    if (file.host.machine[0] && host->machine[0] && strcmp(file.host.machine, host->machine) != 0) {
         json_decref(root);
         return error_set(err, -EXDEV, "it is of another host");
     }
-    bool good = root && health_file_number(root, "version") == FILE_VERSION && json_is_array(cards) && written;
+    bool good = file.version == FILE_VERSION && json_is_array(cards) && json_is_string(json_object_get(root, "boot"));
     good = good && take_cards(h, cards, now) && take_cards(h, json_object_get(root, "parts"), now);
-    bool same_boot = good && host->boot[0] && strcmp(written, host->boot) == 0;
-    *until = (struct health_log_mark){0};
-    if (same_boot)
-        *until = (struct health_log_mark){health_file_number(root, "kernel_log_until_us"),
-                                          {health_file_number(root, "kernel_log_until_ms")}};
+    bool same_boot = good && host->boot[0] && strcmp(file.host.boot, host->boot) == 0;
+    *until = same_boot ? file.until : (struct health_log_mark){0};
     json_decref(root);
     if (!good) {
         h->card_count = 0;
