@@ -94,9 +94,7 @@ ANSWER_TABLE(kept_set, struct alert_set)
 
 void alert_keep_write(struct buf *out, const struct alert_set *set)
 {
-    struct json_writer j = JSON_WRITER(out);
-    answer_write(&j, &kept_set, set, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_LINE(out), &kept_set, set, NULL);
 }
 
 /* ---- reading ---- */

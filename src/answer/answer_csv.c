@@ -65,10 +65,9 @@ static void add_cells(struct buf *out, const struct answer *a, const json_t *row
 void answer_csv(struct buf *out, const struct answer *a, const void *record, void *context)
 {
     AUTO_BUF struct buf text = BUF(ROW_MAX);
-    struct json_writer j = JSON_WRITER(&text);
     bool first = true;
     if (record)
-        answer_write(&j, a, record, context);
+        answer_write(JSON_TO(&text), a, record, context);
     json_t *row = record ? json_loadb(buf_view(&text).at, text.len, 0, NULL) : NULL;
     add_cells(out, a, row, !record, &first);
     buf_char(out, '\n');

@@ -146,12 +146,10 @@ ANSWER_TABLE(problems_answer, struct told_problems)
 
 void settings_problems_json(const struct config *config, const struct config_problems *problems, struct buf *out)
 {
-    struct json_writer j = JSON_WRITER_PRETTY(out);
-    answer_write(&j, &problems_answer,
+    answer_write(JSON_PAGE(out), &problems_answer,
                  &(struct told_problems){problems->errors == 0, config ? config->files : NULL, config ? config->file_count : 0,
                                          problems->count, problems->list},
                  NULL);
-    buf_char(out, '\n');
 }
 
 void settings_problems_text(const struct config_problems *problems, struct buf *out)

@@ -62,6 +62,8 @@ void jw_end(struct json_writer *j)
         new_line(j);
     buf_char(j->out, closer);
     j->need_comma = true;
+    if (j->line && j->depth == 0)
+        buf_char(j->out, '\n');
 }
 
 static void escaped_char(struct buf *out, unsigned char c)

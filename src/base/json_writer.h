@@ -15,6 +15,7 @@ struct json_writer {
     struct buf *out;
     int depth;
     bool pretty;
+    bool line; /* ends with one */
     bool need_comma;
     bool after_key;
     char closers[JSON_DEPTH_MAX];
@@ -22,6 +23,10 @@ struct json_writer {
 
 #define JSON_WRITER(buffer) ((struct json_writer){.out = (buffer)})
 #define JSON_WRITER_PRETTY(buffer) ((struct json_writer){.out = (buffer), .pretty = true})
+/* For a single value: of one text, of a line, of a text for people. */
+#define JSON_TO(buffer) (&(struct json_writer){.out = (buffer)})
+#define JSON_LINE(buffer) (&(struct json_writer){.out = (buffer), .line = true})
+#define JSON_PAGE(buffer) (&(struct json_writer){.out = (buffer), .pretty = true, .line = true})
 
 void jw_object(struct json_writer *j);
 void jw_array(struct json_writer *j);

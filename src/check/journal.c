@@ -91,9 +91,7 @@ static int append_run(const char *folder, const struct gpu_id *id, const struct 
     for (; lines >= CHECK_HISTORY_MAX; lines--)
         str_cut(&rest, '\n', &line);
     buf_str(&out, rest);
-    struct json_writer j = JSON_WRITER(&out);
-    answer_write(&j, &check_run_answer, run, NULL);
-    buf_char(&out, '\n');
+    answer_write(JSON_LINE(&out), &check_run_answer, run, NULL);
     int rc = buf_check(&out, err, "the history of checks is too long");
     return rc < 0 ? rc : keep_write_as(path, buf_view(&out), geteuid() == 0 ? 0644 : 0600, err);
 }

@@ -36,7 +36,7 @@ static bool write_table(struct cli *cli, const struct fleet *f, struct buf *out)
 
 static bool write_json(struct cli *cli, const struct fleet *f, struct buf *out)
 {
-    struct json_writer j = show_json(cli, out);
+    struct json_writer j = show_json(cli, out, false);
     bool found = true;
     switch (asked) {
     case FLEET_STATUS: fleet_json_status(&j, f); break;
@@ -51,12 +51,10 @@ static bool write_json(struct cli *cli, const struct fleet *f, struct buf *out)
 
 static int render_bill(struct cli *cli, struct buf *out, struct error *err)
 {
-    if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        fleet_json_bill(&j, &bill);
-    } else {
+    if (cli->json)
+        fleet_json_bill(AS_JSON(cli, out), &bill);
+    else
         fleet_table_bill(out, &cli->page, &bill, view.all);
-    }
     fleet_bill_done(&bill);
     return out->failed ? error_set(err, -ENOMEM, "out of memory") : 0;
 }

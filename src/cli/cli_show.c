@@ -40,19 +40,15 @@ static void catch_signals(void)
     sigaction(SIGHUP, &action, NULL);
 }
 
-struct json_writer show_json(const struct cli *cli, struct buf *out)
+struct json_writer show_json(const struct cli *cli, struct buf *out, bool line)
 {
-    struct json_writer j = JSON_WRITER_PRETTY(out);
-    j.pretty = !options_has(cli->options, "watch");
-    return j;
+    return (struct json_writer){.out = out, .pretty = !options_has(cli->options, "watch"), .line = line};
 }
 
 int show_answer(const struct cli *cli, const struct answer *a, const void *record)
 {
     AUTO_BUF struct buf out = BUF(16 << 20);
-    struct json_writer j = show_json(cli, &out);
-    answer_write(&j, a, record, (void *)record);
-    buf_char(&out, '\n');
+    answer_write(AS_JSON_LINE(cli, &out), a, record, (void *)record);
     return show_text(&out);
 }
 

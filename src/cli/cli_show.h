@@ -19,10 +19,12 @@ int show(struct cli *cli, render_fn *render);
 /* The same without a session: `render` gets NULL. */
 int show_without_session(struct cli *cli, render_fn *render);
 
-/* Pretty-printed for one answer, one line per answer with --watch. */
 /* Whether `status` prints one line: --line, or --format, which implies it. */
 bool show_is_line(const struct cli *cli);
-struct json_writer show_json(const struct cli *cli, struct buf *out);
+/* Pretty-printed for one answer, one line per answer with --watch; LINE: and the end of the line. */
+struct json_writer show_json(const struct cli *cli, struct buf *out, bool line);
+#define AS_JSON(cli, out) ((struct json_writer[1]){show_json(cli, out, false)})
+#define AS_JSON_LINE(cli, out) ((struct json_writer[1]){show_json(cli, out, true)})
 
 struct answer;
 /* Prints an answer as JSON; the record is also its context. */

@@ -11,12 +11,10 @@ static int render_devices(struct cli *cli, struct session *session, struct buf *
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_FAST, err);
     if (!s || session_only(session, s, &only, err) < 0)
         return err->code;
-    if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        json_devices(&j, s, only);
-    } else {
+    if (cli->json)
+        json_devices(AS_JSON(cli, out), s, only);
+    else
         table_devices(out, &cli->page, s, only);
-    }
     return 0;
 }
 
@@ -30,12 +28,10 @@ static int render_driver(struct cli *cli, struct session *session, struct buf *o
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_STATIC | GROUP_FAST, err);
     if (!s)
         return err->code;
-    if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        json_driver(&j, s);
-    } else {
+    if (cli->json)
+        json_driver(AS_JSON(cli, out), s);
+    else
         table_driver(out, &cli->page, s);
-    }
     return 0;
 }
 

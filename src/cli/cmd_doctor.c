@@ -34,12 +34,10 @@ static int doctor_render(struct cli *cli, struct session *session, struct buf *o
     doctor_look(&cli->env, s, facts);
     facts->guards_nothing = cli->settings && config_guards_nothing(cli->settings);
     doctor_judge(facts, s, findings);
-    if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        doctor_json(&j, facts, s, findings, described.at ? described.at : "");
-    } else {
+    if (cli->json)
+        doctor_json(AS_JSON(cli, out), facts, s, findings, described.at ? described.at : "");
+    else
         doctor_text(out, &cli->page, facts, s, findings, described.at ? described.at : "");
-    }
     return 0;
 }
 

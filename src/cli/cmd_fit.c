@@ -139,7 +139,7 @@ static int fit_render(struct cli *cli, struct session *session, struct buf *out,
     AUTO_FREE struct capacity *c = fit_capacity(cli, session, s, fit.reserve_bytes);
     if (!c)
         return error_set(err, -ENOMEM, "out of memory");
-    struct json_writer j = show_json(cli, out);
+    struct json_writer j = show_json(cli, out, false);
     if (!fit.what) {
         if (only >= 0)
             keep_only(c, fit.request.only);

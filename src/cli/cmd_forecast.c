@@ -20,12 +20,10 @@ static void cleanup_forecast(struct forecast **f)
 
 static void write_answer(struct cli *cli, const struct forecast *f, const struct forecast_basis *basis, int only, struct buf *out)
 {
-    if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        json_forecast(&j, f, basis, only);
-    } else {
+    if (cli->json)
+        json_forecast(AS_JSON(cli, out), f, basis, only);
+    else
         table_forecast(out, &cli->page, f, basis, only);
-    }
 }
 
 static void announce(const struct cli *cli, int64_t watch_ms)

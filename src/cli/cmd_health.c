@@ -14,8 +14,7 @@ static void write_answer(struct cli *cli, const struct health *health, const str
                          const struct verdict *verdict, int only, struct buf *out)
 {
     if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        json_health(&j, health, basis, verdict, only);
+        json_health(AS_JSON(cli, out), health, basis, verdict, only);
     } else if (options_has(cli->options, "nagios")) {
         nagios_health(out, health, basis, only);
     } else {

@@ -49,8 +49,7 @@ static int render_sums(struct cli *cli, const struct snapshot *s, const struct p
         f.simulated |= rows->rows[i].gpu->simulated;
     }
     if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        fleet_json_ps(&j, &f, &view);
+        fleet_json_ps(AS_JSON(cli, out), &f, &view);
     } else {
         page_simulated_line(out, &cli->page, f.simulated);
         fleet_table_ps(out, &cli->page, &f, &view);
@@ -88,13 +87,11 @@ static int ps_render(struct cli *cli, struct session *session, struct buf *out, 
         return render_sums(cli, s, &rows, out, err);
     if (fields_wanted(cli)) {
         AUTO_BUF struct buf body = BUF(FRAME_MAX);
-        struct json_writer j = JSON_WRITER(&body);
-        json_processes(&j, s, &rows);
+        json_processes(JSON_TO(&body), s, &rows);
         return fields_write(cli, out, buf_view(&body), "processes", USUAL_FIELDS, s->taken_at, err);
     }
     if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        json_processes(&j, s, &rows);
+        json_processes(AS_JSON(cli, out), s, &rows);
         return 0;
     }
     if (s->gpu_count == 0) {

@@ -39,12 +39,10 @@ static int resources_render(struct cli *cli, struct session *session, struct buf
         resources_measure(&host);
     else
         host = s->host;
-    if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        json_resources(&j, s, &host);
-    } else {
+    if (cli->json)
+        json_resources(AS_JSON(cli, out), s, &host);
+    else
         table_resources(out, &cli->page, s, &host);
-    }
     return 0;
 }
 

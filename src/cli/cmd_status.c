@@ -46,13 +46,11 @@ static int status_render(struct cli *cli, struct session *session, struct buf *o
     cli->status = s->gpu_count == 0 && snapshot_none_readable(s) ? 1 : 0;
     if (fields_wanted(cli)) {
         AUTO_BUF struct buf body = BUF(FRAME_MAX);
-        struct json_writer j = JSON_WRITER(&body);
-        json_metrics(&j, s, only);
+        json_metrics(JSON_TO(&body), s, only);
         return fields_write(cli, out, buf_view(&body), "gpus", USUAL_FIELDS, s->taken_at, err);
     }
     if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        json_metrics(&j, s, only);
+        json_metrics(AS_JSON(cli, out), s, only);
     } else if (show_is_line(cli)) {
         table_bar(out, &cli->page, s, only, options_value(cli->options, "format", "plain"));
     } else if (full) {

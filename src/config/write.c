@@ -376,8 +376,6 @@ SHARED_ANSWER_TABLE(settings_answer, struct told_settings, .name = "Settings")
 
 void config_write_show_json(const struct config *config, bool secrets, struct buf *out)
 {
-    struct json_writer j = JSON_WRITER_PRETTY(out);
     struct told_settings told = {.config = config, .secrets = secrets};
-    answer_write(&j, &settings_answer, &told, &told);
-    buf_char(out, '\n');
+    answer_write(JSON_PAGE(out), &settings_answer, &told, &told);
 }

@@ -182,8 +182,7 @@ static void on_news(void *user, enum alert_news news, const struct alert_rule *r
     if (news == NEWS_PENDING || news == NEWS_CALMED)
         return;
     AUTO_BUF struct buf text = BUF(ALERT_TEXT_MAX);
-    struct json_writer j = JSON_WRITER(&text);
-    json_alert(&j, a);
+    json_alert(JSON_TO(&text), a);
     log_news(news, a);
     store_news(p, news, a, text.failed ? NULL : text.at);
     if (p->server && !text.failed)
@@ -379,10 +378,8 @@ static int get_alerts(void *part, const struct part_request *r, struct buf *out)
 static int get_rules(void *part, const struct part_request *r, struct buf *out)
 {
     struct alert_part *p = part;
-    struct json_writer j = JSON_WRITER(out);
     (void)r;
-    json_alert_rules(&j, p->set.rules, &p->set);
-    buf_char(out, '\n');
+    json_alert_rules(JSON_LINE(out), p->set.rules, &p->set);
     return 200;
 }
 

@@ -194,9 +194,7 @@ static int place(const struct part_request *r, const struct capacity *c, struct 
     AUTO_FREE struct placement *found = placement_find(c, &request);
     if (!found)
         return part_error(out, 500, "out_of_memory", "Out of memory.");
-    struct json_writer j = JSON_WRITER(out);
-    json_placement(&j, c, &request, found, &(struct fit_subject){.context_wanted = -1});
-    buf_char(out, '\n');
+    json_placement(JSON_LINE(out), c, &request, found, &(struct fit_subject){.context_wanted = -1});
     return 200;
 }
 
@@ -209,9 +207,7 @@ static int get_capacity(void *part, const struct part_request *r, struct buf *ou
         return status;
     if (!c)
         return part_error(out, 500, "out_of_memory", "Out of memory.");
-    struct json_writer j = JSON_WRITER(out);
-    json_capacity(&j, r->latest, c, tracks(p) ? p->courses : NULL, only);
-    buf_char(out, '\n');
+    json_capacity(JSON_LINE(out), r->latest, c, tracks(p) ? p->courses : NULL, only);
     return 200;
 }
 

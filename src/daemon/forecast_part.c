@@ -181,9 +181,7 @@ static int get_forecast(void *part, const struct part_request *r, struct buf *ou
     if (status != 200)
         return status;
     struct forecast_basis basis = basis_of(p);
-    struct json_writer j = JSON_WRITER(out);
-    json_forecast(&j, p->latest ? p->latest : &nothing, &basis, only);
-    buf_char(out, '\n');
+    json_forecast(JSON_LINE(out), p->latest ? p->latest : &nothing, &basis, only);
     return 200;
 }
 

@@ -29,8 +29,7 @@ static void on_event(void *user, const struct guard_event *event)
 {
     struct guard_part *p = user;
     AUTO_BUF struct buf text = BUF(EVENT_BYTES);
-    struct json_writer j = JSON_WRITER(&text);
-    json_guard_event(&j, event);
+    json_guard_event(JSON_TO(&text), event);
     bool bad = event->kind == GUARD_EVENT_PROBLEM || event->kind == GUARD_EVENT_LEFT;
     if (p->store && !text.failed)
         store_service_event(p->store, &(struct store_event){.at = event->at,

@@ -19,13 +19,11 @@ static int say_workers(struct guard *g, struct buf *out, int status, int gpu)
     AUTO_FREE struct guard_status *list = calloc(GUARD_WORKERS_MAX, sizeof *list);
     if (!list)
         return 500;
-    struct json_writer j = JSON_WRITER(out);
     size_t count = guard_list(g, list, GUARD_WORKERS_MAX), kept = 0;
     for (size_t i = 0; i < count; i++)
         if (gpu == ALL_GPUS || list[i].gpus[gpu / 64] >> (gpu % 64) & 1)
             list[kept++] = list[i];
-    json_guard(&j, list, kept);
-    buf_char(out, '\n');
+    json_guard(JSON_LINE(out), list, kept);
     return status;
 }
 

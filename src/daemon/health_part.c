@@ -140,9 +140,8 @@ static void log_change(const struct health_verdict *v)
 static void tell_change(struct health_part *p, const struct health_verdict *v, struct wall at)
 {
     AUTO_BUF struct buf data = BUF(8192);
-    struct json_writer j = JSON_WRITER(&data);
     char text[HEALTH_TEXT_SIZE + 64];
-    json_health_change(&j, v, at);
+    json_health_change(JSON_TO(&data), v, at);
     if (data.failed)
         return;
     log_change(v);
@@ -246,9 +245,7 @@ static int get_health(void *part, const struct part_request *r, struct buf *out)
         return status;
     int only = at == ALL_GPUS ? HEALTH_ALL : p->last->gpus[at].index;
     struct health_basis basis = basis_of(p);
-    struct json_writer j = JSON_WRITER(out);
-    json_health(&j, health ? health : &nothing, &basis, p->last ? p->last->verdict : NULL, only);
-    buf_char(out, '\n');
+    json_health(JSON_LINE(out), health ? health : &nothing, &basis, p->last ? p->last->verdict : NULL, only);
     return 200;
 }
 
@@ -272,7 +269,6 @@ static int get_inventory(void *part, const struct part_request *r, struct buf *o
 static void tell_forgotten(struct health_part *p, const struct health_card *card, const char *by, struct wall at)
 {
     AUTO_BUF struct buf data = BUF(4096);
-    struct json_writer j = JSON_WRITER(&data);
     char text[GPU_NAME_SIZE + GPU_UUID_SIZE + 128];
     bool forgotten = card->forgotten.ms > 0;
     snprintf(text, sizeof text, "%s %s %s%s%s", card->id.name, gpu_id_key(&card->id),
@@ -280,7 +276,7 @@ static void tell_forgotten(struct health_part *p, const struct health_card *card
     log_warn(forgotten ? "a device was forgotten: it need not be there" : "a forgotten device has to be there again",
              LOG_TEXT("kind", device_kind_name(card->id.kind)), LOG_TEXT("uuid", card->id.uuid),
              LOG_TEXT("pci", card->id.pci_address), LOG_TEXT("by", by));
-    json_inventory_gpu(&j, card, p->last);
+    json_inventory_gpu(JSON_TO(&data), card, p->last);
     if (p->store && !data.failed)
         store_service_event(p->store, &(struct store_event){.at = at,
                                                             .gpu_index = card->id.kind == DEVICE_GPU ? card->index : -1,
@@ -363,11 +359,9 @@ static int answer_forget(struct health_part *p, const char *which, bool undo, co
         return part_error(out, 409, "several_gpus", "Several GPUs are called that; name one by its UUID.");
     if (rc < 0)
         return answer_unknown(p, undo, out);
-    struct json_writer j = JSON_WRITER(out);
     struct inventory_gpu gpu;
     inventory_gpu(&gpu, &card, p->last);
-    answer_write(&j, &forgotten_one_answer, &gpu, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_LINE(out), &forgotten_one_answer, &gpu, NULL);
     return 200;
 }
 

@@ -99,7 +99,6 @@ static void keep_record(struct hook_part *p, const struct hook_job *job, const c
 static void run_job(struct hook_part *p, const struct hook_job *job)
 {
     AUTO_BUF struct buf body = BUF(HOOK_BODY_MAX), out = BUF(HOOK_SAID_MAX), diag = BUF(HOOK_SAID_MAX);
-    struct json_writer j = JSON_WRITER(&body);
     struct error err = {0};
     char why[WHY_SIZE], result[512], said[256], took[WORDS_SIZE];
     if (!loader_trusts(p->env, job->argv[0], why)) {
@@ -107,8 +106,7 @@ static void run_job(struct hook_part *p, const struct hook_job *job)
         keep_record(p, job, result, false);
         return;
     }
-    notice_json(&j, &job->notice);
-    buf_char(&body, '\n');
+    notice_json(JSON_LINE(&body), &job->notice);
     struct mono begin = clock_mono(&clock_system);
     const struct launch launch = {.argv = (const char *const *)job->argv,
                                   .timeout_ms = job->timeout_ms,

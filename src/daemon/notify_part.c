@@ -113,9 +113,7 @@ static int get_notifiers(void *part, const struct part_request *r, struct buf *o
     AUTO_FREE struct notifier_stats *list = calloc(NOTIFIERS_MAX, sizeof *list);
     if (!list)
         return 500;
-    struct json_writer j = JSON_WRITER(out);
-    json_notifiers(&j, list, stats(part, list));
-    buf_char(out, '\n');
+    json_notifiers(JSON_LINE(out), list, stats(part, list));
     return 200;
 }
 

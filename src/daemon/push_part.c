@@ -305,9 +305,7 @@ static int get_targets(void *part, const struct part_request *r, struct buf *out
 {
     const struct push_part *p = part;
     (void)r;
-    struct json_writer j = JSON_WRITER(out);
-    json_scrape_targets(&j, p->config);
-    buf_char(out, '\n');
+    json_scrape_targets(JSON_LINE(out), p->config);
     return 200;
 }
 

@@ -80,9 +80,7 @@ static int get_findings(void *part, const struct part_request *request, struct b
 {
     (void)request;
     const struct settings_part *p = part;
-    struct json_writer j = JSON_WRITER(out);
-    json_finding_codes(&j, &p->findings);
-    buf_char(out, '\n');
+    json_finding_codes(JSON_LINE(out), &p->findings);
     return 200;
 }
 

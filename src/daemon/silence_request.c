@@ -68,9 +68,7 @@ static int add_silence(struct silences *silences, struct wall now, const json_t 
         snprintf(sentence, sizeof sentence, "%s.", err.text);
         return part_error(out, result == -ENOSPC ? 503 : 400, result == -ENOSPC ? "too_many" : "bad_body", sentence);
     }
-    struct json_writer j = JSON_WRITER(out);
-    answer_write(&j, &silenced_answer, &s, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_LINE(out), &silenced_answer, &s, NULL);
     return 201;
 }
 
@@ -79,10 +77,8 @@ static int remove_silence(struct silences *silences, const char *id, struct buf 
     struct silence gone = {0};
     if (!silences_remove(silences, id))
         return part_error(out, 404, "no_such_silence", "There is no such silence; `whirr alert silence list` lists them.");
-    struct json_writer j = JSON_WRITER(out);
     str_copy(gone.id, sizeof gone.id, str_from(id));
-    answer_write(&j, &unsilenced_answer, &gone, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_LINE(out), &unsilenced_answer, &gone, NULL);
     return 200;
 }
 

@@ -141,11 +141,9 @@ static int get_fleet(void *part, const struct part_request *r, struct buf *out)
         finish(p);
     if (!p->query && (!p->asked.ns || mono_since_ms(now, p->asked) >= FRESH_MS))
         part_begin(p, now);
-    struct json_writer j = JSON_WRITER(out);
-    answer_write(&j, &fleet_answer_form,
+    answer_write(JSON_LINE(out), &fleet_answer_form,
                  &(struct told_part){p->fetched_at, p->query != NULL, p->problem, p->body.len ? buf_view(&p->body) : STR("")},
                  NULL);
-    buf_char(out, '\n');
     return 200;
 }
 

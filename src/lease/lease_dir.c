@@ -594,11 +594,9 @@ int lease_dir_commit(struct lease_dir *d, struct lease *l, int fd, struct error 
         return lease_service_ask(d, REQUEST_COMMIT, "", l, NULL, err);
     char fresh[NAME_SIZE], name[NAME_SIZE];
     AUTO_BUF struct buf text = BUF(LEASE_BYTES_MAX);
-    struct json_writer j = JSON_WRITER(&text);
     file_name(fresh, l->id, true);
     file_name(name, l->id, false);
-    lease_json(&j, l);
-    buf_char(&text, '\n');
+    lease_json(JSON_LINE(&text), l);
     int rc = text.failed ? (text.no_memory ? -ENOMEM : -EFBIG) : write_whole(fd, buf_view(&text));
     if (rc == 0 && renameat(d->fd, fresh, d->fd, name) < 0)
         rc = -errno;

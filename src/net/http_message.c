@@ -427,7 +427,5 @@ SHARED_ANSWER_TABLE(error_answer, struct http_problem, .name = "Error", .about =
 
 void http_error_body(struct buf *out, const char *code, const char *message)
 {
-    struct json_writer j = JSON_WRITER(out);
-    answer_write(&j, &error_answer, &(struct http_problem){code, message}, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_LINE(out), &error_answer, &(struct http_problem){code, message}, NULL);
 }

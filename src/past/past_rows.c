@@ -72,9 +72,8 @@ void row_number(struct row_writer *r, const char *key, double value)
         return;
     }
     AUTO_BUF struct buf text = BUF(64);
-    struct json_writer j = JSON_WRITER(&text);
     if (isfinite(value))
-        jw_number(&j, value);
+        jw_number(JSON_TO(&text), value);
     csv_cell(r, buf_view(&text), false);
 }
 

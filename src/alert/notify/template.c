@@ -61,9 +61,8 @@ static void put_lists(bool labels, const struct notice_group *group, struct buf 
 /* An absent number is empty, or null in JSON. */
 static void put_number(struct buf *out, bool known, double value)
 {
-    struct json_writer j = JSON_WRITER(out);
     if (known)
-        jw_number(&j, value);
+        jw_number(JSON_TO(out), value);
 }
 
 /* Writes the bare value; false if there is no such name. */
@@ -147,8 +146,7 @@ static int template_put(struct str inside, bool json, const struct notice_group 
         return 0;
     }
     AUTO_BUF struct buf quoted = BUF(VALUE_MAX);
-    struct json_writer j = JSON_WRITER(&quoted);
-    jw_str(&j, buf_view(&value));
+    jw_str(JSON_TO(&quoted), buf_view(&value));
     if (whole)
         buf_str(out, buf_view(&quoted));
     else if (quoted.len >= 2)

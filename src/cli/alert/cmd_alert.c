@@ -34,10 +34,9 @@ static json_t *look_once(struct cli *cli, struct error *err)
     alert_set_init(&set, rules);
     if (s) {
         AUTO_BUF struct buf text = BUF(ANSWER_MAX);
-        struct json_writer j = JSON_WRITER(&text);
         alert_set_step(&set, s, NULL, NULL, NULL);
         alert_set_sort(&set);
-        json_alerts(&j, &set, EVERY_GPU);
+        json_alerts(JSON_TO(&text), &set, EVERY_GPU);
         json = text.failed ? NULL : json_loadb(text.at, text.len, 0, NULL);
     }
     alert_set_done(&set);
@@ -116,8 +115,7 @@ static int list_rules(struct cli *cli)
         int status = alert_load(cli, &config, &rules);
         if (status != EXIT_FINE)
             return status;
-        struct json_writer j = JSON_WRITER(&out);
-        json_alert_rules(&j, rules, NULL);
+        json_alert_rules(JSON_TO(&out), rules, NULL);
         body = json_loadb(out.at, out.len, 0, NULL);
         alert_rules_free(rules);
         config_free(config);

@@ -259,8 +259,7 @@ static void html_run(struct buf *out, const struct check_run *run)
 void passport_html(struct buf *out, const struct check_run *const *runs, size_t count)
 {
     AUTO_BUF struct buf json = BUF(PASSPORT_BYTES);
-    struct json_writer j = JSON_WRITER(&json);
-    passport_json(&j, runs, count);
+    passport_json(JSON_TO(&json), runs, count);
     buf_text(out, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>GPU passport</title>\n"
                   "<meta name=\"viewport\" content=\"width=device-width\">\n"
                   "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222;"

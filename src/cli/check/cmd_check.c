@@ -267,13 +267,10 @@ static int write_report(struct checking *k, const char *path, struct error *err)
             passport_hash_ids(&k->targets[i].run);
     for (size_t i = 0; i < k->count; i++)
         runs[i] = &k->targets[i].run;
-    if (str_ends(str_from(path), ".json")) {
-        struct json_writer j = JSON_WRITER(&out);
-        passport_json(&j, runs, k->count);
-        buf_char(&out, '\n');
-    } else {
+    if (str_ends(str_from(path), ".json"))
+        passport_json(JSON_LINE(&out), runs, k->count);
+    else
         passport_html(&out, runs, k->count);
-    }
     int rc = buf_check(&out, err, "the report is too long");
     return rc < 0 ? rc : keep_write_as(path, buf_view(&out), 0644, err);
 }

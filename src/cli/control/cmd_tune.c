@@ -11,11 +11,9 @@ enum { STEPS = 8, KEEP_PERCENT = 95 };
 static int show_result(struct cli *cli, const struct tune_result *r, double keep)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
-    if (cli->json) {
-        struct json_writer j = show_json(cli, &out);
-        tune_json(&j, r, keep);
-        buf_char(&out, '\n');
-    } else
+    if (cli->json)
+        tune_json(AS_JSON_LINE(cli, &out), r, keep);
+    else
         tune_table(&out, &cli->page, r, keep);
     return show_text(&out);
 }

@@ -137,7 +137,6 @@ ANSWER_TABLE(plan_answer, struct told_plan)
 
 void free_plan_json(struct buf *out, const struct free_plan *plan, int64_t freed_bytes, bool back)
 {
-    struct json_writer j = JSON_WRITER_PRETTY(out);
-    answer_write(&j, &plan_answer, &(struct told_plan){plan->holders, plan->count, freed_bytes >> 20, back, plan->simulated}, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_PAGE(out), &plan_answer,
+                 &(struct told_plan){plan->holders, plan->count, freed_bytes >> 20, back, plan->simulated}, NULL);
 }

@@ -59,12 +59,10 @@ ANSWER_TABLE(backed_up_answer, struct told_backup)
 
 static void write_json(struct cli *cli, struct buf *out, const char *from, const char *to, const struct copy_counts *counts)
 {
-    struct json_writer j = show_json(cli, out);
-    answer_write(&j, &copied_answer,
+    answer_write(AS_JSON_LINE(cli, out), &copied_answer,
                  &(struct told_copy){from, to, counts->hosts, counts->gpus, copy_rows(counts), copy_written(counts), counts->tables,
                                      COPY_TABLES},
                  NULL);
-    buf_char(out, '\n');
 }
 
 static void write_text(struct buf *out, const char *to, const struct copy_counts *counts)

@@ -263,12 +263,9 @@ int db_status(struct cli *cli, const struct config *config, const struct db_choi
         return rc;
     take_health(choice->health, &s);
     AUTO_BUF struct buf out = BUF(1 << 20);
-    if (cli->json) {
-        struct json_writer j = show_json(cli, &out);
-        answer_write(&j, &status_answer, &s, &s);
-        buf_char(&out, '\n');
-    } else {
+    if (cli->json)
+        answer_write(AS_JSON_LINE(cli, &out), &status_answer, &s, &s);
+    else
         write_text(&out, &cli->page, &s);
-    }
     return show_text(&out) == EXIT_FINE ? 0 : error_set(err, -EIO, "cannot write");
 }

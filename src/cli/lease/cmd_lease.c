@@ -35,9 +35,7 @@ static int list_leases(struct cli *cli)
     if (status != EXIT_FINE)
         return status;
     if (cli->json) {
-        struct json_writer j = show_json(cli, &out);
-        json_leases(&j, &list, true, NULL);
-        buf_char(&out, '\n');
+        json_leases(AS_JSON_LINE(cli, &out), &list, true, NULL);
     } else {
         char service[CONTROL_SOCKET_SIZE];
         control_socket(service);
@@ -65,11 +63,9 @@ static int show_lease(struct cli *cli, const char *id)
     const struct lease *l = status == EXIT_FINE ? find_lease(&list, id) : NULL;
     if (!l)
         return status == EXIT_FINE ? EXIT_FAILED : status;
-    if (cli->json) {
-        struct json_writer j = show_json(cli, &out);
-        lease_json(&j, l);
-        buf_char(&out, '\n');
-    } else
+    if (cli->json)
+        lease_json(AS_JSON_LINE(cli, &out), l);
+    else
         table_lease(&out, &cli->page, l, clock_wall(cli->env.clock));
     return show_text(&out);
 }

@@ -32,9 +32,7 @@ static int tell_reserved(const struct lease_taker *t, struct wall now, bool dry)
     AUTO_BUF struct buf out = BUF(LEASE_BYTES_MAX);
     char gpus[LEASE_WORDS], from[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE];
     if (t->cli->json && !dry) {
-        struct json_writer j = JSON_WRITER_PRETTY(&out);
-        lease_json(&j, &t->wish);
-        buf_char(&out, '\n');
+        lease_json(JSON_PAGE(&out), &t->wish);
         return show_text(&out);
     }
     moment_format_span(t->wish.from, t->wish.until, now, from, until);

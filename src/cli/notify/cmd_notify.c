@@ -69,13 +69,10 @@ static int list_them(struct cli *cli, struct config *config)
     if (err.code == -ENXIO) /* --socket names a daemon that does not answer */
         return cli_fail("%s", err.text);
     count = add_configured(config, list, count, running ? reload : NULL);
-    if (cli->json) {
-        struct json_writer j = JSON_WRITER_PRETTY(&out);
-        json_notifiers(&j, list, count);
-        buf_char(&out, '\n');
-    } else {
+    if (cli->json)
+        json_notifiers(JSON_PAGE(&out), list, count);
+    else
         table_notifiers(&out, &cli->page, list, count, running);
-    }
     return show_text(&out);
 }
 

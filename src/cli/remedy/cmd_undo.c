@@ -261,9 +261,7 @@ static int undo_with(struct cli *cli, struct undo_doing *u)
     if (cli->options->argument_count)
         return take_all(cli, list, cli->options->arguments[0]);
     if (cli->json) {
-        struct json_writer j = show_json(cli, &out);
-        answer_write(&j, &undo_list_answer, list, NULL);
-        buf_char(&out, '\n');
+        answer_write(AS_JSON_LINE(cli, &out), &undo_list_answer, list, NULL);
         return show_text(&out);
     }
     if (!list->count)

@@ -188,9 +188,7 @@ ANSWER_TABLE(plan_answer, struct told_setup)
 void plan_json(const struct plan *p, bool done, struct buf *out)
 {
     AUTO_BUF struct buf line = BUF(8192);
-    struct json_writer j = JSON_WRITER_PRETTY(out);
-    answer_write(&j, &plan_answer, &(struct told_setup){done, p}, &line);
-    buf_char(out, '\n');
+    answer_write(JSON_PAGE(out), &plan_answer, &(struct told_setup){done, p}, &line);
 }
 
 /* ---- the record ---- */

@@ -68,7 +68,5 @@ ANSWER_TABLE(programs_answer, struct told_awaited)
 
 void awaited_json(const struct awaited_list *l, int64_t waited_ms, struct buf *out)
 {
-    struct json_writer j = JSON_WRITER_PRETTY(out);
-    answer_write(&j, &programs_answer, &(struct told_awaited){l->at, l->count, waited_ms}, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_PAGE(out), &programs_answer, &(struct told_awaited){l->at, l->count, waited_ms}, NULL);
 }

@@ -115,10 +115,8 @@ ANSWER_TABLE(running_answer, struct told_running)
 static void running_json(struct buf *out, const struct process *p, int64_t ms, const struct watch_lines *w,
                          const struct address_samples *native)
 {
-    struct json_writer j = JSON_WRITER_PRETTY(out);
     const struct told_running told = {p, ms, told_lines(native ? NULL : &w->lines, native ? w->err.text : ""), {p->pid, native}};
-    answer_write(&j, &running_answer, &told, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_PAGE(out), &running_answer, &told, NULL);
 }
 
 static void running_text(struct cli *cli, struct buf *out, const struct process *p, int64_t ms, const struct watch_lines *w)

@@ -40,9 +40,7 @@ ANSWER_TABLE(queues_answer, struct told_queues)
 
 static void queues_json(struct buf *out, const struct queue_look *l, int64_t ms)
 {
-    struct json_writer j = JSON_WRITER_PRETTY(out);
-    answer_write(&j, &queues_answer, &(struct told_queues){l, ms}, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_PAGE(out), &queues_answer, &(struct told_queues){l, ms}, NULL);
 }
 
 static void queues_text(struct buf *out, const struct queue_look *l, int64_t ms)

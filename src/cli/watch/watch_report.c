@@ -341,9 +341,7 @@ ANSWER_TABLE(watch_answer, struct watched)
 
 void watch_json(struct buf *out, struct watched *w)
 {
-    struct json_writer j = JSON_WRITER_PRETTY(out);
     w->told = told_lines(w->lines.known ? &w->lines.lines : NULL, w->lines.known ? "" : w->lines.err.text);
     w->phase_count = w->usage.course.moments ? course_phases(&w->usage.course, w->phases) : 0;
-    answer_write(&j, &watch_answer, w, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_PAGE(out), &watch_answer, w, NULL);
 }

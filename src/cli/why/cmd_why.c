@@ -152,8 +152,7 @@ static int why_render(struct cli *cli, struct session *session, struct buf *out,
     expect_remedies(now, why);
     shown_answer_keep(cli, why, only);
     if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        json_why(&j, now, why, only);
+        json_why(AS_JSON(cli, out), now, why, only);
     } else if (cli->ask.idle) {
         table_idle(out, &cli->page, now, why, only);
     } else {
@@ -193,12 +192,10 @@ static int why_process_render(struct cli *cli, struct session *session, struct b
         limit_side(first->limit.code) >= LIMIT_SIDE_HOST)
         cpu_time_words(cli, session, first, SAMPLE_MS, cpu_time);
     const struct limits_told told = {cpu_time, seen ? &lines : NULL, why.text};
-    if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        json_limits(&j, now, &rows, &told);
-    } else {
+    if (cli->json)
+        json_limits(AS_JSON(cli, out), now, &rows, &told);
+    else
         table_limits(out, &cli->page, now, &rows, &told);
-    }
     if (seen)
         looks_done(&looks);
     return 0;
@@ -210,13 +207,10 @@ static int show_codes(struct cli *cli)
     struct finding_settings settings = {0};
     if (cli->settings)
         config_findings(cli->settings, &settings);
-    if (cli->json) {
-        struct json_writer j = show_json(cli, &out);
-        json_finding_codes(&j, &settings);
-        buf_char(&out, '\n');
-    } else {
+    if (cli->json)
+        json_finding_codes(AS_JSON_LINE(cli, &out), &settings);
+    else
         table_finding_codes(&out, &cli->page, &settings);
-    }
     return show_text(&out);
 }
 

@@ -321,12 +321,10 @@ static void prove_json(struct json_writer *j, const struct proof_shown *w)
 static int prove_into(struct cli *cli, const struct proof_shown *w, struct buf *out)
 {
     cli->status = w->proof->said ? 0 : 1;
-    if (cli->json) {
-        struct json_writer j = show_json(cli, out);
-        prove_json(&j, w);
-    } else {
+    if (cli->json)
+        prove_json(AS_JSON(cli, out), w);
+    else
         prove_table(out, &cli->page, w);
-    }
     return 0;
 }
 

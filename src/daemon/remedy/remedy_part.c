@@ -213,10 +213,9 @@ static void note_step(struct remedy_part *p, const struct effect *e)
 static void tell_effect(struct remedy_part *p, const struct effect *e)
 {
     AUTO_BUF struct buf data = BUF(4096);
-    struct json_writer j = JSON_WRITER(&data);
     struct remedy_values change = effect_changes(&e->before, &e->after);
     char words[EFFECT_WORDS], text[512];
-    answer_write(&j, &effect_answer, e, NULL);
+    answer_write(JSON_TO(&data), &effect_answer, e, NULL);
     snprintf(text, sizeof text, "%s%s%s", e->what, e->what[0] ? ": " : "", effect_words(&change, &e->before, words));
     if (p->host->store)
         store_service_event(p->host->store, &(struct store_event){.at = e->at,
@@ -235,9 +234,8 @@ static void tell_doing(struct remedy_part *p, const struct remedy_doing *d, stru
 {
     char text[768], words[EFFECT_WORDS] = "";
     AUTO_BUF struct buf data = BUF(8192);
-    struct json_writer j = JSON_WRITER(&data);
     struct effect e;
-    answer_write(&j, &doing_answer, d, NULL);
+    answer_write(JSON_TO(&data), &doing_answer, d, NULL);
     if (d->remedy.source)
         effect_words(&d->remedy.expected, &d->before.values, words);
     snprintf(text, sizeof text, "%s: %s%s%s. %s%s%s%s", d->who[0] ? d->who : "whirr do",
@@ -389,9 +387,8 @@ static int say_doings(struct remedy_part *p, const char *only, int gpu, int stat
 {
     struct told_remedies told = {.part = p, .only = only, .gpu = gpu};
     told.hit_count = effects_hits(&p->effects, told.hits, ARRAY_LEN(told.hits));
-    struct json_writer j = JSON_WRITER(out);
     pthread_mutex_lock(&p->poller.lock);
-    answer_write(&j, &remedies_answer, &told, NULL);
+    answer_write(JSON_TO(out), &remedies_answer, &told, NULL);
     pthread_mutex_unlock(&p->poller.lock);
     buf_char(out, '\n');
     return status;

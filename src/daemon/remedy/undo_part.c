@@ -85,9 +85,7 @@ static int get_undo(void *part, const struct part_request *r, struct buf *out)
     if (!list || status != 200)
         return list ? status : part_error(out, 503, "internal", "Out of memory.");
     collect_changes(((struct undo_part *)part)->host, r->latest, at == ALL_GPUS ? NULL : &r->latest->gpus[at], list);
-    struct json_writer j = JSON_WRITER(out);
-    answer_write(&j, &undo_list_answer, list, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_LINE(out), &undo_list_answer, list, NULL);
     return 200;
 }
 
@@ -149,9 +147,7 @@ static int post_undo(void *part, const struct part_request *r, struct buf *out)
     size_t refused = take_back_all(((struct undo_part *)part)->host, r, id, dry_run, list);
     if (!list->count && strcmp(id, "all") != 0)
         return part_error(out, 404, "no_such_change", "There is no such change; GET /api/undo lists them.");
-    struct json_writer j = JSON_WRITER(out);
-    answer_write(&j, &undo_list_answer, list, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_LINE(out), &undo_list_answer, list, NULL);
     return refused && refused == list->count ? 403 : 200;
 }
 

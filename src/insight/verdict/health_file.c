@@ -153,10 +153,8 @@ ANSWER_TABLE(file_answer, struct kept_file)
 void health_write(const struct health_history *h, const struct health_host *host, struct health_log_mark until, struct wall now,
                   struct buf *out)
 {
-    struct json_writer j = JSON_WRITER(out);
     struct kept_file file = {.version = FILE_VERSION, .host = *host, .until = until, .all = h, .now = now};
-    answer_write(&j, &file_answer, &file, &file);
-    buf_char(out, '\n');
+    answer_write(JSON_LINE(out), &file_answer, &file, &file);
 }
 
 /* ---- back: a value that makes no sense is none ---- */

@@ -26,9 +26,7 @@ int cpu_samples_init(struct cpu_samples *s, struct loop *loop)
 static void cpu_samples_reply(struct exchange *x, const struct cpu_samples *s)
 {
     AUTO_BUF struct buf out = BUF(16 * 1024);
-    struct json_writer j = JSON_WRITER(&out);
-    json_cpu_samples(&j, s->pid, &s->result);
-    buf_char(&out, '\n');
+    json_cpu_samples(JSON_LINE(&out), s->pid, &s->result);
     exchange_json(x, 200, &out);
 }
 

@@ -128,7 +128,6 @@ void service_health_write(struct server *server, struct buf *out, enum service_s
     bool available = false;
     for (size_t i = 0; i < d->latest->source_count; i++)
         available |= d->latest->sources[i].state == SOURCE_OK && d->latest->sources[i].gpu_count > 0;
-    struct json_writer j = JSON_WRITER(out);
     struct told_service told = {.status = *ret,
                                 .version = WHIRR_VERSION,
                                 .uptime_s = (double)uptime / 1000,
@@ -140,6 +139,5 @@ void service_health_write(struct server *server, struct buf *out, enum service_s
                                 .connections = server->site.loop.conn_count,
                                 .requests = server->site.requests_total,
                                 .parts = &server->parts};
-    answer_write(&j, &service_answer, &told, NULL);
-    buf_char(out, '\n');
+    answer_write(JSON_LINE(out), &service_answer, &told, NULL);
 }

@@ -52,9 +52,7 @@ static void reply(struct exchange *x, const struct lines_errand *l)
     if (l->rc == 0)
         looks_judge(&l->looks, &lines);
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
-    struct json_writer j = JSON_WRITER(&out);
-    json_limits(&j, x->server->data.latest, &rows, &(struct limits_told){"", l->rc == 0 ? &lines : NULL, l->err.text});
-    buf_char(&out, '\n');
+    json_limits(JSON_LINE(&out), x->server->data.latest, &rows, &(struct limits_told){"", l->rc == 0 ? &lines : NULL, l->err.text});
     exchange_json(x, 200, &out);
 }
 

@@ -120,8 +120,7 @@ void get_session(struct exchange *x)
 {
     struct told_session told = {.may_act = x->rights > (RIGHT_READ | RIGHT_COMMANDS), .signed_in = is_signed_in(x)};
     AUTO_BUF struct buf out = BUF(512);
-    struct json_writer j = JSON_WRITER(&out);
     rights_roles(x->rights, told.roles);
-    answer_write(&j, &session_answer, &told, NULL);
+    answer_write(JSON_TO(&out), &session_answer, &told, NULL);
     exchange_json(x, 200, &out);
 }

@@ -97,9 +97,7 @@ void get_processes(struct exchange *x)
         return;
     AUTO_FREE struct process *copies = q.secrets ? unmask_rows(x->server->options.env, &rows) : NULL;
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
-    struct json_writer j = JSON_WRITER(&out);
-    json_processes(&j, d->latest, &rows);
-    buf_char(&out, '\n');
+    json_processes(JSON_LINE(&out), d->latest, &rows);
     AUTO_BLOB struct blob *body = blob_take(&out);
     ready_reply(x, body, "application/json");
 }

@@ -51,9 +51,7 @@ static void reply(struct exchange *x, const struct release *r)
     bool in_time = r->result == 0;
     struct told_release told = {r->for_ms > 0 && in_time, r->for_ms, {r->for_ms ? clock_wall(&clock_system).ms + r->for_ms : 0}};
     AUTO_BUF struct buf out = BUF(1024);
-    struct json_writer j = JSON_WRITER(&out);
-    answer_write(&j, &released_answer, &told, NULL);
-    buf_char(&out, '\n');
+    answer_write(JSON_LINE(&out), &released_answer, &told, NULL);
     exchange_json(x, in_time ? 200 : 202, &out);
 }
 

@@ -26,9 +26,7 @@ static void reply_kind(struct exchange *x, enum body_kind kind)
 static void reply_gpu(struct exchange *x, int gpu, void (*write)(struct json_writer *, const struct snapshot *, int))
 {
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
-    struct json_writer j = JSON_WRITER(&out);
-    write(&j, x->server->data.latest, gpu);
-    buf_char(&out, '\n');
+    write(JSON_LINE(&out), x->server->data.latest, gpu);
     AUTO_BLOB struct blob *body = blob_take(&out);
     ready_reply(x, body, "application/json");
 }
@@ -64,9 +62,7 @@ static void write_summary_of(struct exchange *x, int gpu)
     if (!why || why_of_gpu(now, why, now->gpus[gpu].index, &part, &own) < 0)
         return; /* router_handle() answers 500 */
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
-    struct json_writer j = JSON_WRITER(&out);
-    json_summary(&j, part, own);
-    buf_char(&out, '\n');
+    json_summary(JSON_LINE(&out), part, own);
     AUTO_BLOB struct blob *body = blob_take(&out);
     ready_reply(x, body, "application/json");
     why_free(own);
@@ -107,9 +103,7 @@ static void write_why_of(struct exchange *x, int gpu)
     if (!why)
         return;
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
-    struct json_writer j = JSON_WRITER(&out);
-    json_why(&j, x->server->data.latest, why, gpu);
-    buf_char(&out, '\n');
+    json_why(JSON_LINE(&out), x->server->data.latest, why, gpu);
     AUTO_BLOB struct blob *body = blob_take(&out);
     ready_reply(x, body, "application/json");
 }
@@ -128,9 +122,7 @@ static void write_why_of_job(struct exchange *x, const char *id)
         return;
     }
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
-    struct json_writer j = JSON_WRITER(&out);
-    json_why(&j, part, own, ALL_GPUS);
-    buf_char(&out, '\n');
+    json_why(JSON_LINE(&out), part, own, ALL_GPUS);
     AUTO_BLOB struct blob *body = blob_take(&out);
     ready_reply(x, body, "application/json");
     why_free(own);
@@ -143,9 +135,7 @@ static void write_why_of_process(struct exchange *x, const char *asked)
     if (only < ALL_GPUS || !ready_find_process(x, asked, only, &rows))
         return;
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
-    struct json_writer j = JSON_WRITER(&out);
-    json_limits(&j, x->server->data.latest, &rows, &(struct limits_told){"", NULL, ""});
-    buf_char(&out, '\n');
+    json_limits(JSON_LINE(&out), x->server->data.latest, &rows, &(struct limits_told){"", NULL, ""});
     AUTO_BLOB struct blob *body = blob_take(&out);
     ready_reply(x, body, "application/json");
 }

@@ -79,8 +79,7 @@ static void reply(struct exchange *x, const struct setting_errand *s)
         return;
     }
     AUTO_BUF struct buf out = BUF(128 * 1024);
-    struct json_writer j = JSON_WRITER(&out);
-    answer_write(&j, &setting_answer, &s->lease, NULL);
+    answer_write(JSON_TO(&out), &setting_answer, &s->lease, NULL);
     exchange_json(x, 201, &out);
 }
 

@@ -172,11 +172,9 @@ void get_widget(struct exchange *x)
     const struct snapshot *s = x->server->data.latest;
     const struct why *why = data_why(&x->server->data);
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
-    struct json_writer j = JSON_WRITER(&out);
     struct told_widget told = {.host = s->host.name, .e = extract(s, only), .s = s, .only = only};
     told.answer = !why ? NULL : only == ALL_GPUS ? why->answer : (size_t)only < why->gpu_count ? why->gpus[only].answer : NULL;
-    answer_write(&j, &widget_answer, &told, &told);
-    buf_char(&out, '\n');
+    answer_write(JSON_LINE(&out), &widget_answer, &told, &told);
     AUTO_BLOB struct blob *body = blob_take(&out);
     ready_reply(x, body, "application/json");
 }

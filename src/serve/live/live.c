@@ -67,8 +67,7 @@ void live_arrived(struct broadcast *l, struct subscriber *s)
     hub_join(&l->hub, s);
     AUTO_BUF struct buf data = BUF(DATA_MAX);
     if (!l->status || l->status_sequence != l->data->latest->sequence) {
-        struct json_writer j = JSON_WRITER(&data);
-        compose_status(&j, l->data->latest, data_why(l->data), l->interval_ms);
+        compose_status(JSON_TO(&data), l->data->latest, data_why(l->data), l->interval_ms);
         blob_unref(l->status);
         l->status = blob_take(&data);
         l->status_sequence = l->data->latest->sequence;
@@ -80,8 +79,7 @@ void live_arrived(struct broadcast *l, struct subscriber *s)
 static void send_error(struct subscriber *s, const char *code, const char *message)
 {
     AUTO_BUF struct buf data = BUF(1024);
-    struct json_writer j = JSON_WRITER(&data);
-    answer_write(&j, &problem_answer, &(struct http_problem){code, message}, NULL);
+    answer_write(JSON_TO(&data), &problem_answer, &(struct http_problem){code, message}, NULL);
     hub_send(s, TOPIC_ERROR, buf_view(&data));
 }
 
