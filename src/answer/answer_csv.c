@@ -68,9 +68,8 @@ void answer_csv(struct buf *out, const struct answer *a, const void *record, voi
     bool first = true;
     if (record)
         answer_write(JSON_TO(&text), a, record, context);
-    json_t *row = record ? json_loadb(buf_view(&text).at, text.len, 0, NULL) : NULL;
+    AUTO_JSON json_t *row = record ? json_loadb(buf_view(&text).at, text.len, 0, NULL) : NULL;
     add_cells(out, a, row, !record, &first);
     buf_char(out, '\n');
     out->failed |= record && !row;
-    json_decref(row);
 }

@@ -29,7 +29,7 @@ static void ask_guards(struct cli *cli, struct capacity_hold *holds, size_t *cou
     size_t asked = 0;
     if (cli->ask.source_count || env_is_recorded(&cli->env))
         return; /* GPUs of another host */
-    json_t *workers = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
+    AUTO_JSON json_t *workers = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
     *known = *known || asked > 0;
     for (size_t i = 0; i < json_array_size(workers); i++) {
         const json_t *w = json_array_get(workers, i), *gpus = json_object_get(w, "gpus");
@@ -44,7 +44,6 @@ static void ask_guards(struct cli *cli, struct capacity_hold *holds, size_t *cou
         str_copy(hold.worker, sizeof hold.worker, str_from(name));
         add_hold(holds, count, &hold);
     }
-    json_decref(workers);
 }
 
 /* Only the daemon knows the past minimum of free memory, and lasting problems of a GPU. */

@@ -10,6 +10,7 @@
 
 #include "ask/client.h"
 #include "ask/session.h"
+#include "base/cleanup.h"
 #include "base/file.h"
 #include "config/places.h"
 
@@ -42,7 +43,7 @@ static void ask_one(struct round *r, struct client *client)
         str_copy(r->problem, r->size, str_from(err.text));
     if (status < 0)
         return;
-    json_t *json = json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
+    AUTO_JSON json_t *json = json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
     const json_t *list = json_object_get(json, "workers");
     if (status < 300 && json_is_array(list)) {
         r->asked++;
@@ -50,7 +51,6 @@ static void ask_one(struct round *r, struct client *client)
     } else if (status != 404 || json_object_get(json, "error")) {
         client_error_text(buf_view(&answer), r->problem, r->size);
     }
-    json_decref(json);
 }
 
 json_t *guard_ask(struct cli *cli, const char *method, const char *path, const char *body, size_t *asked, char *problem,

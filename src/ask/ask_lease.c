@@ -476,9 +476,8 @@ static int ask_daemon(struct cli *cli, struct lease_list *ret, struct error *err
         return rc;
     int status = client_request(client, "GET", "/api/leases", NULL, &answer, CLIENT_WITHIN_MS, err);
     client_close(client);
-    json_t *root = status == 200 ? json_loadb(buf_view(&answer).at, answer.len, 0, NULL) : NULL;
+    AUTO_JSON json_t *root = status == 200 ? json_loadb(buf_view(&answer).at, answer.len, 0, NULL) : NULL;
     rc = root ? list_from_json(root, ret, err) : status < 0 ? status : error_set(err, -ENOENT, "the daemon knows no leases");
-    json_decref(root);
     return rc;
 }
 

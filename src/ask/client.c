@@ -440,10 +440,9 @@ int client_download(struct client *c, const char *target, client_piece_fn *each,
 
 void client_error_text(struct str answer, char *text, size_t size)
 {
-    json_t *json = json_loadb(answer.at, answer.len, 0, NULL);
+    AUTO_JSON json_t *json = json_loadb(answer.at, answer.len, 0, NULL);
     const char *message = json_string_value(json_object_get(json_object_get(json, "error"), "message"));
     str_copy(text, size, message ? str_from(message) : str_trim(answer));
-    json_decref(json);
 }
 
 int client_snapshot(struct client *c, unsigned groups, int64_t max_age_ms, const struct snapshot **ret, struct error *err)

@@ -143,7 +143,7 @@ static int names_of_index(const char *folder, struct names *n, struct error *err
     int rc = file_read_all(&(struct env){.sysroot = ""}, path, &text);
     if (rc < 0)
         return rc == -ENOENT ? 0 : error_set(err, rc, "cannot read '%s': %s", path, strerror(-rc));
-    json_t *json = json_loadb(buf_view(&text).at, text.len, 0, NULL);
+    AUTO_JSON json_t *json = json_loadb(buf_view(&text).at, text.len, 0, NULL);
     const char *tensor;
     json_t *file, *map = json_object_get(json, "weight_map");
     rc = json_is_object(map) ? 0 : error_set(err, -EBADMSG, "'%s' has no weight_map", path);
@@ -156,7 +156,6 @@ static int names_of_index(const char *folder, struct names *n, struct error *err
             else if (rc == 0)
                 rc = add_name(n, name, err);
         }
-    json_decref(json);
     return rc;
 }
 

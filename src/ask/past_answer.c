@@ -13,6 +13,7 @@
 #include "ask/client.h"
 #include "ask/progress.h"
 #include "ask/session.h"
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "config/places.h"
 #include "format/table/table.h"
@@ -151,11 +152,10 @@ int past_fetch(struct cli *cli, struct past_question *q, json_t **ret)
 
 int past_show(struct cli *cli, struct past_question *q, const char *by)
 {
-    json_t *body = NULL;
+    AUTO_JSON json_t *body = NULL;
     int status = past_fetch(cli, q, &body);
     if (status != EXIT_FINE)
         return status;
     status = print(cli, body, q->kind == PAST_REPORT, by);
-    json_decref(body);
     return status;
 }

@@ -323,10 +323,8 @@ struct why *session_why(struct session *s, const struct snapshot *snapshot)
         return engine_why(s->engine, snapshot);
     if (!s->client || client_request(s->client, "GET", "/api/why", NULL, &answer, CLIENT_WITHIN_MS, NULL) != 200)
         return NULL;
-    json_t *json = json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
-    struct why *why = why_from_json(json, snapshot);
-    json_decref(json);
-    return why;
+    AUTO_JSON json_t *json = json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
+    return why_from_json(json, snapshot);
 }
 
 bool session_has_sampled(const struct session *s)

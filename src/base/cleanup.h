@@ -26,10 +26,14 @@ static inline void cleanup_file(FILE **f)
         fclose(*f);
 }
 
+struct json_t; /* of jansson */
+void cleanup_json(struct json_t **json);
+
 #define CLEANUP(function) __attribute__((cleanup(function)))
 #define AUTO_FREE CLEANUP(cleanup_free)
 #define AUTO_CLOSE CLEANUP(cleanup_close)
 #define AUTO_FCLOSE CLEANUP(cleanup_file)
+#define AUTO_JSON CLEANUP(cleanup_json)
 
 /* Moves a pointer out of its AUTO_ variable, leaving NULL. */
 #define TAKE(p)                 \

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The JSON writer.
+ * The JSON writer, and the end of what jansson has read.
  */
 #include "base/json_writer.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+
+#include "base/cleanup.h"
+
+void cleanup_json(json_t **json)
+{
+    json_decref(*json);
+}
 
 static void new_line(struct json_writer *j)
 {

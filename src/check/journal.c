@@ -110,9 +110,8 @@ static int keep_state(const char *folder, const struct gpu_id *id, const struct 
 {
     char path[PLACE_SIZE], at[WALL_TEXT_SIZE];
     path_of(folder, id, ".state", path);
-    json_t *before = read_json(path);
+    AUTO_JSON json_t *before = read_json(path);
     bool replace = replaces(run, before);
-    json_decref(before);
     if (!replace)
         return 0;
     AUTO_BUF struct buf out = BUF(STATE_BYTES);
@@ -155,7 +154,7 @@ static void show_one(const char *folder, struct gpu *gpu, struct wall now)
 {
     char path[PLACE_SIZE];
     path_of(folder, &gpu->id, ".state", path);
-    json_t *state = access(path, R_OK) == 0 ? read_json(path) : NULL;
+    AUTO_JSON json_t *state = access(path, R_OK) == 0 ? read_json(path) : NULL;
     struct wall at = json_moment(state, "at");
     json_int_t level = json_integer_value(json_object_get(state, "level")),
                verdict = json_integer_value(json_object_get(state, "verdict"));
@@ -165,7 +164,6 @@ static void show_one(const char *folder, struct gpu *gpu, struct wall now)
         gpu->check.verdict = (int)verdict;
         json_copy_text(state, "words", gpu->check.words, sizeof gpu->check.words);
     }
-    json_decref(state);
     path_of(folder, &gpu->id, ".running", path);
     json_t *running = access(path, R_OK) == 0 ? read_json(path) : NULL;
     json_int_t pid = json_integer_value(json_object_get(running, "pid"));

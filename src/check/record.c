@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#include "base/cleanup.h"
+
 ANSWER_NAMES(level_names, enum check_level, check_level_name, 0, CHECK_LEVEL_COUNT - 1);
 ANSWER_NAMES(test_names, enum check_test, check_test_name, 0, CHECK_TEST_COUNT - 1);
 ANSWER_NAMES(end_names, enum check_end, check_end_name, 0, CHECK_END_COUNT - 1);
@@ -160,7 +162,7 @@ bool check_run_read(const json_t *json, struct check_run *run)
 
 int record_read(struct str line, struct check_run *run)
 {
-    json_t *json = json_loadb(line.at, line.len, 0, NULL);
+    AUTO_JSON json_t *json = json_loadb(line.at, line.len, 0, NULL);
     const json_t *device = json_object_get(json, "device"), *progress = json_object_get(json, "progress"),
                  *whole = json_object_get(json, "run");
     int rc = device || progress || whole ? 0 : -EPROTO;
@@ -168,6 +170,5 @@ int record_read(struct str line, struct check_run *run)
         answer_read(&check_device_answer, device, &run->device, NULL);
     else if (rc == 0 && !check_run_read(whole ? whole : progress, run))
         rc = -EPROTO;
-    json_decref(json);
     return rc < 0 ? rc : whole != NULL;
 }

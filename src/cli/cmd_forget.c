@@ -8,6 +8,7 @@
 
 #include "ask/answers.h"
 #include "ask/client.h"
+#include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "base/words.h"
@@ -61,7 +62,7 @@ static void inventory_line(const struct cli *cli, struct buf *out, const json_t 
 static int forget_list(struct cli *cli)
 {
     struct error err = {0};
-    json_t *answer = alert_ask(cli, "GET", "/api/gpu/inventory", NULL, &err);
+    AUTO_JSON json_t *answer = alert_ask(cli, "GET", "/api/gpu/inventory", NULL, &err);
     const json_t *gpu;
     size_t missing = 0;
     if (!answer)
@@ -76,9 +77,7 @@ static int forget_list(struct cli *cli)
         buf_text(&out, "Nothing is missing.\n");
     else
         buf_text(&out, "Gone on purpose? whirr forget NAME\n");
-    int status = cli->json ? alert_print_json(answer) : show_text(&out);
-    json_decref(answer);
-    return status;
+    return cli->json ? alert_print_json(answer) : show_text(&out);
 }
 
 /* So that the next question does not show it any more. */
@@ -135,7 +134,7 @@ static int forget_run(struct cli *cli)
     jw_key_bool(&j, "undo", undo);
     jw_key_text(&j, "by", user ? user : "");
     jw_end(&j);
-    json_t *answer = alert_ask(cli, "POST", "/api/gpu/forget", body.at, &err);
+    AUTO_JSON json_t *answer = alert_ask(cli, "POST", "/api/gpu/forget", body.at, &err);
     if (!answer)
         return cli_error(cli, &err);
     take_new_sample(cli);
@@ -147,7 +146,6 @@ static int forget_run(struct cli *cli)
         printf("%s is expected again.\n", name_of(one));
     else
         printf("Forgotten: %s (%s). Back with: whirr forget --undo %s\n", name_of(one), model_of(one), name_of(one));
-    json_decref(answer);
     return status;
 }
 

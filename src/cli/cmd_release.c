@@ -39,10 +39,9 @@ static int release_not_held(const struct cli *cli, const struct error *err)
 static int print_json(const struct buf *answer, const char *place)
 {
     AUTO_BUF struct buf out = BUF(65536);
-    json_t *json = json_loadb(answer->at ? answer->at : "", answer->len, 0, NULL);
+    AUTO_JSON json_t *json = json_loadb(answer->at ? answer->at : "", answer->len, 0, NULL);
     json_object_set_new(json, "daemon", json_string(place));
     AUTO_FREE char *text = json ? json_dumps(json, JSON_PRESERVE_ORDER) : NULL;
-    json_decref(json);
     if (!text)
         return cli_fail("cannot understand the answer of the daemon at %s", place);
     buf_printf(&out, "%s\n", text);

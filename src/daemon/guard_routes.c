@@ -49,7 +49,7 @@ static json_t *read_body(const struct part_request *r, struct buf *out, int *sta
 static int read_pid(const struct part_request *r, struct buf *out, int32_t *ret)
 {
     int status = 0;
-    json_t *json = read_body(r, out, &status);
+    AUTO_JSON json_t *json = read_body(r, out, &status);
     if (!json)
         return status;
     const json_t *pid = json_object_get(json, "pid");
@@ -57,7 +57,6 @@ static int read_pid(const struct part_request *r, struct buf *out, int32_t *ret)
     if (!json_is_integer(pid) || number <= 0 || number > INT32_MAX)
         status = part_error(out, 400, "bad_body", "The body must be {\"pid\": N}.");
     *ret = (int32_t)number;
-    json_decref(json);
     return status;
 }
 
@@ -90,7 +89,7 @@ static int unannounce(void *part, const struct part_request *r, struct buf *out)
 static int take_command(void *part, const struct part_request *r, struct buf *out, enum guard_command what)
 {
     int status = 0;
-    json_t *json = read_body(r, out, &status);
+    AUTO_JSON json_t *json = read_body(r, out, &status);
     if (!json)
         return status;
     const json_t *worker = json_object_get(json, "worker");
@@ -100,7 +99,6 @@ static int take_command(void *part, const struct part_request *r, struct buf *ou
         status = part_error(out, 404, "no_such_worker", "No guarded worker has that name.");
     else
         status = say_workers(guard_of(part), out, 202, ALL_GPUS);
-    json_decref(json);
     return status;
 }
 

@@ -369,17 +369,15 @@ static int post_forget(void *part, const struct part_request *r, struct buf *out
 {
     struct health_part *p = part;
     char by[64];
-    json_t *json = json_loadb(r->body.at ? r->body.at : "", r->body.len, JSON_REJECT_DUPLICATES, NULL);
+    AUTO_JSON json_t *json = json_loadb(r->body.at ? r->body.at : "", r->body.len, JSON_REJECT_DUPLICATES, NULL);
     const json_t *gpu = json_object_get(json, "gpu"), *undo = json_object_get(json, "undo");
     const char *said = json_string_value(json_object_get(json, "by"));
     str_copy_clean(by, sizeof by, str_from(said && said[0] ? said : r->who ? r->who : ""));
-    int status = !json_is_string(gpu) || (undo && !json_is_boolean(undo))
-                     ? part_error(out, 400, "bad_body",
-                                  "The body must be an object with \"gpu\": a UUID, a PCI address, an index or a port.")
-                 : !p->last ? part_error(out, 503, "starting", "There is no sample yet.")
-                            : answer_forget(p, json_string_value(gpu), json_is_true(undo), by, out);
-    json_decref(json);
-    return status;
+    return !json_is_string(gpu) || (undo && !json_is_boolean(undo))
+               ? part_error(out, 400, "bad_body",
+                            "The body must be an object with \"gpu\": a UUID, a PCI address, an index or a port.")
+           : !p->last ? part_error(out, 503, "starting", "There is no sample yet.")
+                      : answer_forget(p, json_string_value(gpu), json_is_true(undo), by, out);
 }
 
 static void health_part_metrics(void *part, const struct snapshot *s, struct buf *out)

@@ -369,9 +369,8 @@ static int end_lease(void *part, const struct part_request *r, struct buf *out)
     struct error err = {0};
     enum lease_kind kind;
     char id[LEASE_ID_SIZE];
-    json_t *json = json_loadb(r->body.at ? r->body.at : "", r->body.len, JSON_REJECT_DUPLICATES, NULL);
+    AUTO_JSON json_t *json = json_loadb(r->body.at ? r->body.at : "", r->body.len, JSON_REJECT_DUPLICATES, NULL);
     json_copy_text(json, "id", id, sizeof id);
-    json_decref(json);
     if (!lease_id_valid(id))
         return part_error(out, 400, "bad_body", "The body must be {\"id\": \"ID\"}.");
     if (!find_kind(p, id, &kind))

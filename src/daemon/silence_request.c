@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "format/alert.h"
 #include "serve/data/part.h"
 
@@ -84,13 +85,10 @@ static int remove_silence(struct silences *silences, const char *id, struct buf 
 
 int silence_request(struct silences *silences, struct wall now, const struct part_request *r, struct buf *out)
 {
-    json_t *json = json_loadb(r->body.at ? r->body.at : "", r->body.len, JSON_REJECT_DUPLICATES, NULL);
+    AUTO_JSON json_t *json = json_loadb(r->body.at ? r->body.at : "", r->body.len, JSON_REJECT_DUPLICATES, NULL);
     const json_t *remove = json_object_get(json, "remove");
-    int status = !json_is_object(json) ? part_error(out, 400, "bad_body", "The body must be a JSON object.")
-                 : !remove             ? add_silence(silences, now, json, r->who, out)
-                 : json_is_string(remove)
-                     ? remove_silence(silences, json_string_value(remove), out)
-                     : part_error(out, 400, "bad_body", "\"remove\" must be the number of a silence, like \"s1\".");
-    json_decref(json);
-    return status;
+    return !json_is_object(json)    ? part_error(out, 400, "bad_body", "The body must be a JSON object.")
+           : !remove                ? add_silence(silences, now, json, r->who, out)
+           : json_is_string(remove) ? remove_silence(silences, json_string_value(remove), out)
+                                    : part_error(out, 400, "bad_body", "\"remove\" must be the number of a silence, like \"s1\".");
 }

@@ -13,15 +13,10 @@
 
 enum { URL_SIZE = 16384 };
 
-static void cleanup_json(json_t **json)
-{
-    json_decref(*json);
-}
-
 /* The database's message about a failed query. */
 static void error_message(struct str answer, char *text, size_t size)
 {
-    json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
+    AUTO_JSON json_t *root = json_loadb(answer.at, answer.len, 0, NULL);
     const char *error = json_string_value(json_object_get(root, "error"));
     str_copy_clean(text, size, error ? str_from(error) : str_trim((struct str){answer.at, MIN_OF(answer.len, (size_t)120)}));
 }

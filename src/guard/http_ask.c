@@ -173,7 +173,7 @@ int http_list(const struct server_row *row, struct method_context *c, struct jou
     entry->item_count = 0;
     if (!http_is_set(&row->list))
         return 0;
-    json_t *root = NULL;
+    AUTO_JSON json_t *root = NULL;
     struct server_request list = row->list;
     if (!is_set(list.body) && strcmp(list.method, "GET") != 0)
         list.body = "{}";
@@ -184,6 +184,5 @@ int http_list(const struct server_row *row, struct method_context *c, struct jou
         return error_set(err, -EPROTO, "%s%s did not answer in JSON", c->settings->url, row->list.path);
     struct collector k = {row, entry};
     json_path_each(root, str_from(row->items ? row->items : ""), collect, &k);
-    json_decref(root);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/keep.h"
 #include "base/os/shared.h"
@@ -188,10 +189,9 @@ int journal_read(const struct journal *j, struct journal_entry *entry, struct er
     if (!j->path[0])
         return -ENOENT;
     int rc;
-    json_t *root = journal_load(j, &rc, err);
+    AUTO_JSON json_t *root = journal_load(j, &rc, err);
     if (root && !read_entry(root, entry))
         rc = -EBADMSG;
-    json_decref(root);
     if (rc != -EBADMSG)
         return rc;
     *entry = (struct journal_entry){0};

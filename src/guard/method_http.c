@@ -51,10 +51,9 @@ static int ask_busy(const struct server_row *row, struct method_context *c, cons
         str_copy(own.url, sizeof own.url, url);
         own.token[0] = '\0'; /* the server's token isn't for the item's own URL */
     }
-    json_t *root = NULL;
+    AUTO_JSON json_t *root = NULL;
     int rc = http_ask(&there, &row->busy, item, HTTP_LOOK_TIMEOUT_MS, &root, err);
     bool working = rc == 0 && json_path_any(root, row->busy_key);
-    json_decref(root);
     return rc < 0 ? rc : working;
 }
 

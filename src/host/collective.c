@@ -413,7 +413,7 @@ static int64_t whole(const json_t *object, const char *key, int64_t most)
 
 static bool parse_line(struct str line, struct inspected *ret)
 {
-    json_t *root = json_loadb(line.at, line.len, JSON_REJECT_DUPLICATES, NULL);
+    AUTO_JSON json_t *root = json_loadb(line.at, line.len, JSON_REJECT_DUPLICATES, NULL);
     const json_t *header = json_object_get(root, "header"), *perf = json_object_get(root, "coll_perf");
     const char *id = json_string_value(json_object_get(header, "id"));
     double rate = json_number_value(json_object_get(perf, "coll_busbw_gbs"));
@@ -425,7 +425,6 @@ static bool parse_line(struct str line, struct inspected *ret)
                               .bytes_per_s = rate > 0 && rate < 1e6 ? (int64_t)(rate * 1e9) : 0,
                               .at_us = whole(json_object_get(root, "metadata"), "dump_timestamp_us", INT64_MAX)};
     copy_name(ret->op, str_from(json_string_value(json_object_get(perf, "coll"))));
-    json_decref(root);
     return ret->communicator && ret->op[0] && ret->rank >= 0 && ret->number >= 0 && ret->duration_us > 0;
 }
 

@@ -389,9 +389,8 @@ static int read_lease(struct lease_place d, const char *name, struct wall now, s
     ssize_t len = text ? read(fd, text, (size_t)file.st_size) : -1;
     if (len < 0)
         return error_set(err, text ? -errno : -ENOMEM, "%s", text ? strerror(errno) : "out of memory");
-    json_t *json = json_loadb(text, (size_t)len, JSON_REJECT_DUPLICATES, NULL);
+    AUTO_JSON json_t *json = json_loadb(text, (size_t)len, JSON_REJECT_DUPLICATES, NULL);
     int rc = json ? lease_from_json(json, ret, err) : error_set(err, -EBADMSG, "it is broken, or not whole");
-    json_decref(json);
     const char *wrong = rc == 0 ? wrong_owner(ret, &d, &file) : NULL;
     if (rc == 0 && strncmp(name, ret->id, strlen(ret->id)) != 0)
         wrong = "it has another lease's id";

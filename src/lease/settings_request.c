@@ -133,10 +133,8 @@ static int read_fields(const json_t *json, struct request *ret, struct error *er
 
 int request_read(struct str text, struct request *ret, struct error *err)
 {
-    json_t *json = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, NULL);
-    int rc = json_is_object(json) ? read_fields(json, ret, err) : error_set(err, -EBADMSG, "not a JSON object");
-    json_decref(json);
-    return rc;
+    AUTO_JSON json_t *json = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, NULL);
+    return json_is_object(json) ? read_fields(json, ret, err) : error_set(err, -EBADMSG, "not a JSON object");
 }
 
 /* ---- the command's side ---- */
@@ -213,9 +211,8 @@ static int ask(int fd, const struct request *r, struct lease *ret, char words[SE
     int rc = read_line(fd, &answer, ANSWER_MS, passed);
     if (rc < 0)
         return error_set(err, rc, "the helper whirr-control does not answer: %s", strerror(-rc));
-    json_t *json = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);
+    AUTO_JSON json_t *json = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);
     rc = take_answer(json, ret, words, err);
-    json_decref(json);
     return rc;
 }
 
@@ -242,8 +239,7 @@ int helper_ended(int fd, char why[SETTINGS_WORDS])
     int rc = read_line(fd, &line, ANSWER_MS, NULL);
     if (rc < 0)
         return -EPIPE;
-    json_t *json = json_loadb(line.at ? line.at : "", line.len, 0, NULL);
+    AUTO_JSON json_t *json = json_loadb(line.at ? line.at : "", line.len, 0, NULL);
     json_copy_text(json, "ended", why, SETTINGS_WORDS);
-    json_decref(json);
     return 0;
 }

@@ -85,7 +85,7 @@ int whirr_resources(struct whirr *w, struct whirr_resources *ret)
         return handle_fail(w, &err);
     }
     rc = resources_text(w, &out);
-    json_t *o = rc ? NULL : json_loadb(buf_view(&out).at, out.len, 0, NULL);
+    AUTO_JSON json_t *o = rc ? NULL : json_loadb(buf_view(&out).at, out.len, 0, NULL);
     if (!rc && !o) {
         error_set(&err, -ENOMEM, "out of memory");
         rc = handle_fail(w, &err);
@@ -110,7 +110,6 @@ int whirr_resources(struct whirr *w, struct whirr_resources *ret)
     copy_text(o, "gpu_name", r.gpu_name, sizeof r.gpu_name);
     copy_text(o, "gpu_source", r.gpu_source, sizeof r.gpu_source);
     memcpy(ret, &r, MIN_OF(ret->size, sizeof r));
-    json_decref(o);
     return 0;
 }
 

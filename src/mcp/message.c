@@ -99,16 +99,14 @@ static void fail_with(struct mcp_request *r, const json_t *body, struct str text
 
 bool mcp_answer(struct mcp_request *r, bool found, struct str body)
 {
-    json_t *json = body.len && body.len <= MCP_BODY_MAX ? json_loadb(body.at, body.len, 0, NULL) : NULL;
+    AUTO_JSON json_t *json = body.len && body.len <= MCP_BODY_MAX ? json_loadb(body.at, body.len, 0, NULL) : NULL;
     if (!found || !json_is_object(json)) {
         fail_with(r, json, body.len <= 4096 && !json ? body : STR(""));
     } else if (json_is_true(json_object_get(json, "loading")) && json_is_null(json_object_get(json, "fleet"))) {
-        json_decref(json);
         return false;
     } else {
         succeed(r, mcp_shape_answer(r, json_object_get(r->params, "arguments"), json));
     }
-    json_decref(json);
     return true;
 }
 
@@ -282,7 +280,7 @@ static void refuse_all(struct mcp_messages *m, json_t *message, int code, const 
 void mcp_read(struct mcp_messages *m, struct str text, enum mcp_version *spoken)
 {
     *m = (struct mcp_messages){0};
-    json_t *json = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+    AUTO_JSON json_t *json = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
     size_t count = json_is_array(json) ? json_array_size(json) : 1;
     if (!json) {
         refuse_all(m, NULL, MCP_PARSE_ERROR, "This is not JSON");
@@ -290,18 +288,17 @@ void mcp_read(struct mcp_messages *m, struct str text, enum mcp_version *spoken)
     }
     m->batch = json_is_array(json);
     if (m->batch && *spoken > MCP_2025_03_26) {
-        refuse_all(m, json, MCP_INVALID_REQUEST, "This version of the protocol has no arrays of messages");
+        refuse_all(m, TAKE(json), MCP_INVALID_REQUEST, "This version of the protocol has no arrays of messages");
         return;
     }
     if (count == 0 || count > MCP_BATCH_MAX) {
-        refuse_all(m, json, MCP_INVALID_REQUEST, "An array has 1 to 16 messages");
+        refuse_all(m, TAKE(json), MCP_INVALID_REQUEST, "An array has 1 to 16 messages");
         return;
     }
     _Static_assert(MCP_BATCH_MAX == 16, "as the sentence says");
     m->count = count;
     for (size_t i = 0; i < count; i++)
         read_one(&m->list[i], json_incref(m->batch ? json_array_get(json, i) : json), spoken, m->batch);
-    json_decref(json);
 }
 
 void mcp_done(struct mcp_messages *m)

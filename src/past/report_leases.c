@@ -61,10 +61,9 @@ static int add_lease_event(void *user, const struct store_event_row *event)
 {
     struct lease_rows *rows = user;
     struct lease l;
-    json_t *data = event->data ? json_loads(event->data, 0, NULL) : NULL;
+    AUTO_JSON json_t *data = event->data ? json_loads(event->data, 0, NULL) : NULL;
     bool known = lease_from_json(json_object_get(data, "lease"), &l, NULL) == 0;
     int64_t used_ms = json_integer_value(json_object_get(data, "used_ms"));
-    json_decref(data);
     rows->cursor = event->cursor;
     rows->count++;
     if (!known)

@@ -90,12 +90,10 @@ static bool read_health_trouble(const json_t *data, struct told_trouble *t)
 static bool read_trouble(const struct store_event_row *event, struct told_trouble *ret)
 {
     bool alert = strcmp(event->kind, "alert") == 0;
-    json_t *data = (alert || strcmp(event->kind, "health") == 0) && event->data ? json_loads(event->data, 0, NULL) : NULL;
+    AUTO_JSON json_t *data = (alert || strcmp(event->kind, "health") == 0) && event->data ? json_loads(event->data, 0, NULL) : NULL;
     *ret = (struct told_trouble){.from_ms = event->at.ms, .to_ms = event->at.ms};
-    bool known = data && severity_from_text(event->severity, &ret->severity) &&
-                 (alert ? read_alert_trouble(data, ret) : read_health_trouble(data, ret));
-    json_decref(data);
-    return known;
+    return data && severity_from_text(event->severity, &ret->severity) &&
+           (alert ? read_alert_trouble(data, ret) : read_health_trouble(data, ret));
 }
 
 static bool is_told_by(const struct told_finding *f, const struct store_event_row *event, const struct told_trouble *t)

@@ -89,11 +89,9 @@ int effects_put(struct effects *all, const struct effect *e)
 
 bool effect_from_text(const char *text, struct effect *ret)
 {
-    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    AUTO_JSON json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     *ret = (struct effect){.code = REMEDY_FAULT};
-    bool fine = json_is_object(json) && answer_read(&effect_answer, json, ret, NULL) && ret->gpu[0];
-    json_decref(json);
-    return fine;
+    return json_is_object(json) && answer_read(&effect_answer, json, ret, NULL) && ret->gpu[0];
 }
 
 /* ---- the file ---- */

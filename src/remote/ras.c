@@ -46,7 +46,7 @@ static void add_missing(struct ras_report *r, const json_t *rank)
 int ras_parse(struct str text, struct ras_report *ret)
 {
     *ret = (struct ras_report){0};
-    json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, NULL);
+    AUTO_JSON json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, NULL);
     const json_t *list = json_object_get(root, "communicators");
     int rc = json_is_array(list) ? 0 : -EINVAL;
     size_t i, k;
@@ -58,7 +58,6 @@ int ras_parse(struct str text, struct ras_report *ret)
         ret->missing_total = MAX_OF(ret->missing_total, count);
         json_array_foreach(json_object_get(communicator, "missing_ranks"), k, rank) add_missing(ret, rank);
     }
-    json_decref(root);
     return rc;
 }
 

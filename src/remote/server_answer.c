@@ -376,11 +376,10 @@ bool server_answer_metrics(struct server_answers *a, enum model_server kind, str
 
 enum reading_state server_answer_awake(struct str props)
 {
-    json_t *root = json_loadb(props.at, props.len, 0, NULL);
+    AUTO_JSON json_t *root = json_loadb(props.at, props.len, 0, NULL);
     const char *role = json_string_value(json_object_get(root, "role"));
     bool router = !json_is_object(root) || (role && strcmp(role, "router") == 0);
     bool sleeping = json_is_true(json_object_get(root, "is_sleeping"));
-    json_decref(root);
     return router ? READING_UNSUPPORTED : sleeping ? READING_ASLEEP : READING_OK;
 }
 
@@ -448,7 +447,7 @@ bool server_answers_json(enum model_server kind)
 
 bool server_answer_json(struct server_answers *a, enum model_server kind, struct str text)
 {
-    json_t *root = json_loadb(text.at, text.len, 0, NULL);
+    AUTO_JSON json_t *root = json_loadb(text.at, text.len, 0, NULL);
     bool told = false;
     forget_figures(a);
     for (size_t i = 0; i < ARRAY_LEN(json_figures); i++) {
@@ -460,6 +459,5 @@ bool server_answer_json(struct server_answers *a, enum model_server kind, struct
             reading_ok(json_figures[i].is_idle ? json_integer_value(value) == 0 : json_integer_value(value));
     }
     drop_implausible(a);
-    json_decref(root);
     return told;
 }

@@ -81,7 +81,7 @@ static bool read_queue(struct outbox *o, const json_t *list, struct wall today)
 int outbox_read(struct outbox *o, struct str text, struct mono now, struct wall today, struct error *err)
 {
     json_error_t error;
-    json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, &error);
+    AUTO_JSON json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, &error);
     bool good = json_is_object(root) && json_integer_value(json_object_get(root, "version")) == FILE_VERSION &&
                 json_is_array(json_object_get(root, "queue")) && json_is_array(json_object_get(root, "heard"));
     struct outbox_rules rules = o->rules;
@@ -98,6 +98,5 @@ int outbox_read(struct outbox *o, struct str text, struct mono now, struct wall 
         o->rules = rules;
         o->retry.seed = seed;
     }
-    json_decref(root);
     return good ? 0 : error_set(err, -EINVAL, "it is not a queue of notifications");
 }

@@ -9,6 +9,7 @@
 
 #include "alert/silence.h"
 #include "ask/answers.h"
+#include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "base/moment.h"
@@ -72,14 +73,13 @@ static int check_severity(struct cli *cli, const char *severity)
 static int check_gpu(struct cli *cli, const char *index)
 {
     struct error err = {0};
-    json_t *answer = alert_ask(cli, "GET", "/api/gpu/summary", NULL, &err);
+    AUTO_JSON json_t *answer = alert_ask(cli, "GET", "/api/gpu/summary", NULL, &err);
     const json_t *gpu, *gpus = json_object_get(answer, "gpus");
     char *end;
     long wanted = strtol(index, &end, 10);
     bool found = *end || !json_array_size(gpus);
     size_t i;
     json_array_foreach(gpus, i, gpu) found |= json_integer_value(json_object_get(gpu, "index")) == wanted;
-    json_decref(answer);
     return found ? EXIT_FINE : cli_usage(cli, "there is no GPU %s; `whirr status` lists them. Nothing was silenced", index);
 }
 
@@ -87,7 +87,7 @@ static int check_gpu(struct cli *cli, const char *index)
 static int check_names(struct cli *cli, const char *const *matchers, size_t count)
 {
     struct error err = {0};
-    json_t *answer = alert_ask(cli, "GET", "/api/alerts/rules", NULL, &err);
+    AUTO_JSON json_t *answer = alert_ask(cli, "GET", "/api/alerts/rules", NULL, &err);
     const json_t *rules = json_object_get(answer, "rules");
     int status = EXIT_FINE;
     for (size_t i = 0; i < count && json_is_array(rules) && status == EXIT_FINE; i++) {
@@ -101,7 +101,6 @@ static int check_names(struct cli *cli, const char *const *matchers, size_t coun
         else if (strncmp(matchers[i], "gpu=", 4) == 0)
             status = check_gpu(cli, value);
     }
-    json_decref(answer);
     return status;
 }
 
@@ -139,7 +138,7 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
         return show_would(cli, "silence %s %s %s", all.at, length ? "for" : "until",
                           length ? length : options_value(cli->options, "until", ""));
     }
-    json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
+    AUTO_JSON json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
     if (!answer)
         return cli_error(cli, &err);
     if (cli->json) {
@@ -153,7 +152,6 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
         json_decref(list);
         status = show_text(&out);
     }
-    json_decref(answer);
     return status;
 }
 
@@ -192,7 +190,7 @@ static int remove_silence(struct cli *cli, const char *id)
 static int list_silences(struct cli *cli)
 {
     struct error err = {0};
-    json_t *body = alert_ask(cli, "GET", "/api/alerts", NULL, &err);
+    AUTO_JSON json_t *body = alert_ask(cli, "GET", "/api/alerts", NULL, &err);
     if (!body)
         return cli_fail("%s", err.text);
     int status;
@@ -206,7 +204,6 @@ static int list_silences(struct cli *cli)
         silences_text(&out, &cli->page, json_object_get(body, "silences"));
         status = show_text(&out);
     }
-    json_decref(body);
     return status;
 }
 

@@ -298,8 +298,6 @@ int passport_read(struct str text, struct check_run *ret, struct error *err)
         text = (struct str){begin, end ? (size_t)(end - begin) : 0};
     }
     text = str_trim(text);
-    json_t *json = json_loadb(text.at, text.len, 0, NULL);
-    int rc = read_passport(text, json, ret, err);
-    json_decref(json);
-    return rc;
+    AUTO_JSON json_t *json = json_loadb(text.at, text.len, 0, NULL);
+    return read_passport(text, json, ret, err);
 }

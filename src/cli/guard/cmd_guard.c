@@ -48,10 +48,8 @@ static json_t *only(json_t *workers, const char *name)
 /* `name` NULL: any worker. */
 static bool has_worker(json_t *workers, const char *name)
 {
-    json_t *kept = only(json_incref(workers), name);
-    bool has = json_array_size(kept) > 0;
-    json_decref(kept);
-    return has;
+    AUTO_JSON json_t *kept = only(json_incref(workers), name);
+    return json_array_size(kept) > 0;
 }
 
 /* Reports an unknown name and suggests the nearest one. */
@@ -71,20 +69,15 @@ static int status(struct cli *cli, const char *name)
 {
     char problem[512];
     size_t asked;
-    json_t *all = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
-    json_t *workers = only(json_incref(all), name);
-    if (!asked && problem[0]) {
-        json_decref(workers);
-        json_decref(all);
+    AUTO_JSON json_t *all = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
+    AUTO_JSON json_t *workers = only(json_incref(all), name);
+    if (!asked && problem[0])
         return cli_fail("%s", problem);
-    }
     if (problem[0])
         fprintf(stderr, "whirr: %s\n", problem);
     int result = name && json_array_size(workers) == 0 ? unknown_worker(all, name) : print_workers(cli, workers);
-    json_decref(all);
     if (!name && json_array_size(workers) == 0 && !cli->host && cli->settings && config_guards_nothing(cli->settings))
         fprintf(stderr, "whirr: " GUARDS_NOTHING ": " GUARDS_NOTHING_FIX "\n");
-    json_decref(workers);
     return result;
 }
 
@@ -190,16 +183,12 @@ static int guard_tell(struct cli *cli, const char *what, const char *name)
         return cli_usage(cli, "'guard %s' acts on running guards: it can't be combined with %s", what, sampling);
     if (options_seconds(cli->options, "wait", &wait_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    json_t *before = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
-    if (asked && !problem[0] && !has_worker(before, name) && may_act(cli)) {
-        int nothing =
-            name ? unknown_worker(before, name) : cli_fail("nothing to %s: no worker is under guard\n" GUARD_NEXT_STEP, what);
-        json_decref(before);
-        return nothing;
-    }
+    AUTO_JSON json_t *before = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
+    if (asked && !problem[0] && !has_worker(before, name) && may_act(cli))
+        return name ? unknown_worker(before, name) : cli_fail("nothing to %s: no worker is under guard\n" GUARD_NEXT_STEP, what);
     if (asked && options_has(cli->options, "dry-run")) {
         AUTO_BUF struct buf names = BUF(64 << 10);
-        json_t *mine = only(before, name), *worker;
+        json_t *mine = only(json_incref(before), name), *worker;
         size_t i;
         json_array_foreach(mine, i, worker)
             buf_printf(&names, "%s%s (%s)", i ? ", " : "", json_text(worker, "name"), json_text(worker, "state"));
@@ -224,7 +213,6 @@ static int guard_tell(struct cli *cli, const char *what, const char *name)
     if (asked && !cli->json)
         say_guards(workers);
     json_decref(workers);
-    json_decref(before);
     if (failed && result == EXIT_FINE)
         return cli_fail(off ? "the memory is not free" : "some workers are not back");
     return result;

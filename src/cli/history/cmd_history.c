@@ -130,9 +130,8 @@ struct row_reader {
 static int take_line(struct row_reader *r, struct str line)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
-    json_t *row = json_loadb(line.at, line.len, 0, NULL);
+    AUTO_JSON json_t *row = json_loadb(line.at, line.len, 0, NULL);
     int rc = row ? fields_row(r->fields, &out, row, &r->err) : error_set(&r->err, -EPROTO, "cannot understand the answer");
-    json_decref(row);
     return rc < 0 ? rc : fwrite(buf_view(&out).at, 1, out.len, stdout) == out.len ? 0 : error_set(&r->err, -EPIPE, "cannot write");
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ask/client.h"
+#include "base/cleanup.h"
 #include "cli/history/db.h"
 
 static void ask_daemon(const struct cli *cli, bool to_act, struct db_choice *c)
@@ -20,11 +21,10 @@ static void ask_daemon(const struct cli *cli, bool to_act, struct db_choice *c)
     int code = client_request(client, "GET", "/api/health", NULL, &answer, CLIENT_WITHIN_MS, &err);
     str_copy(c->daemon, sizeof c->daemon, str_from(client_place(client)));
     client_close(client);
-    json_t *doc = code > 0 ? json_loadb(answer.at, answer.len, 0, NULL) : NULL;
+    AUTO_JSON json_t *doc = code > 0 ? json_loadb(answer.at, answer.len, 0, NULL) : NULL;
     c->health = json_incref(json_object_get(doc, "store"));
     const char *place = json_string_value(json_object_get(c->health, "place"));
     str_copy(c->daemon_place, sizeof c->daemon_place, str_from(place ? place : ""));
-    json_decref(doc);
 }
 
 /* Chooses the daemon's database, if its password is known here. */

@@ -69,7 +69,7 @@ static int oldest_first(const void *a, const void *b)
 void history_marks_read(struct history_marks *marks, struct str answer)
 {
     static const enum ink inks[] = {INK_STRONG, INK_WARN, INK_BAD};
-    json_t *doc = answer.len ? json_loadb(answer.at, answer.len, 0, NULL) : NULL;
+    AUTO_JSON json_t *doc = answer.len ? json_loadb(answer.at, answer.len, 0, NULL) : NULL;
     const json_t *list = json_object_get(doc, "events");
     size_t count = json_array_size(list);
     AUTO_FREE struct event_mark *events = calloc(count + 1, sizeof *events);
@@ -93,7 +93,6 @@ void history_marks_read(struct history_marks *marks, struct str answer)
             snprintf(who, sizeof who, "GPU %d: ", (int)json_integer_value(gpu));
         snprintf(marks->texts[i], sizeof marks->texts[i], "%s%s", who, text ? text : "");
     }
-    json_decref(doc);
 }
 
 void history_marks_legend(struct buf *out, const struct page *page, const struct history_marks *marks, int width, double until)
@@ -227,7 +226,7 @@ int history_show_list(struct buf *out, const struct page *page, bool events, str
     };
     static const struct grid_column event_columns[] = {{"FROM", LEFT, 0}, {"TO", LEFT, 2},       {"GPU", RIGHT, 0},
                                                        {"KIND", LEFT, 0}, {"SEVERITY", LEFT, 1}, {"WHAT", LEFT, 0}};
-    json_t *doc = json_loadb(answer.at, answer.len, 0, NULL);
+    AUTO_JSON json_t *doc = json_loadb(answer.at, answer.len, 0, NULL);
     if (!doc)
         return error_set(err, -EPROTO, "cannot understand the answer");
     const json_t *rows = json_object_get(doc, events ? "events" : "processes");
@@ -254,6 +253,5 @@ int history_show_list(struct buf *out, const struct page *page, bool events, str
         grid_write(out, page, &g);
     if (json_is_string(json_object_get(doc, "next_cursor")))
         buf_text(out, "There is more; for all of it: --csv or --jsonl\n");
-    json_decref(doc);
     return 0;
 }

@@ -273,7 +273,7 @@ static int show_scene(struct buf *out, struct scene *s, const json_t *doc, struc
 int history_show_plots(struct buf *out, const struct page *page, const struct plot_view *view, struct str answer, struct str events,
                        struct error *err)
 {
-    json_t *doc = json_loadb(answer.at, answer.len, 0, NULL);
+    AUTO_JSON json_t *doc = json_loadb(answer.at, answer.len, 0, NULL);
     struct scene *s = calloc(1, sizeof *s);
     int rc = !doc ? error_set(err, -EPROTO, "cannot understand the answer") : s ? 0 : error_set(err, -ENOMEM, "out of memory");
     if (rc == 0) {
@@ -286,6 +286,5 @@ int history_show_plots(struct buf *out, const struct page *page, const struct pl
     for (size_t i = 0; s && i < s->curve_count; i++)
         free(s->curves[i].numbers);
     free(s);
-    json_decref(doc);
     return rc;
 }

@@ -164,9 +164,8 @@ static int put_json(struct buf *out, const struct host_reply *replies, size_t co
         json_object_set_new(one, "answer", answer ? answer : json_null());
         json_array_append_new(hosts, one);
     }
-    json_t *all = json_pack("{s:o}", "hosts", hosts);
+    AUTO_JSON json_t *all = json_pack("{s:o}", "hosts", hosts);
     AUTO_FREE char *text = json_dumps(all, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
-    json_decref(all);
     if (!text)
         return error_set(err, -ENOMEM, "out of memory");
     buf_printf(out, "%s\n", text);

@@ -65,9 +65,8 @@ static int read_token(struct api *a, struct error *err)
 /* The server's message in a Status object; "": none. */
 static void said(const struct buf *answer, char out[256])
 {
-    json_t *body = json_loadb(answer->at ? answer->at : "", answer->len, 0, NULL);
+    AUTO_JSON json_t *body = json_loadb(answer->at ? answer->at : "", answer->len, 0, NULL);
     json_copy_text(body, "message", out, 256);
-    json_decref(body);
 }
 
 static int explain_status(const struct api *a, const char *what, int status, const struct buf *answer, struct error *err)
@@ -178,9 +177,8 @@ static int write_lease(struct api *a, const char *holder, const char *version, s
     jw_end(&j);
     snprintf(path, sizeof path, version ? "%s/" LEASE_NAME : "%s", a->leases);
     int rc = call(a, version ? "PUT" : "POST", path, NULL, &body, version ? "update leases" : "create leases", &answer, err);
-    json_t *lease = rc == 0 ? json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL) : NULL;
+    AUTO_JSON json_t *lease = rc == 0 ? json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL) : NULL;
     json_copy_text(json_object_get(lease, "metadata"), "resourceVersion", a->version, sizeof a->version);
-    json_decref(lease);
     return rc;
 }
 
@@ -197,12 +195,11 @@ static int take_lease(struct api *a, struct error *err)
     }
     if (rc < 0)
         return rc;
-    json_t *lease = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);
+    AUTO_JSON json_t *lease = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);
     const json_t *spec = json_object_get(lease, "spec");
     json_copy_text(json_object_get(lease, "metadata"), "resourceVersion", version, sizeof version);
     json_copy_text(spec, "holderIdentity", holder, sizeof holder);
     int64_t age_ms = clock_wall(&clock_system).ms - json_moment(spec, "renewTime").ms;
-    json_decref(lease);
     if (holder[0] && strcmp(holder, a->t->node) != 0 && age_ms < (int64_t)LEASE_S * MS_PER_S)
         return -EAGAIN;
     return write_lease(a, a->t->node, version, err);
@@ -277,7 +274,7 @@ static void add_steps(struct node_steps *to, const struct node_steps *from)
 static int tell_once(struct api *a, const struct node_verdict *v, struct node_steps *steps, struct error *err)
 {
     AUTO_BUF struct buf taint = BUF(ANSWER_MAX), condition = BUF(65536);
-    json_t *node = NULL;
+    AUTO_JSON json_t *node = NULL;
     struct wall now = clock_wall(&clock_system);
     struct node_steps taint_steps = {0}, condition_steps = {0};
     struct error refused = {0};
@@ -292,7 +289,6 @@ static int tell_once(struct api *a, const struct node_verdict *v, struct node_st
     str_copy(condition_steps.held, sizeof condition_steps.held, str_from(taint_steps.held));
     node_taint_patch(node, a->t, v, now, &taint, &taint_steps);
     node_condition_patch(node, v, now, &condition, &condition_steps);
-    json_decref(node);
     if (rc == 0)
         rc = patch(a, "", "application/merge-patch+json", &taint, "patch nodes", &refused);
     leave_lease(a);

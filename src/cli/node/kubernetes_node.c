@@ -62,16 +62,15 @@ static int64_t well_for(const void *node, const struct node_verdict *v, struct w
 
 static void write_patch(const void *node, const char *ours, json_t *taints, struct buf *patch)
 {
-    json_t *body = json_pack("{s:{s:s, s:{s:o}}, s:{s:O}}", "metadata", "resourceVersion",
-                             json_text(json_object_get(node, "metadata"), "resourceVersion"), "annotations", NODE_ANNOTATION,
-                             ours[0] ? json_string(ours) : json_null(), "spec", "taints", taints);
+    AUTO_JSON json_t *body = json_pack("{s:{s:s, s:{s:o}}, s:{s:O}}", "metadata", "resourceVersion",
+                                       json_text(json_object_get(node, "metadata"), "resourceVersion"), "annotations",
+                                       NODE_ANNOTATION, ours[0] ? json_string(ours) : json_null(), "spec", "taints", taints);
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     if (text)
         buf_text(patch, text);
     else
         patch->failed = true;
     free(text);
-    json_decref(body);
 }
 
 /* All taints except ours. *strange: one has our key but another value; *had: ours was there. */
@@ -133,7 +132,7 @@ void node_taint_patch(const void *node, const struct node_telling *t, const stru
     const char *set = annotation(node);
     char wanted[NODE_CODE_SIZE * 2] = "";
     bool had = false, strange = false, none = strcmp(t->effect, "none") == 0;
-    json_t *rest = others(node, set, &had, &strange);
+    AUTO_JSON json_t *rest = others(node, set, &had, &strange);
     if (v->fitness == NODE_UNFIT && !none && !steps->held[0])
         taint_words(v->code, t->effect, wanted);
     if (strange && (wanted[0] || v->fitness == NODE_FIT))
@@ -148,7 +147,6 @@ void node_taint_patch(const void *node, const struct node_telling *t, const stru
         write_patch(node, "", rest, patch);
         node_step(steps, "taint " NODE_TAINT " removed");
     }
-    json_decref(rest);
 }
 
 /* ---- the condition ---- */

@@ -35,10 +35,9 @@ static void add_of_daemon(struct cli *cli, struct undo_list *list)
 {
     struct error err = {0};
     AUTO_FREE struct undo_list *there = calloc(1, sizeof *there);
-    json_t *answer = there ? alert_ask(cli, "GET", "/api/undo", NULL, &err) : NULL;
+    AUTO_JSON json_t *answer = there ? alert_ask(cli, "GET", "/api/undo", NULL, &err) : NULL;
     if (answer)
         (void)answer_read(&undo_list_answer, answer, there, NULL);
-    json_decref(answer);
     for (size_t i = 0; there && i < there->count; i++) {
         const struct undo_entry *e = &there->at[i];
         struct undo_entry *kept =
@@ -180,10 +179,9 @@ static int take_back(struct cli *cli, const struct undo_entry *e)
         return take_back_reservation(cli, e);
     char body[UNDO_ID_SIZE + 16];
     snprintf(body, sizeof body, "{\"id\": \"%s\"}", e->id);
-    json_t *answer = alert_ask(cli, "POST", "/api/undo", body, &err);
+    AUTO_JSON json_t *answer = alert_ask(cli, "POST", "/api/undo", body, &err);
     if (!answer)
         return cli_fail("%s: %s", e->how, err.text);
-    json_decref(answer);
     printf("Taken back: %s %s.\n", e->what, e->now);
     return EXIT_FINE;
 }

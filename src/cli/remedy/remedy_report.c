@@ -11,7 +11,7 @@
 static void find_effects(struct cli *cli, struct effects *all)
 {
     struct error err = {0};
-    json_t *answer = alert_ask(cli, "GET", "/api/remedies", NULL, &err);
+    AUTO_JSON json_t *answer = alert_ask(cli, "GET", "/api/remedies", NULL, &err);
     const json_t *list = json_object_get(answer, "effects");
     effects_read(all);
     for (size_t i = json_array_size(list); i-- > 0;) { /* newest first */
@@ -19,7 +19,6 @@ static void find_effects(struct cli *cli, struct effects *all)
         if (answer_read(&effect_answer, json_array_get(list, i), &e, NULL) && e.gpu[0])
             (void)effects_put(all, &e);
     }
-    json_decref(answer);
 }
 
 static void show_hits(struct buf *out, const struct effect_hits *h)

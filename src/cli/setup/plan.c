@@ -281,15 +281,13 @@ static int write_record(const struct plan *p, struct error *err)
     int rc = record_path(path, err);
     if (rc < 0)
         return rc;
-    json_t *old = read_record(path, &rc, err);
+    AUTO_JSON json_t *old = read_record(path, &rc, err);
     if (rc < 0)
         return rc; /* a record of earlier changes must not get lost */
-    json_t *record = make_record(p, old);
+    AUTO_JSON json_t *record = make_record(p, old);
     char *text = json_dumps(record, JSON_INDENT(1));
     rc = text ? keep_write(path, str_from(text), err) : error_set(err, -ENOMEM, "out of memory");
     free(text);
-    json_decref(record);
-    json_decref(old);
     return rc;
 }
 
@@ -392,9 +390,8 @@ static int keep_failed(const char *path, json_t *failed, struct error *err)
 {
     if (!json_array_size(failed))
         return unlink(path) == 0 ? 0 : error_set(err, -errno, "cannot remove '%s': %s", path, strerror(errno));
-    json_t *record = json_pack("{s:i, s:O, s:[]}", "version", RECORD_VERSION, "files", failed, "undo");
+    AUTO_JSON json_t *record = json_pack("{s:i, s:O, s:[]}", "version", RECORD_VERSION, "files", failed, "undo");
     AUTO_FREE char *text = json_dumps(record, JSON_INDENT(1));
-    json_decref(record);
     return text ? keep_write(path, str_from(text), err) : error_set(err, -ENOMEM, "out of memory");
 }
 
@@ -408,7 +405,7 @@ int plan_undo(const struct env *env, bool dry_run, struct buf *out, struct error
         return error_set(err, -ENOENT, "nothing was set up by `whirr setup`");
     if (rc < 0)
         return rc;
-    json_t *failed = json_array();
+    AUTO_JSON json_t *failed = json_array();
     json_array_foreach(json_object_get(record, "undo"), i, entry) undo_command(env, entry, dry_run, out);
     json_array_foreach(json_object_get(record, "files"), i, entry)
     {
@@ -416,7 +413,6 @@ int plan_undo(const struct env *env, bool dry_run, struct buf *out, struct error
             json_array_append(failed, entry);
     }
     rc = dry_run ? 0 : keep_failed(path, failed, err);
-    json_decref(failed);
     json_decref(record);
     return rc;
 }

@@ -527,7 +527,7 @@ static int post_remedy(void *part, const struct part_request *r, struct buf *out
     struct str text = str_trim(r->body);
     if (!d)
         return part_error(out, 503, "internal", "Out of memory.");
-    json_t *body = text.len ? json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, NULL) : json_object();
+    AUTO_JSON json_t *body = text.len ? json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, NULL) : json_object();
     int status = json_is_object(body) ? 0
                                       : part_error(out, 400, "bad_body",
                                                    "The body must be a JSON object, like {\"gpu\": 0, \"for_seconds\": 7200}.");
@@ -538,7 +538,6 @@ static int post_remedy(void *part, const struct part_request *r, struct buf *out
     str_copy_clean(d->who, sizeof d->who, str_from(r->who ? r->who : ""));
     if (!status)
         status = begin(p, r, d, out);
-    json_decref(body);
     return status;
 }
 

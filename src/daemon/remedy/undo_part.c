@@ -137,10 +137,9 @@ static int post_undo(void *part, const struct part_request *r, struct buf *out)
 {
     AUTO_FREE struct undo_list *list = calloc(1, sizeof *list);
     char id[UNDO_ID_SIZE] = "";
-    json_t *body = json_loadb(r->body.at ? r->body.at : "", r->body.len, JSON_REJECT_DUPLICATES, NULL);
+    AUTO_JSON json_t *body = json_loadb(r->body.at ? r->body.at : "", r->body.len, JSON_REJECT_DUPLICATES, NULL);
     json_copy_text(body, "id", id, sizeof id);
     bool dry_run = json_is_true(json_object_get(body, "dry_run"));
-    json_decref(body);
     if (!list || !id[0])
         return part_error(out, 400, "bad_body", "The body must be {\"id\": \"ID\"}, with an ID of GET /api/undo, or \"all\".");
     collect_changes(((struct undo_part *)part)->host, r->latest, NULL, list);

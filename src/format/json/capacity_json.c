@@ -147,7 +147,7 @@ static void read_holds(struct capacity *c, const json_t *gpu, int index)
 
 struct capacity *capacity_from_json(struct str text)
 {
-    json_t *json = json_loadb(text.at, text.len, 0, NULL);
+    AUTO_JSON json_t *json = json_loadb(text.at, text.len, 0, NULL);
     const json_t *gpus = json_object_get(json, "gpus");
     size_t count = json_array_size(gpus);
     struct capacity *c = json_is_array(gpus) && count <= FROM_JSON_GPUS_MAX ? capacity_alloc(count) : NULL;
@@ -158,7 +158,6 @@ struct capacity *capacity_from_json(struct str text)
     }
     if (c)
         c->guard_known = json_is_true(json_object_get(json, "guard"));
-    json_decref(json);
     return c;
 }
 

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "format/json/json.h"
 
 ANSWER_TABLE(object_answer, struct address_object)
@@ -75,12 +76,11 @@ void json_cpu_samples(struct json_writer *j, int32_t pid, const struct address_s
 
 bool json_cpu_samples_words(struct str answer, char words[ADDRESS_WORDS])
 {
-    json_t *json = json_loadb(answer.at, answer.len, JSON_REJECT_DUPLICATES, NULL);
+    AUTO_JSON json_t *json = json_loadb(answer.at, answer.len, JSON_REJECT_DUPLICATES, NULL);
     const char *text = json_string_value(json_object_get(json, "words"));
     const char *state = json_string_value(json_object_get(json, "state"));
     bool fine = text && state && strcmp(state, "ok") == 0;
     if (fine)
         str_copy_clean(words, ADDRESS_WORDS, str_from(text));
-    json_decref(json);
     return fine;
 }

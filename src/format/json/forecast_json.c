@@ -148,7 +148,7 @@ void json_forecast(struct json_writer *j, const struct forecast *f, const struct
 
 struct forecast *forecast_from_json(struct str text, struct forecast_basis *ret)
 {
-    json_t *json = json_loadb(text.at, text.len, 0, NULL);
+    AUTO_JSON json_t *json = json_loadb(text.at, text.len, 0, NULL);
     const json_t *gpus = json_object_get(json, "gpus");
     size_t count = MIN_OF(json_array_size(gpus), (size_t)GPU_MAX);
     struct forecast *f = json_is_array(gpus) ? calloc(1, sizeof *f + count * sizeof *f->gpus) : NULL;
@@ -163,6 +163,5 @@ struct forecast *forecast_from_json(struct str text, struct forecast_basis *ret)
             answer_read(&gpu_answer, json_array_get(gpus, i), &f->gpus[i], NULL);
         *ret = told.basis;
     }
-    json_decref(json);
     return f;
 }

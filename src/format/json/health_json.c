@@ -167,7 +167,7 @@ static void read_verdict(const json_t *json, struct health_verdict *v)
 
 struct health *health_from_json(struct str text, struct health_basis *basis, struct buf *texts)
 {
-    json_t *root = json_loadb(text.at, text.len, 0, NULL);
+    AUTO_JSON json_t *root = json_loadb(text.at, text.len, 0, NULL);
     const json_t *gpus = json_object_get(root, "gpus");
     size_t count = MIN_OF(json_array_size(gpus), (size_t)(2 * GPU_MAX));
     struct health *health = json_is_array(gpus) ? calloc(1, sizeof *health + count * sizeof health->verdicts[0]) : NULL;
@@ -181,6 +181,5 @@ struct health *health_from_json(struct str text, struct health_basis *basis, str
         *basis = told.basis;
         basis->log_message = texts->failed ? "" : buf_view(texts).at;
     }
-    json_decref(root);
     return health;
 }

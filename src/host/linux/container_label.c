@@ -20,12 +20,6 @@
 
 enum { STATE_MAX = 8 << 20, ENTRIES_MAX = 20000, SOCKET_WITHIN_MS = 300 };
 
-static void cleanup_json(json_t **json)
-{
-    json_decref(*json);
-}
-#define AUTO_JSON __attribute__((cleanup(cleanup_json)))
-
 static int read_json(const struct env *env, const char *path, json_t **ret)
 {
     AUTO_BUF struct buf text = BUF(STATE_MAX);

@@ -12,11 +12,6 @@
 
 enum { HEADER_MAX = 32 << 20, DIMENSIONS_MAX = 64 }; /* real headers are below 1 MiB */
 
-static void cleanup_json(json_t **json)
-{
-    json_decref(*json);
-}
-
 static int64_t bits_of(const char *type)
 {
     static const struct {
@@ -126,7 +121,7 @@ static int load_header(const struct model_input *in, json_t **ret, int64_t *ret_
 
 int safetensors_read(const struct model_input *in, struct model_facts *facts, struct error *err)
 {
-    CLEANUP(cleanup_json) json_t *header = NULL;
+    AUTO_JSON json_t *header = NULL;
     int64_t room;
     if (in->size < 8)
         return error_set(err, -EBADMSG, "this is not a safetensors file: it is too short");
@@ -209,7 +204,7 @@ static void config_object(const json_t *config, struct model_facts *f)
 int model_config_read(struct str text, struct model_facts *facts, struct error *err)
 {
     json_error_t why;
-    CLEANUP(cleanup_json) json_t *config = json_loadb(text.at, text.len, 0, &why);
+    AUTO_JSON json_t *config = json_loadb(text.at, text.len, 0, &why);
     if (!json_is_object(config))
         return error_set(err, -EBADMSG, "config.json is not a JSON object (line %d)", why.line);
     const char *type = json_string_value(json_object_get(config, "model_type"));

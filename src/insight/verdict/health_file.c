@@ -228,19 +228,16 @@ int health_read(struct health_history *h, struct str text, const struct health_h
                 struct health_log_mark *until, struct error *err)
 {
     json_error_t said;
-    json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, &said);
+    AUTO_JSON json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, &said);
     const json_t *cards = json_object_get(root, "cards");
     struct kept_file file = {0};
     answer_read(&file_answer, root, &file, NULL);
-    if (file.host.machine[0] && host->machine[0] && strcmp(file.host.machine, host->machine) != 0) {
-        json_decref(root);
+    if (file.host.machine[0] && host->machine[0] && strcmp(file.host.machine, host->machine) != 0)
         return error_set(err, -EXDEV, "it is of another host");
-    }
     bool good = file.version == FILE_VERSION && json_is_array(cards) && json_is_string(json_object_get(root, "boot"));
     good = good && take_cards(h, cards, now) && take_cards(h, json_object_get(root, "parts"), now);
     bool same_boot = good && host->boot[0] && strcmp(file.host.boot, host->boot) == 0;
     *until = same_boot ? file.until : (struct health_log_mark){0};
-    json_decref(root);
     if (!good) {
         h->card_count = 0;
         return error_set(err, -EINVAL, "it is not a file of health records");

@@ -141,7 +141,7 @@ static void add_answer(const struct answer *a, void *schemas)
 void openapi_write(struct buf *out)
 {
     const struct asset *template = asset_find("openapi.json");
-    json_t *doc = template ? json_loadb(template->at, template->len, 0, NULL) : NULL;
+    AUTO_JSON json_t *doc = template ? json_loadb(template->at, template->len, 0, NULL) : NULL;
     json_t *schemas = json_object_get(json_object_get(doc, "components"), "schemas");
     const char *name;
     json_t *schema;
@@ -155,7 +155,6 @@ void openapi_write(struct buf *out)
     }
     json_object_set_new(json_object_get(doc, "info"), "version", json_string(WHIRR_VERSION));
     AUTO_FREE char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
-    json_decref(doc);
     if (text) {
         buf_text(out, text);
         buf_char(out, '\n');

@@ -98,6 +98,5 @@ void get_processes(struct exchange *x)
     AUTO_FREE struct process *copies = q.secrets ? unmask_rows(x->server->options.env, &rows) : NULL;
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
     json_processes(JSON_LINE(&out), d->latest, &rows);
-    AUTO_BLOB struct blob *body = blob_take(&out);
-    ready_reply(x, body, "application/json");
+    ready_json(x, &out);
 }

@@ -50,6 +50,12 @@ void ready_reply(struct exchange *x, struct blob *body, const char *type)
                        .type = type, .body = body, .has_age = x->server->data.has_sample, .age_ms = data_age_ms(&x->server->data)});
 }
 
+void ready_json(struct exchange *x, struct buf *out)
+{
+    AUTO_BLOB struct blob *body = blob_take(out);
+    ready_reply(x, body, "application/json");
+}
+
 void ready_starting(struct exchange *x)
 {
     exchange_error_with(x, 503, "Retry-After: 1\r\n", "starting", DATA_STARTING);

@@ -22,3 +22,4 @@ bool ready_find_process(struct exchange *x, const char *asked, int only, struct 
 void ready_starting(struct exchange *x);
 /* Sends a body about the newest snapshot. NULL, out of memory: the router answers 500. */
 void ready_reply(struct exchange *x, struct blob *body, const char *type);
+void ready_json(struct exchange *x, struct buf *out);

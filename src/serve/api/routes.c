@@ -27,8 +27,7 @@ static void reply_gpu(struct exchange *x, int gpu, void (*write)(struct json_wri
 {
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
     write(JSON_LINE(&out), x->server->data.latest, gpu);
-    AUTO_BLOB struct blob *body = blob_take(&out);
-    ready_reply(x, body, "application/json");
+    ready_json(x, &out);
 }
 
 /* Responds with the shared body, or with one GPU's part of it. */
@@ -63,8 +62,7 @@ static void write_summary_of(struct exchange *x, int gpu)
         return; /* router_handle() answers 500 */
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
     json_summary(JSON_LINE(&out), part, own);
-    AUTO_BLOB struct blob *body = blob_take(&out);
-    ready_reply(x, body, "application/json");
+    ready_json(x, &out);
     why_free(own);
 }
 
@@ -104,8 +102,7 @@ static void write_why_of(struct exchange *x, int gpu)
         return;
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
     json_why(JSON_LINE(&out), x->server->data.latest, why, gpu);
-    AUTO_BLOB struct blob *body = blob_take(&out);
-    ready_reply(x, body, "application/json");
+    ready_json(x, &out);
 }
 
 static void write_why_of_job(struct exchange *x, const char *id)
@@ -123,8 +120,7 @@ static void write_why_of_job(struct exchange *x, const char *id)
     }
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
     json_why(JSON_LINE(&out), part, own, ALL_GPUS);
-    AUTO_BLOB struct blob *body = blob_take(&out);
-    ready_reply(x, body, "application/json");
+    ready_json(x, &out);
     why_free(own);
 }
 
@@ -136,8 +132,7 @@ static void write_why_of_process(struct exchange *x, const char *asked)
         return;
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
     json_limits(JSON_LINE(&out), x->server->data.latest, &rows, &(struct limits_told){"", NULL, ""});
-    AUTO_BLOB struct blob *body = blob_take(&out);
-    ready_reply(x, body, "application/json");
+    ready_json(x, &out);
 }
 
 static void get_why(struct exchange *x)

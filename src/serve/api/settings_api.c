@@ -129,9 +129,8 @@ void post_setting(struct exchange *x)
     }
     if (!errand_is_free(&s->errand, x))
         return;
-    json_t *body = json_loadb(x->body.at ? x->body.at : "", x->body.len, JSON_REJECT_DUPLICATES, NULL);
+    AUTO_JSON json_t *body = json_loadb(x->body.at ? x->body.at : "", x->body.len, JSON_REJECT_DUPLICATES, NULL);
     bool fine = read_request(x, body, s);
-    json_decref(body);
     if (!fine) {
         bad_body(x);
         return;

@@ -175,8 +175,7 @@ void get_widget(struct exchange *x)
     struct told_widget told = {.host = s->host.name, .e = extract(s, only), .s = s, .only = only};
     told.answer = !why ? NULL : only == ALL_GPUS ? why->answer : (size_t)only < why->gpu_count ? why->gpus[only].answer : NULL;
     answer_write(JSON_LINE(&out), &widget_answer, &told, &told);
-    AUTO_BLOB struct blob *body = blob_take(&out);
-    ready_reply(x, body, "application/json");
+    ready_json(x, &out);
 }
 
 void get_badge(struct exchange *x)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "answer/answer.h"
+#include "base/cleanup.h"
 #include "http/exchange.h"
 #include "serve/data/data.h"
 #include "serve/live/compose.h"
@@ -202,13 +203,12 @@ static const struct subscriber_ops client_ops = {.send = client_send, .queued = 
 static void on_message(struct ws *w, struct str text)
 {
     struct live_client *c = w->owner;
-    json_t *json = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, NULL);
+    AUTO_JSON json_t *json = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, NULL);
     const char *type = json_string_value(json_object_get(json, "type"));
     if (type)
         live_message(c->live, &c->subscriber, type, json);
     else
         send_error(&c->subscriber, "bad_message", "Messages are JSON objects with a \"type\".");
-    json_decref(json);
 }
 
 static void on_drained(struct ws *w)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "serve/live/engineio.h"
 
 enum { QUEUE_MAX = 8 << 20 };
@@ -98,7 +99,7 @@ static void on_event(struct eio_session *s, const struct sio_packet *p)
     struct sio_client *c = s->user;
     if (!c->subscriber.joined || !str_is(p->space, "/"))
         return;
-    json_t *array = json_loadb(p->data.at, p->data.len, JSON_REJECT_DUPLICATES, NULL);
+    AUTO_JSON json_t *array = json_loadb(p->data.at, p->data.len, JSON_REJECT_DUPLICATES, NULL);
     const char *name = json_string_value(json_array_get(array, 0));
     if (name) {
         json_t *argument = json_array_get(array, 1), *wrapped = NULL;
@@ -112,7 +113,6 @@ static void on_event(struct eio_session *s, const struct sio_packet *p)
             send_text(s, ack);
         }
     }
-    json_decref(array);
 }
 
 static void on_message(struct eio_session *s, struct str text)

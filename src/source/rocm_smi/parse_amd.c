@@ -111,7 +111,7 @@ static void read_static(const json_t *card, struct gpu *g)
 
 int amd_smi_parse_static(struct str text, struct rocm_cards *ret, struct error *err)
 {
-    json_t *root = rocm_load(text, err);
+    AUTO_JSON json_t *root = rocm_load(text, err);
     if (!root)
         return -EBADMSG;
     size_t i;
@@ -124,7 +124,6 @@ int amd_smi_parse_static(struct str text, struct rocm_cards *ret, struct error *
         g->index = (int)reading_or(rocm_number(json_object_get(card, "gpu"), 1), (int64_t)i);
         read_static(card, g);
     }
-    json_decref(root);
     return rocm_cards_check(ret, err);
 }
 
@@ -142,7 +141,7 @@ static const json_t *parse_amd_card_of(const json_t *list, int index)
 
 int amd_smi_parse_metric(struct str text, struct rocm_cards *cards, struct error *err)
 {
-    json_t *root = rocm_load(text, err);
+    AUTO_JSON json_t *root = rocm_load(text, err);
     if (!root)
         return -EBADMSG;
     for (size_t g = 0; g < cards->count; g++) {
@@ -152,6 +151,5 @@ int amd_smi_parse_metric(struct str text, struct rocm_cards *cards, struct error
         else
             gpu_mark_state(&cards->cards[g], GPU_ERROR, "amd-smi metric does not list this GPU");
     }
-    json_decref(root);
     return 0;
 }

@@ -146,7 +146,7 @@ static void read_processes(const json_t *system, struct gpu *g)
 
 int rocm_smi_parse(struct str text, struct rocm_cards *ret, struct error *err)
 {
-    json_t *root = rocm_load(text, err);
+    AUTO_JSON json_t *root = rocm_load(text, err);
     if (!root)
         return -EBADMSG;
     /* In numerical order, unlike json_object_foreach. Numbers may have gaps. */
@@ -163,6 +163,5 @@ int rocm_smi_parse(struct str text, struct rocm_cards *ret, struct error *err)
         rocm_set_property(&ret->cards[i], PROPERTY_driver_version, json_object_get(system, "Driver version"));
     if (ret->count == 1 && json_is_object(system))
         read_processes(system, &ret->cards[0]);
-    json_decref(root);
     return rocm_cards_check(ret, err);
 }

@@ -220,7 +220,7 @@ static const char *decode_text(const json_t *json, const char *key)
 
 static struct store_event *decode_event(struct str body)
 {
-    json_t *json = json_loadb(body.at, body.len, 0, NULL);
+    AUTO_JSON json_t *json = json_loadb(body.at, body.len, 0, NULL);
     const struct store_event e = {.at.ms = json_integer_value(json_object_get(json, "at")),
                                   .gpu_index = (int)json_integer_value(json_object_get(json, "gpu")),
                                   .code = json_integer_value(json_object_get(json, "code")),
@@ -228,9 +228,7 @@ static struct store_event *decode_event(struct str body)
                                   .severity = decode_text(json, "severity"),
                                   .text = decode_text(json, "text"),
                                   .data = decode_text(json, "data")};
-    struct store_event *kept = e.kind && e.severity && e.text ? store_event_copy(&e) : NULL;
-    json_decref(json);
-    return kept;
+    return e.kind && e.severity && e.text ? store_event_copy(&e) : NULL;
 }
 
 int queue_first(struct queue *q, struct queued *items, size_t max, struct error *err)

@@ -68,18 +68,16 @@ void feed_ask_series(struct feed *f, const struct top_request *w)
         return;
     int64_t until = w->number ? w->number : f->last->taken_at.ms;
     char target[256], since_text[WALL_TEXT_SIZE], until_text[WALL_TEXT_SIZE];
-    json_t *history = get_history(f, until - w->window_ms, until);
+    AUTO_JSON json_t *history = get_history(f, until - w->window_ms, until);
     wall_format((struct wall){until - w->window_ms}, since_text);
     wall_format((struct wall){until}, until_text);
     snprintf(target, sizeof target, "/api/history/events?since=%s&until=%s&limit=60", since_text, until_text);
-    json_t *events = feed_get(f, target);
+    AUTO_JSON json_t *events = feed_get(f, target);
     n->number = w->number;
     if (history)
         answer_series(history, f->last, n);
     if (events)
         answer_marks(events, n);
-    json_decref(history);
-    json_decref(events);
     mailbox_put(f->news, n);
     if (!f->idle_asked) {
         f->idle_asked = true;
@@ -90,9 +88,8 @@ void feed_ask_series(struct feed *f, const struct top_request *w)
 /* The sample at that moment, from the history; NULL: unknown. */
 static struct snapshot *snapshot_at(struct feed *f, int64_t at_ms, int64_t before_ms, const json_t *processes)
 {
-    json_t *history = get_history(f, at_ms - before_ms, at_ms + 1);
+    AUTO_JSON json_t *history = get_history(f, at_ms - before_ms, at_ms + 1);
     struct snapshot *s = history ? answer_moment(f->whole, history, processes, (struct wall){at_ms}) : NULL;
-    json_decref(history);
     return s;
 }
 
@@ -107,7 +104,7 @@ void feed_ask_moment(struct feed *f, const struct top_request *w)
     wall_format((struct wall){w->number}, at);
     wall_format((struct wall){w->number - 6000}, since);
     snprintf(target, sizeof target, "/api/history/processes?since=%s&until=%s&limit=500", since, at);
-    json_t *processes = feed_get(f, target);
+    AUTO_JSON json_t *processes = feed_get(f, target);
     snprintf(target, sizeof target, "/api/why?at=%s", at);
     json_t *why = feed_get(f, target);
     if (why && !json_is_object(json_object_get(why, "gap"))) {
@@ -120,7 +117,6 @@ void feed_ask_moment(struct feed *f, const struct top_request *w)
         feed_narrow(f, &n->snapshot, &n->why);
     } else
         answer_missing(why, w->number, &n->missing);
-    json_decref(processes);
     json_decref(why);
     mailbox_put(f->news, n);
 }
@@ -132,7 +128,7 @@ static void ask_process_run(struct feed *f, const struct top_request *w, struct 
     int64_t from = MAX_OF(w->window_ms ? w->window_ms - MS_PER_S : 0, f->last->taken_at.ms - PROCESS_SPAN_MAX_MS);
     wall_format((struct wall){from}, since);
     snprintf(target, sizeof target, "/api/history/processes?pid=%d&since=%s&limit=50", w->pid, since);
-    json_t *runs = feed_get(f, target);
+    AUTO_JSON json_t *runs = feed_get(f, target);
     answer_process_run(runs, (int)w->number, w->window_ms, d);
     if (d->since_ms) {
         wall_format((struct wall){d->since_ms}, since);
@@ -142,7 +138,6 @@ static void ask_process_run(struct feed *f, const struct top_request *w, struct 
         answer_lifeline(history, RUN_POINTS, d);
         json_decref(history);
     }
-    json_decref(runs);
 }
 
 void feed_ask_details(struct feed *f, const struct top_request *w)

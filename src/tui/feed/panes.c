@@ -78,7 +78,7 @@ static void show_json(struct feed *f, struct buf *out, const struct page *page, 
 {
     static const char *const targets[TAB_COUNT] = {
         [TAB_ALERTS] = "/api/alerts", [TAB_ENERGY] = "/api/report?since=-24h", [TAB_GUARD] = "/api/guard"};
-    json_t *json = feed_get(f, targets[n->number]);
+    AUTO_JSON json_t *json = feed_get(f, targets[n->number]);
     if (!json)
         return;
     if (n->number == TAB_ALERTS)
@@ -87,7 +87,6 @@ static void show_json(struct feed *f, struct buf *out, const struct page *page, 
         show_guard(f, json, out, page, n);
     else
         table_report(out, page, json, NULL);
-    json_decref(json);
 }
 
 /* Without a daemon: shows what top knows itself, and says what needs a history. */
@@ -153,9 +152,8 @@ void feed_act_on_guard(struct feed *f, const struct top_request *w)
     }
     char target[64], text[TOP_NOTE_SIZE], problem[128] = "";
     AUTO_BUF struct buf answer = BUF(1 << 20);
-    json_t *body = json_pack("{s:s%}", "worker", rest.at, rest.len);
+    AUTO_JSON json_t *body = json_pack("{s:s%}", "worker", rest.at, rest.len);
     AUTO_FREE char *json = body ? json_dumps(body, 0) : NULL;
-    json_decref(body);
     snprintf(target, sizeof target, "/api/guard/" STR_FMT, STR_ARG(verb));
     int status = json ? client_request(client, "POST", target, json, &answer, ACT_TIMEOUT_MS, &err) : -ENOMEM;
     if (status < 0)
