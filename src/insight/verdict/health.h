@@ -69,7 +69,7 @@ void health_free(struct health *health);                 /* NULL is fine */
 
 const char *health_state_name(enum health_state state); /* "healthy" */
 bool health_state_from_name(const char *name, enum health_state *ret);
-const char *health_check_name(enum health_check check); /* "pcie_link" */
+const char *health_check_name(enum health_check check);     /* "pcie_link" */
 finding_code health_check_finding(enum health_check check); /* the finding that a check looks for */
 /* The check that a finding belongs to; HEALTH_CHECK_COUNT: none. */
 enum health_check health_check_of(finding_code code);

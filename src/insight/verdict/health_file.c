@@ -28,7 +28,7 @@ struct kept_card {
     bool was_lost;
 };
 
-struct kept_file {
+struct kept_health {
     int version;
     struct health_host host;
     struct health_log_mark until;
@@ -49,7 +49,7 @@ static bool belongs_here(const struct health_history *h, const struct health_car
 static const void *next_fault(const struct answer_at *at, struct answer_step *step)
 {
     const struct health_card *c = &((const struct kept_card *)at->record)->c;
-    struct kept_fault *k = &((struct kept_file *)at->context)->fault;
+    struct kept_fault *k = &((struct kept_health *)at->context)->fault;
     if (step->at == c->fault_count)
         return NULL;
     *k = (struct kept_fault){.f = c->faults[step->at++]};
@@ -62,7 +62,7 @@ static const void *next_fault(const struct answer_at *at, struct answer_step *st
 /* Other devices are apart: versions before 0.3 took every card for a GPU. */
 static const void *next_of(const struct answer_at *at, struct answer_step *step, bool others)
 {
-    struct kept_file *file = at->context;
+    struct kept_health *file = at->context;
     struct health_card *c = &file->card.c;
     const struct health_history *h = file->all;
     while (step->at < h->card_count &&
@@ -139,7 +139,7 @@ ANSWER_TABLE(card_answer, struct kept_card)
     EACH(OBJECT, "faults", next_fault, NULL, FIELDS(fault_answer));
 }
 
-ANSWER_TABLE(file_answer, struct kept_file)
+ANSWER_TABLE(file_answer, struct kept_health)
 {
     FIELD(INT, "version", version, NULL);
     FIELD(TEXT, "machine", host.machine, NULL);
@@ -153,7 +153,7 @@ ANSWER_TABLE(file_answer, struct kept_file)
 void health_write(const struct health_history *h, const struct health_host *host, struct health_log_mark until, struct wall now,
                   struct buf *out)
 {
-    struct kept_file file = {.version = FILE_VERSION, .host = *host, .until = until, .all = h, .now = now};
+    struct kept_health file = {.version = FILE_VERSION, .host = *host, .until = until, .all = h, .now = now};
     answer_write(JSON_LINE(out), &file_answer, &file, &file);
 }
 
@@ -230,7 +230,7 @@ int health_read(struct health_history *h, struct str text, const struct health_h
     json_error_t said;
     AUTO_JSON json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, &said);
     const json_t *cards = json_object_get(root, "cards");
-    struct kept_file file = {0};
+    struct kept_health file = {0};
     answer_read(&file_answer, root, &file, NULL);
     if (file.host.machine[0] && host->machine[0] && strcmp(file.host.machine, host->machine) != 0)
         return error_set(err, -EXDEV, "it is of another host");
