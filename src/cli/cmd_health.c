@@ -5,11 +5,6 @@
 #include "cli/cli_show.h"
 #include "insight/verdict/health.h"
 
-static void cleanup_health(struct health **health)
-{
-    health_free(*health);
-}
-
 static void write_answer(struct cli *cli, const struct health *health, const struct health_basis *basis,
                          const struct verdict *verdict, int only, struct buf *out)
 {
@@ -40,7 +35,7 @@ static int health_render(struct cli *cli, struct session *session, struct buf *o
         return err->code;
     AUTO_BUF struct buf texts = BUF(1024);
     struct health_basis basis;
-    __attribute__((cleanup(cleanup_health))) struct health *remembered = NULL;
+    AUTO_HEALTH struct health *remembered = NULL;
     if (health_ask(cli, session, &remembered, &basis, &texts, err) < 0)
         return err->code;
     if (!basis.remembered && !options_has(cli->options, "watch"))

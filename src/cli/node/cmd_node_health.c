@@ -39,11 +39,6 @@ struct node_request {
     char api[300], node[256];
 };
 
-static void cleanup_health(struct health **health)
-{
-    health_free(*health);
-}
-
 /* ---- the answer ---- */
 
 static void write_text(const struct node_request *r, const struct node_verdict *v, const struct node_steps *steps, bool simulated,
@@ -107,7 +102,7 @@ static int judge_node(struct node_request *r, struct node_verdict *v, bool *simu
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, err);
     AUTO_BUF struct buf texts = BUF(1024);
     struct health_basis basis;
-    __attribute__((cleanup(cleanup_health))) struct health *health = NULL;
+    AUTO_HEALTH struct health *health = NULL;
     if (s && health_ask(r->cli, session, &health, &basis, &texts, err) == 0) {
         node_judge(health, s, &r->rules, v);
         *simulated = s->gpu_count && s->gpus[0].simulated;

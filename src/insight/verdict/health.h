@@ -64,6 +64,11 @@ struct health {
 struct health *health_view(struct health_history *h, const struct snapshot *now);
 struct health *health_copy(const struct health *health); /* NULL: out of memory */
 void health_free(struct health *health);                 /* NULL is fine */
+static inline void cleanup_health(struct health **health)
+{
+    health_free(*health);
+}
+#define AUTO_HEALTH __attribute__((cleanup(cleanup_health)))
 
 #define HEALTH_NOTHING_TO_DO "Nothing to do."
 

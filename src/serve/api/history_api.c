@@ -295,16 +295,24 @@ static bool bad(struct exchange *x, const char *message)
     return false;
 }
 
-static bool parameter(void *exchange, const char *key, char *value, size_t size)
+bool history_parameter(void *exchange, const char *key, char *value, size_t size)
 {
     return http_query(((struct exchange *)exchange)->request, key, value, size);
+}
+
+void server_own_host(const struct server *s, char name[HOST_NAME_SIZE])
+{
+    const char *own = s->parts.store ? store_service_host(s->parts.store) : "";
+    if (!own[0] && s->data.latest)
+        own = s->data.latest->host.name;
+    str_copy(name, HOST_NAME_SIZE, str_from(own));
 }
 
 static bool read_span(struct exchange *x, struct history_job *job, int64_t now_ms)
 {
     struct question_span span = {.until = {now_ms + 1}, .any_order = true};
     struct error err = {0};
-    if (question_read_span(parameter, x, (struct wall){now_ms}, MOMENT_UTC, &span, &err) < 0) {
+    if (question_read_span(history_parameter, x, (struct wall){now_ms}, MOMENT_UTC, &span, &err) < 0) {
         exchange_error(x, 400, "bad_parameter", "%s.", err.text);
         return false;
     }

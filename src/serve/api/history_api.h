@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mailbox.h"
+#include "model/host.h"
 #include "store/service/turns.h"
 
 struct conn;
@@ -46,6 +47,10 @@ void history_park(struct exchange *x, struct history_task *task);
 void history_withdraw(struct history_task *task);
 /* Responds with 503 because the store could not answer (task->rc < 0). */
 void history_failed(struct exchange *x, const struct history_task *task);
+
+/* A history_parameter_fn of requests; and the host whose history is meant where none is named. */
+bool history_parameter(void *exchange, const char *key, char *value, size_t size);
+void server_own_host(const struct server *s, char name[HOST_NAME_SIZE]);
 
 void get_stats_history(struct exchange *x);
 

@@ -145,25 +145,15 @@ static void reply(struct exchange *x, struct history_query *query)
 
 /* ---- the query ---- */
 
-static bool parameter(void *user, const char *key, char *value, size_t size)
-{
-    struct exchange *x = user;
-    return http_query(x->request, key, value, size);
-}
-
 static bool read_question(struct exchange *x, enum history_kind kind, struct history_question *q)
 {
     struct error err = {0};
     struct wall now = clock_wall(x->server->options.env->clock);
-    if (history_question_read(q, kind, parameter, x, now, MOMENT_UTC, &err) < 0) {
+    if (history_question_read(q, kind, history_parameter, x, now, MOMENT_UTC, &err) < 0) {
         exchange_error(x, 400, "bad_parameter", "%s%s", err.text, err.text[strlen(err.text) - 1] == '?' ? "" : ".");
         return false;
     }
-    const struct server *s = x->server;
-    const char *own = s->parts.store ? store_service_host(s->parts.store) : "";
-    if (!own[0] && s->data.latest)
-        own = s->data.latest->host.name;
-    str_copy(q->own_host, sizeof q->own_host, str_from(own));
+    server_own_host(x->server, q->own_host);
     return true;
 }
 

@@ -55,20 +55,6 @@ static void reply(struct exchange *x, struct past_task *p)
         history_failed(x, &p->task);
 }
 
-static bool parameter(void *user, const char *key, char *value, size_t size)
-{
-    struct exchange *x = user;
-    return http_query(x->request, key, value, size);
-}
-
-static void set_own_host(const struct server *s, struct past_question *q)
-{
-    const char *own = s->parts.store ? store_service_host(s->parts.store) : "";
-    if (!own[0] && s->data.latest)
-        own = s->data.latest->host.name;
-    str_copy(q->own_host, sizeof q->own_host, str_from(own));
-}
-
 static void ask(struct exchange *x, const struct past_question *q)
 {
     if (!x->server->parts.store) {
@@ -105,11 +91,11 @@ bool past_handles(struct exchange *x)
         return false;
     if (answered(x))
         return true;
-    if (past_question_read(&q, parameter, x, clock_wall(x->server->options.env->clock), MOMENT_UTC, &err) < 0) {
+    if (past_question_read(&q, history_parameter, x, clock_wall(x->server->options.env->clock), MOMENT_UTC, &err) < 0) {
         exchange_error(x, 400, "bad_parameter", "%s.", err.text);
         return true;
     }
-    set_own_host(x->server, &q);
+    server_own_host(x->server, q.own_host);
     ask(x, &q);
     return true;
 }
@@ -123,10 +109,10 @@ void get_report(struct exchange *x)
         return;
     str_copy(q.currency, sizeof q.currency, str_from(o->currency));
     str_copy(q.co2_file, sizeof q.co2_file, str_from(o->co2_file));
-    if (past_report_read(&q, parameter, x, clock_wall(o->env->clock), MOMENT_UTC, &err) < 0) {
+    if (past_report_read(&q, history_parameter, x, clock_wall(o->env->clock), MOMENT_UTC, &err) < 0) {
         exchange_error(x, 400, "bad_parameter", "%s.", err.text);
         return;
     }
-    set_own_host(x->server, &q);
+    server_own_host(x->server, q.own_host);
     ask(x, &q);
 }
