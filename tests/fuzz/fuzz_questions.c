@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/parameter.h"
 #include "base/cleanup.h"
 #include "net/http_message.h"
 #include "past/past_json.h"
@@ -33,10 +34,23 @@ static void check_error(int rc, const struct error *err)
 
 static void check_history(const struct history_question *q)
 {
-    expect(q->points >= 2 && q->points <= QUESTION_POINTS_MAX && q->limit >= 1 && q->limit <= QUESTION_LIMIT_MAX);
+    expect(q->points >= 2 && q->points <= QUESTION_POINTS_MAX && q->limit >= 1 &&
+           (double)q->limit <= parameter_of(PARAMETER_limit).most);
     expect(q->since_ms < q->until_ms && q->step_ms >= 0 && q->pid >= 0 && q->run >= 0);
     expect(q->metric_count <= ARRAY_LEN(q->metrics));
     expect(strlen(q->gpus) < sizeof q->gpus && strlen(q->process) < sizeof q->process && strlen(q->host) < sizeof q->host);
+}
+
+/* What the server checks before any of its paths reads a parameter. */
+static void check_parameters(void *user)
+{
+    char text[256];
+    for (int id = PARAMETER_NONE + 1; id < PARAMETER_COUNT; id++) {
+        const struct parameter p = parameter_of((enum parameter_id)id);
+        struct error err = {0};
+        if (parameter(user, p.name, text, sizeof text))
+            check_error(parameter_check(&p, text, &err), &err);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -52,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
              : kind == 4 ? past_question_read(&past, parameter, &request, now, MOMENT_UTC, &err)
                          : past_report_read(&past, parameter, &request, now, MOMENT_UTC, &err);
     check_error(rc, &err);
+    check_parameters(&request);
     if (rc == 0 && kind < 4)
         check_history(&history);
     if (rc == 0 && kind >= 4)
