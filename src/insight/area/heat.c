@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules about the heat itself, the fan that should remove it, and the limits of the GPU.
+ * Rules about the heat itself, what should remove it, and the limits that it meets.
  */
 #include <stdio.h>
 #include <string.h>
@@ -309,6 +309,16 @@ static void detect_heat(const struct facts *f, struct collection *c)
     if (a->symptoms & 1u << SYMPTOM_HOT && f->heat >= HEAT_HOT)
         collect(c, gpu, FINDING_HOT, cooling_is_shared(gpu) && f->load == LOAD_BUSY ? SEVERITY_NOTICE : SEVERITY_WARNING, 0.95, 0,
                 "GPU %d %s hot%s", gpu->index, is(f), words_heat(gpu, number));
+}
+
+/* Months, not moments: what a single look can't see. */
+void detect_cooling(const struct gpu *gpu, const struct baseline_drift *d, struct collection *c)
+{
+    char words[DRIFT_WORDS];
+    if (d->rising)
+        collect(c, gpu, FINDING_COOLING, d->strong ? SEVERITY_WARNING : SEVERITY_NOTICE, 0.95, 0, "GPU %d: %s: %s", gpu->index,
+                baseline_drift_words(d, words),
+                d->elsewhere ? "a warmer room, or dust in the filters" : "dust, or paste that has dried out");
 }
 
 /* ---- what to do ---- */

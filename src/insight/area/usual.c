@@ -118,14 +118,4 @@ static void rules_usual(const struct facts *f, struct why_part *part)
         rule_loud(f, part);
 }
 
-/* Months, not moments: what a single look can't see. */
-void detect_cooling(const struct gpu *gpu, const struct baseline_drift *d, struct collection *c)
-{
-    char words[DRIFT_WORDS];
-    if (d->rising)
-        collect(c, gpu, FINDING_COOLING, d->strong ? SEVERITY_WARNING : SEVERITY_NOTICE, 0.95, 0, "GPU %d: %s: %s", gpu->index,
-                baseline_drift_words(d, words),
-                d->elsewhere ? "a warmer room, or dust in the filters" : "dust, or paste that has dried out");
-}
-
 const struct area area_usual = {.weigh = rules_usual};
