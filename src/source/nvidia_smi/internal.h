@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The parts of the source.
  *
- *   nvidia_smi.c ── open, list, refresh, sample
- *     ├─ tool.c      runs the program: which columns it knows, time limit, what its failures mean
- *     ├─ cards.c     the cards from one run to the next: found, lost, asleep, hidden
- *     ├─ merge.c     one sample of a card out of several outputs
- *     └─ report.h    what the outputs say: csv.c, xml_report.c (over xml.c), cell.c, fields.c, explain.c
+ *   nvidia_smi.c  open, list, refresh, sample; the cards from one run to the next: found, lost, asleep, hidden
+ *   tool.c        runs the program: which columns it knows, time limit, what its failures mean
+ *   report.h      what the outputs say: report.c, xml.c, fields.c
  */
 #pragma once
 
@@ -66,20 +64,12 @@ int smi_tool_apps(struct smi *s, struct smi_report *r, struct error *err);
 int smi_tool_xml(struct smi *s, struct smi_report *r, struct error *err);
 void smi_tool_version(struct smi *s);
 
-/* cards.c */
+/* nvidia_smi.c */
 struct smi_known_card *smi_card_find(struct smi *s, const struct gpu_id *id);
-void smi_cards_look_asleep(struct smi *s); /* from sysfs, without touching the cards */
-bool smi_cards_all_asleep(const struct smi *s);
 /* "0000:01:00.0,..." of the cards that may be queried; "": all. */
 void smi_cards_to_ask(struct smi *s, struct buf *out);
 /* Applies a query: new cards, lost cards. */
 void smi_cards_update(struct smi *s, struct smi_report *r);
-void smi_cards_update_apps(struct smi *s, struct smi_report *r); /* applies the query's processes */
-void smi_cards_update_slow(struct smi *s, struct smi_report *r);
-void smi_cards_done(struct smi *s);
-
-/* merge.c */
-void smi_merge_sample(const struct smi *s, const struct smi_known_card *card, unsigned groups, struct gpu *out);
 
 /* ---- explains failures of nvidia-smi: what is wrong and what to do ---- */
 

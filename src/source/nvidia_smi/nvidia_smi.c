@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The source: decides when to run nvidia-smi. Each sample takes one run for readings and one for processes; slow values and
- * graphics processes come from -q -x with the slow group.
+ * The source: decides when to run nvidia-smi, keeps the cards between runs, and merges a sample out of several outputs. Each sample
+ * takes one run for readings and one for processes; slow values and graphics processes come from -q -x with the slow group.
  */
-#include "source/source.h"
-
-#include <errno.h>
 #include <stdlib.h>
 
+#include <errno.h>
+#include <stdio.h>
+
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "source/nvidia_smi/internal.h"
 #include "source/nvml/outside.h"
+#include "source/source.h"
 
 enum { STILL_FRESH_MS = 250 }; /* open()'s query serves the first sample */
 
@@ -18,12 +20,347 @@ static struct smi *of(struct source *s)
     return (struct smi *)s;
 }
 
+/* ---- Cards between runs, identified by UUID and PCI address: a lost card may renumber the others. */
+
+struct smi_known_card *smi_card_find(struct smi *s, const struct gpu_id *id)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        struct gpu_id *mine = &s->cards[i].id;
+        if ((id->uuid[0] && strcmp(mine->uuid, id->uuid) == 0) ||
+            (id->pci_address[0] && strcmp(mine->pci_address, id->pci_address) == 0))
+            return &s->cards[i];
+    }
+    return NULL;
+}
+
+static struct smi_known_card *cards_add(struct smi *s, const struct gpu_id *id, int index)
+{
+    if (s->count == GPU_MAX)
+        return NULL;
+    struct smi_known_card *more = realloc(s->cards, (s->count + 1) * sizeof *more);
+    if (!more) {
+        s->no_memory = true;
+        return NULL;
+    }
+    s->cards = more;
+    struct smi_known_card *card = &more[s->count++];
+    *card = (struct smi_known_card){.id = *id, .index = index};
+    s->changed = true;
+    return card;
+}
+
+static void cards_done(struct smi *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        gpu_done(&s->cards[i].now);
+        gpu_done(&s->cards[i].slow);
+    }
+    free(s->cards);
+    s->cards = NULL;
+    s->count = 0;
+}
+
+/* From sysfs, without touching the cards. */
+static void cards_look_asleep(struct smi *s)
+{
+    struct nvml_seen seen[GPU_MAX];
+    int found = sleep_scan(s->env, seen, ARRAY_LEN(seen));
+    if (found < 0)
+        return; /* keep the last state */
+    size_t count = (size_t)found;
+    for (size_t i = 0; i < s->count; i++)
+        s->cards[i].asleep = false;
+    s->awake = 0;
+    for (size_t i = 0; i < count; i++) {
+        s->awake += !seen[i].asleep;
+        struct gpu_id id = {0};
+        str_copy(id.pci_address, sizeof id.pci_address, str_from(seen[i].address));
+        struct smi_known_card *card = smi_card_find(s, &id);
+        if (!card && seen[i].asleep) {
+            /* nvidia-smi would wake it; files have what can be known. */
+            sleep_identify(s->env, seen[i].address, &id);
+            if (visible_card(s->env->visible_devices, count, (int)i, id.uuid, NULL))
+                card = cards_add(s, &id, -1);
+        }
+        if (card)
+            card->asleep = seen[i].asleep;
+    }
+}
+
+static bool cards_all_asleep(const struct smi *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (!s->cards[i].asleep)
+            return false;
+    return s->count > 0 && s->awake == 0;
+}
+
+static bool may_ask(const struct smi *s, const struct smi_known_card *card)
+{
+    return !card->asleep && clock_mono(s->env->clock).ns >= card->skip_until.ns;
+}
+
+void smi_cards_to_ask(struct smi *s, struct buf *out)
+{
+    struct nvml_seen seen[GPU_MAX];
+    bool all = true;
+    for (size_t i = 0; i < s->count; i++)
+        all = all && may_ask(s, &s->cards[i]);
+    if (all)
+        return;
+    /* GPUs not listed yet may exist, too. */
+    int count = sleep_scan(s->env, seen, ARRAY_LEN(seen));
+    for (int i = 0; i < count; i++) {
+        struct gpu_id id = {0};
+        str_copy(id.pci_address, sizeof id.pci_address, str_from(seen[i].address));
+        struct smi_known_card *card = smi_card_find(s, &id);
+        if (seen[i].asleep || (card && !may_ask(s, card)))
+            continue;
+        buf_printf(out, "%s%s", out->len ? "," : "", seen[i].address);
+    }
+    for (size_t i = 0; i < s->count && count <= 0; i++)
+        if (may_ask(s, &s->cards[i]) && s->cards[i].id.pci_address[0])
+            buf_printf(out, "%s%s", out->len ? "," : "", s->cards[i].id.pci_address);
+}
+
+/* Sets state and message; a lost card keeps its message while it is skipped. */
+static void set_state(struct smi_known_card *card, enum gpu_state gpu_state, const char *message)
+{
+    if (card->now.state == GPU_LOST)
+        return;
+    gpu_done(&card->now);
+    card->now = (struct gpu){0};
+    gpu_mark_state(&card->now, gpu_state, message);
+}
+
+static bool in_report(const struct smi_report *r, const struct smi_known_card *card)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if ((card->id.uuid[0] && strcmp(card->id.uuid, r->cards[i].gpu.id.uuid) == 0) ||
+            (card->id.pci_address[0] && strcmp(card->id.pci_address, r->cards[i].gpu.id.pci_address) == 0))
+            return true;
+    return false;
+}
+
+static struct smi_known_card *find_or_add(struct smi *s, const struct smi_card *said, const struct visible_uuids *all)
+{
+    const struct gpu_id *id = &said->gpu.id;
+    struct smi_known_card *card = smi_card_find(s, id);
+    if (card)
+        return card;
+    if (!visible_card(s->env->visible_devices, all->count, said->index, id->uuid, all)) {
+        s->hidden++;
+        return NULL;
+    }
+    return cards_add(s, id, said->index);
+}
+
+static void learn_identity(struct smi_known_card *card, const struct gpu_id *id)
+{
+    if (!card->id.uuid[0])
+        str_copy(card->id.uuid, sizeof card->id.uuid, str_from(id->uuid));
+    if (!card->id.pci_address[0])
+        str_copy(card->id.pci_address, sizeof card->id.pci_address, str_from(id->pci_address));
+    if (id->name[0])
+        str_copy(card->id.name, sizeof card->id.name, str_from(id->name));
+}
+
+void smi_cards_update(struct smi *s, struct smi_report *r)
+{
+    struct visible_uuids all = {.count = MIN_OF(r->count, (size_t)GPU_MAX)};
+    for (size_t i = 0; i < all.count; i++)
+        all.at[i] = r->cards[i].gpu.id.uuid;
+    s->hidden = 0;
+    s->no_memory = false;
+    for (size_t i = 0; i < r->count; i++) {
+        struct smi_known_card *card = find_or_add(s, &r->cards[i], &all);
+        if (!card)
+            continue;
+        learn_identity(card, &r->cards[i].gpu.id);
+        card->index = r->cards[i].index >= 0 ? r->cards[i].index : card->index;
+        card->listed = true;
+        if (r->cards[i].gpu.state == GPU_LOST) {
+            set_state(card, GPU_LOST, r->cards[i].gpu.error_message);
+            continue;
+        }
+        gpu_done(&card->now);
+        card->now = r->cards[i].gpu;
+        /* Its lists were moved. */
+        struct gpu *left = &r->cards[i].gpu;
+        left->processes = NULL;
+        left->instances = NULL;
+        left->process_count = left->process_capacity = left->instance_count = 0;
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        struct smi_known_card *card = &s->cards[i];
+        if (card->listed && may_ask(s, card) && !in_report(r, card))
+            set_state(card, r->nameless ? GPU_ERROR : GPU_LOST, r->nameless ? NAMELESS : "nvidia-smi no longer lists this GPU");
+    }
+}
+
+/* Applies the processes of a query. */
+static void cards_update_apps(struct smi *s, struct smi_report *r)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        struct gpu *now = &s->cards[i].now;
+        free(now->processes);
+        now->processes = NULL;
+        now->process_count = now->process_capacity = now->processes_left_out = 0;
+        struct smi_card *said = smi_report_card(r, s->cards[i].id.uuid, s->cards[i].id.pci_address);
+        if (!said)
+            continue;
+        now->processes = TAKE(said->gpu.processes);
+        now->process_count = now->process_capacity = said->gpu.process_count;
+        now->processes_left_out = said->gpu.processes_left_out;
+        said->gpu.process_count = said->gpu.process_capacity = 0;
+    }
+}
+
+static void cards_update_slow(struct smi *s, struct smi_report *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        struct smi_known_card *card = smi_card_find(s, &r->cards[i].gpu.id);
+        if (!card)
+            continue;
+        gpu_done(&card->slow);
+        card->slow = r->cards[i].gpu;
+        r->cards[i].gpu = (struct gpu){.id = card->slow.id};
+    }
+}
+
+/* ---- One sample of a card: the newest query, plus what only the less frequent -q -x has. */
+
+/* Values that change with every sample never come from an older output; temperature limits may. */
+static bool may_be_older(const struct smi *s, enum metric metric)
+{
+    return s->xml_only || s->xml_fresh || metric == METRIC_temp_limit_mdegc ||
+           !(metric_table[metric].group & (GROUP_FAST | GROUP_PROCESS));
+}
+
+static void merge_metrics(const struct smi *s, const struct smi_known_card *card, unsigned groups, struct gpu *out)
+{
+    for (size_t i = 0; i < METRIC_COUNT; i++) {
+        if (!(metric_table[i].group & groups))
+            continue;
+        struct reading now = card->now.metric[i], slow = card->slow.metric[i];
+        if (!may_be_older(s, (enum metric)i))
+            slow = reading_absent(READING_UNREAD);
+        bool take_slow = now.state != READING_OK && (slow.state == READING_OK || now.state == READING_UNREAD);
+        out->metric[i] = take_slow ? slow : now;
+    }
+    for (size_t i = 0; (groups & GROUP_STATIC) && i < PROPERTY_COUNT; i++)
+        out->property[i] = card->now.property[i].state == READING_OK || card->slow.property[i].state == READING_UNREAD
+                               ? card->now.property[i]
+                               : card->slow.property[i];
+    if (groups & GROUP_STATIC) {
+        gpu_set_property(out, PROPERTY_driver, "nvidia");
+        if (s->driver.driver_version[0])
+            gpu_set_property(out, PROPERTY_driver_version, s->driver.driver_version);
+        if (card->now.mem_total_bytes.state == READING_OK)
+            gpu_set_property(out, PROPERTY_memory_kind, "dedicated");
+    }
+}
+
+/* nvidia-smi reads names from the same /proc as we do, where a host PID may be another process: leave visible ones to the
+ * engine, which checks more closely. */
+static void copy_process(const struct smi *s, const struct process *from, struct process *to)
+{
+    char path[64];
+    int32_t pid = to->pid;
+    *to = *from;
+    to->pid = pid;
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    if (file_exists(s->env, path))
+        to->name[0] = '\0';
+}
+
+static void merge_add_process(const struct smi *s, const struct process *from, struct gpu *out)
+{
+    struct process *p = gpu_add_process(out, from->pid);
+    if (p)
+        copy_process(s, from, p);
+}
+
+/* The list of -q -x is complete; the more frequent query has only compute processes: keep the graphics ones. */
+static void merge_processes(const struct smi *s, const struct smi_known_card *card, struct gpu *out)
+{
+    out->processes_state = s->processes_state;
+    for (size_t i = 0; i < card->now.process_count && !s->xml_fresh; i++)
+        merge_add_process(s, &card->now.processes[i], out);
+    for (size_t i = 0; i < card->slow.process_count; i++) {
+        const struct process *slow = &card->slow.processes[i];
+        struct process *p = gpu_find_process(out, slow->pid);
+        if (!p) {
+            if (s->xml_fresh || (slow->type & PROCESS_GRAPHICS))
+                merge_add_process(s, slow, out);
+            continue;
+        }
+        p->type |= slow->type;
+        p->instance = p->instance < 0 ? slow->instance : p->instance;
+        if (p->mem_bytes.state != READING_OK)
+            p->mem_bytes = slow->mem_bytes;
+        else if (s->xml_fresh && slow->mem_bytes.state == READING_OK)
+            p->mem_bytes.value += slow->mem_bytes.value; /* in two instances at once */
+    }
+}
+
+static void merge_instances(const struct smi_known_card *card, unsigned groups, struct gpu *out)
+{
+    for (size_t i = 0; i < card->slow.instance_count; i++) {
+        struct gpu *instance = gpu_add_instance(out);
+        if (!instance)
+            return;
+        *instance = card->slow.instances[i]; /* instances own no lists */
+        gpu_mark_absent(instance, groups, READING_UNSUPPORTED);
+    }
+}
+
+static bool all_failed(const struct gpu *gpu)
+{
+    size_t failed = 0;
+    for (size_t i = 0; i < METRIC_COUNT; i++) {
+        if (gpu->metric[i].state == READING_OK)
+            return false;
+        failed += gpu->metric[i].state == READING_FAILED;
+    }
+    return failed > 0;
+}
+
+static void merge_sample(const struct smi *s, const struct smi_known_card *card, unsigned groups, struct gpu *out)
+{
+    out->id = card->id;
+    if (card->asleep) {
+        gpu_mark_state(out, GPU_ASLEEP, "");
+        return;
+    }
+    const struct gpu *told = s->xml_only ? &card->slow : &card->now;
+    if (told->state == GPU_LOST) {
+        gpu_mark_state(out, GPU_LOST, told->error_message);
+        return;
+    }
+    merge_metrics(s, card, groups, out);
+    if (groups & GROUP_PROCESS)
+        merge_processes(s, card, out);
+    merge_instances(card, groups, out);
+    if (all_failed(out)) {
+        gpu_done(out);
+        gpu_mark_state(out, GPU_ERROR,
+                       told->error_message[0] ? told->error_message : "nvidia-smi reports an error for every value of this GPU");
+        return;
+    }
+    out->state = told->state;
+    str_copy(out->error_message, sizeof out->error_message, str_from(told->error_message));
+    gpu_mark_absent(out, groups, s->more_late ? READING_PENDING : READING_UNSUPPORTED);
+}
+
+/* ---- When to run it ---- */
+
 static void smi_close(struct source *source)
 {
     struct smi *s = of(source);
     if (!s)
         return;
-    smi_cards_done(s);
+    cards_done(s);
     free(s);
 }
 
@@ -50,7 +387,7 @@ static int read_xml(struct smi *s, struct error *err)
         smi_cards_update(s, &cards);
     }
     s->processes_state = READING_OK;
-    smi_cards_update_slow(s, &r);
+    cards_update_slow(s, &r);
     return 0;
 }
 
@@ -61,7 +398,7 @@ static int read_apps(struct smi *s, struct error *err)
         smi_report_card(&r, s->cards[i].id.uuid, s->cards[i].id.pci_address);
     int rc = smi_tool_apps(s, &r, err);
     s->processes_state = rc == -ETIMEDOUT ? READING_PENDING : rc < 0 ? READING_FAILED : READING_OK;
-    smi_cards_update_apps(s, &r);
+    cards_update_apps(s, &r);
     return rc;
 }
 
@@ -110,8 +447,8 @@ static int smi_refresh(struct source *source, unsigned groups, struct error *err
     bool served = is_fresh(s) && (groups & ~s->queried_groups) == 0;
     if (!served)
         smi_tool_start_clock(s);
-    smi_cards_look_asleep(s);
-    if (smi_cards_all_asleep(s) || visible_kind(s->env->visible_devices) == VISIBLE_NONE)
+    cards_look_asleep(s);
+    if (cards_all_asleep(s) || visible_kind(s->env->visible_devices) == VISIBLE_NONE)
         return 0;
     s->xml_fresh = false;
     int rc = served ? 0 : query(s, groups, err);
@@ -119,11 +456,11 @@ static int smi_refresh(struct source *source, unsigned groups, struct error *err
     return rc < 0 ? rc : read_more(s, groups, err);
 }
 
-static int nvidia_smi_start(struct smi *s, struct error *err)
+static int start(struct smi *s, struct error *err)
 {
     smi_tool_start_clock(s);
-    smi_cards_look_asleep(s);
-    if (smi_cards_all_asleep(s))
+    cards_look_asleep(s);
+    if (cards_all_asleep(s))
         return 0;
     int rc = query(s, GROUP_ALL, err);
     if (rc == 0 && s->xml_only)
@@ -149,7 +486,7 @@ static int smi_open(const struct env *env, const char *params, struct source **r
     s->source.ops = &nvidia_smi_source;
     s->env = env;
     str_copy(s->program, sizeof s->program, str_from(env->nvidia_smi));
-    int rc = visible_kind(env->visible_devices) == VISIBLE_NONE ? 0 : nvidia_smi_start(s, err);
+    int rc = visible_kind(env->visible_devices) == VISIBLE_NONE ? 0 : start(s, err);
     if (rc < 0) {
         smi_close(&s->source);
         return rc;
@@ -178,7 +515,7 @@ static void smi_sample(struct source *source, size_t gpu, unsigned groups, struc
 {
     struct smi *s = of(source);
     if (gpu < s->count)
-        smi_merge_sample(s, &s->cards[gpu], groups, out);
+        merge_sample(s, &s->cards[gpu], groups, out);
 }
 
 static void smi_driver(struct source *source, struct driver_info *out)

@@ -1,12 +1,237 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cards of a report, and storing values in them.
+ * What the outputs of nvidia-smi say: its cells, the cards of a report, CSV, and single lines of text.
  */
 #include "source/nvidia_smi/nvidia_smi_report.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "model/metric.h"
+
+/* ---- Parses cells of nvidia-smi. Accepts units wherever they appear, even with "nounits"; unknown text is a failed reading, never
+ * 0. */
+
+/* Texts in place of a value, with or without brackets. */
+static const struct {
+    const char *text;
+    enum reading_state why;
+} odd_cells[] = {
+    {"", READING_UNSUPPORTED},
+    {"N/A", READING_UNSUPPORTED},
+    {"Not Supported", READING_UNSUPPORTED},
+    {"Not Available", READING_UNSUPPORTED},
+    {"Function Not Found", READING_UNSUPPORTED},
+    {"Requested functionality has been deprecated", READING_UNSUPPORTED},
+    {"Insufficient Permissions", READING_DENIED},
+    {"No Permission", READING_DENIED},
+    {"Unknown Error", READING_FAILED},
+    {"GPU is lost", READING_FAILED},
+    {"GPU requires reset", READING_FAILED},
+    {"GPU access blocked by the operating system", READING_DENIED},
+    {"Timeout", READING_FAILED},
+    {"ERR!", READING_FAILED},
+    {"Unknown", READING_FAILED},
+    {"Not Found", READING_FAILED},
+    {"Not Ready", READING_FAILED},
+};
+
+static struct str without_brackets(struct str cell)
+{
+    cell = str_trim(cell);
+    if (cell.len >= 2 && cell.at[0] == '[' && cell.at[cell.len - 1] == ']')
+        cell = str_trim((struct str){cell.at + 1, cell.len - 2});
+    return cell;
+}
+
+static bool is_odd(struct str cell, enum reading_state *why)
+{
+    struct str text = without_brackets(cell);
+    for (size_t i = 0; i < ARRAY_LEN(odd_cells); i++)
+        if (str_is_any_case(text, odd_cells[i].text)) {
+            *why = odd_cells[i].why;
+            return true;
+        }
+    /* Any other text in brackets is an unknown message. */
+    *why = READING_FAILED;
+    return text.len != str_trim(cell).len;
+}
+
+enum cell_trouble cell_trouble(struct str cell)
+{
+    struct str text = without_brackets(cell);
+    if (str_is_any_case(text, "GPU is lost"))
+        return TROUBLE_LOST;
+    return str_is_any_case(text, "GPU requires reset") ? TROUBLE_RESET : TROUBLE_NONE;
+}
+
+/* For each kind of number: its units, scale and plausible range. */
+static const struct {
+    const char *units[3];       /* "nounits" omits the first */
+    int64_t scale, least, most; /* range before scaling */
+} numbers[] = {
+    [CELL_PERCENT] = {{"%"}, 10, 0, 100},
+    [CELL_FAN] = {{"%"}, 10, 0, 255},
+    [CELL_MIB] = {{"MiB", "MB"}, 1 << 20, 0, 1LL << 30},
+    [CELL_CELSIUS] = {{"C"}, 1000, -100, 250},
+    [CELL_WATT] = {{"W"}, 1000, 0, 100000},
+    [CELL_MHZ] = {{"MHz"}, 1000, 0, 100000},
+    [CELL_MILLIVOLT] = {{"mV"}, 1, 0, 10000},
+    [CELL_COUNT] = {{"bank(s)"}, 1, 0, INT64_MAX / 2},
+    [CELL_MICROSECONDS] = {{"us"}, 1, 0, INT64_MAX / 2},
+    [CELL_KB_PER_S] = {{"KB/s"}, 1000, 0, 1LL << 40},
+    [CELL_LANES] = {{"x"}, 1, 0, 64},
+};
+
+static bool split_unit(struct str cell, struct str *number, struct str *unit)
+{
+    size_t len = 0;
+    while (len < cell.len && (isdigit((unsigned char)cell.at[len]) || strchr("+-.", cell.at[len])))
+        len++;
+    *number = (struct str){cell.at, len};
+    *unit = str_trim((struct str){cell.at + len, cell.len - len});
+    return len > 0;
+}
+
+/* All ones in 32 or 64 bits, also in KiB or MiB: a value that was never set. */
+static bool is_all_ones(double value)
+{
+    static const double ones[] = {4294967295.0, 18446744073709551615.0, 18014398509481983.0, 17592186044415.0};
+    for (size_t i = 0; i < ARRAY_LEN(ones); i++)
+        if (value == ones[i])
+            return true;
+    return false;
+}
+
+static struct reading read_number(struct str cell, enum cell_kind kind)
+{
+    struct str number, unit;
+    if (!split_unit(cell, &number, &unit))
+        return reading_absent(READING_FAILED);
+    bool known_unit = unit.len == 0;
+    for (size_t i = 0; i < ARRAY_LEN(numbers[kind].units) && numbers[kind].units[i]; i++)
+        known_unit = known_unit || str_is_any_case(unit, numbers[kind].units[i]);
+    double value;
+    int64_t scaled;
+    if (!known_unit || !str_to_double(number, &value))
+        return reading_absent(READING_FAILED);
+    if (is_all_ones(value) || value < (double)numbers[kind].least || value > (double)numbers[kind].most)
+        return reading_absent(READING_IMPLAUSIBLE);
+    if (kind == CELL_MILLIVOLT && value == 0)
+        return reading_absent(READING_UNSUPPORTED);                    /* what cards print that don't measure it */
+    bool counted = numbers[kind].scale == 1 && kind != CELL_MILLIVOLT; /* beyond the precision of a double */
+    if (counted ? !str_to_i64(number, &scaled) : !str_to_scaled(number, numbers[kind].scale, &scaled))
+        return reading_absent(READING_FAILED);
+    return reading_ok(scaled);
+}
+
+static struct reading read_word(struct str cell, const char *const *words, const int64_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_is_any_case(cell, words[i]))
+            return reading_ok(values[i]);
+    return reading_absent(READING_FAILED);
+}
+
+static struct reading read_bool(struct str cell)
+{
+    static const char *const words[] = {"Yes", "No", "Enabled", "Disabled",  "Active",      "Not Active", "On",
+                                        "Off", "1",  "0",       "Completed", "In Progress", "Not Started"};
+    static const int64_t values[] = {1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0};
+    return read_word(cell, words, values, ARRAY_LEN(words));
+}
+
+static struct reading read_compute_mode(struct str cell)
+{
+    static const char *const words[] = {"Default",    "Exclusive_Thread",  "Exclusive Thread",
+                                        "Prohibited", "Exclusive_Process", "Exclusive Process"};
+    static const int64_t values[] = {0, 1, 1, 2, 3, 3};
+    return read_word(cell, words, values, ARRAY_LEN(words));
+}
+
+static struct reading read_recovery(struct str cell)
+{
+    static const char *const words[] = {"None",      "Reset",           "GPU Reset",   "Reboot",    "Node Reboot",
+                                        "Drain P2P", "Drain and Reset", "Drain/Reset", "Bus Reset", "System Reboot"};
+    static const int64_t values[] = {0, 1, 1, 2, 2, 3, 4, 4, 6, 7};
+    return read_word(cell, words, values, ARRAY_LEN(words));
+}
+
+/* The driver's bits match enum throttle up to the display's; R615 has one for reliability. */
+static struct reading read_throttle(struct str cell)
+{
+    const uint64_t named = (THROTTLE_DISPLAY << 1) - 1, reliability = 0x400;
+    uint64_t mask;
+    if (!str_to_u64(cell, &mask))
+        return reading_absent(READING_FAILED);
+    return reading_ok((int64_t)(mask & named) | (mask & reliability ? THROTTLE_RELIABILITY : 0) |
+                      (mask & ~(named | reliability) ? THROTTLE_OTHER : 0));
+}
+
+static struct reading read_pstate(struct str cell)
+{
+    int64_t state;
+    if (cell.len < 2 || toupper((unsigned char)cell.at[0]) != 'P' || !str_to_i64((struct str){cell.at + 1, cell.len - 1}, &state) ||
+        state < 0 || state > 15)
+        return reading_absent(READING_FAILED);
+    return reading_ok(state);
+}
+
+struct reading cell_read(struct str cell, enum cell_kind kind)
+{
+    enum reading_state why;
+    cell = str_trim(cell);
+    if (is_odd(cell, &why))
+        return reading_absent(why);
+    switch (kind) {
+    case CELL_THROTTLE: return read_throttle(cell);
+    case CELL_BOOL: return read_bool(cell);
+    case CELL_PSTATE: return read_pstate(cell);
+    case CELL_COMPUTE_MODE: return read_compute_mode(cell);
+    case CELL_RECOVERY: return read_recovery(cell);
+    case CELL_TEXT:
+    case CELL_WORD:
+    case CELL_PCI_ID: return reading_absent(READING_FAILED);
+    default: return read_number(cell, kind);
+    }
+}
+
+/* "0x233510DE" or "233510DE": device, then vendor */
+static bool write_pci_id(struct str cell, char *to, size_t size)
+{
+    if (str_starts(cell, "0x") || str_starts(cell, "0X"))
+        cell = (struct str){cell.at + 2, cell.len - 2};
+    char digits[9];
+    if (cell.len != 8)
+        return false;
+    for (size_t i = 0; i < 8; i++) {
+        if (!isxdigit((unsigned char)cell.at[i]))
+            return false;
+        digits[i] = (char)tolower((unsigned char)cell.at[i]);
+    }
+    digits[8] = '\0';
+    snprintf(to, size, "%.4s:%.4s", digits + 4, digits);
+    return true;
+}
+
+bool cell_text(struct str cell, enum cell_kind kind, char *to, size_t size, enum reading_state *why)
+{
+    to[0] = '\0';
+    cell = str_trim(cell);
+    if (is_odd(cell, why))
+        return false;
+    if (kind == CELL_PCI_ID) {
+        *why = READING_FAILED;
+        return write_pci_id(cell, to, size);
+    }
+    str_copy_clean(to, size, cell);
+    for (char *c = to; kind == CELL_WORD && *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    return true;
+}
+
+/* ---- Cards of a report, and storing values in them. */
 
 void smi_report_done(struct smi_report *r)
 {
@@ -213,4 +438,176 @@ void smi_read_version(struct driver_info *to, struct str text)
             if (str_is_any_case(str_trim(name), lines[i].name))
                 cell_text(line, CELL_TEXT, (char *)to + lines[i].at, lines[i].size, &why);
     }
+}
+
+/* ---- CSV output of nvidia-smi: "a, b, c" without quotes, so that only counting tells a comma in a name from a separator. */
+
+enum { CELLS_MAX = 400 }; /* the newest drivers have some 250 columns */
+
+/* Cuts off the next cell. Handles quotes, should they ever appear. */
+static bool next_cell(struct str *rest, struct str *cell)
+{
+    if (!rest->at)
+        return false;
+    struct str s = *rest;
+    size_t start = 0;
+    while (start < s.len && s.at[start] == ' ')
+        start++;
+    bool quoted = start < s.len && s.at[start] == '"';
+    const char *close = quoted ? memchr(s.at + start + 1, '"', s.len - start - 1) : NULL;
+    size_t from = close ? (size_t)(close - s.at) : 0;
+    const char *comma = memchr(s.at + from, ',', s.len - from);
+    size_t len = comma ? (size_t)(comma - s.at) : s.len;
+    *cell = str_trim((struct str){s.at, len});
+    if (close && cell->len >= 2 && cell->at[cell->len - 1] == '"')
+        *cell = str_trim((struct str){cell->at + 1, cell->len - 2});
+    *rest = comma ? (struct str){s.at + len + 1, s.len - len - 1} : (struct str){NULL, 0};
+    return true;
+}
+
+/* Splits a line; extra cells beyond `want` are joined to cell `greedy`, whose text has commas. */
+static size_t split(struct str line, struct str *cells, size_t want, size_t greedy)
+{
+    size_t count = 0;
+    while (count < CELLS_MAX && next_cell(&line, &cells[count]))
+        count++;
+    if (count <= want || greedy >= want)
+        return count;
+    size_t surplus = count - want;
+    const char *end = cells[greedy + surplus].at + cells[greedy + surplus].len;
+    cells[greedy].len = (size_t)(end - cells[greedy].at);
+    for (size_t i = greedy + 1; i < want; i++)
+        cells[i] = cells[i + surplus];
+    return want;
+}
+
+/* Lines end with \n or \r\n; the last may have neither. */
+static bool next_line(struct str *text, struct str *line)
+{
+    while (str_cut(text, '\n', line)) {
+        *line = str_trim(*line);
+        if (line->len)
+            return true;
+    }
+    return false;
+}
+
+size_t smi_read_header(struct str line, const struct smi_field **columns, size_t max)
+{
+    size_t count = 0;
+    struct str cell;
+    while (count < max && next_cell(&line, &cell))
+        columns[count++] = smi_column_find(cell);
+    return count;
+}
+
+static size_t position(const struct smi_field *const *columns, size_t count, enum field_target target)
+{
+    for (size_t i = 0; i < count; i++)
+        if (columns[i] && columns[i]->target == target)
+            return i;
+    return count;
+}
+
+/* A parsed line. */
+struct smi_row {
+    bool is_row, nameless; /* nameless: about a GPU, but unknown which */
+    char uuid[GPU_UUID_SIZE], pci[GPU_PCI_SIZE];
+};
+
+/* A row is recognized by its card's identifiers; an error message has as many commas only by accident, and no number in front.
+ * The index may be missing ("[Unknown Error]"): it doesn't identify a card unless nothing else was queried. */
+static struct smi_row identify(const struct str *cells, size_t cell_count, const struct smi_field *const *columns, size_t count)
+{
+    size_t index = position(columns, count, FIELD_INDEX), uuid = position(columns, count, FIELD_UUID);
+    size_t pci = position(columns, count, FIELD_PCI);
+    struct smi_row row = {0};
+    enum reading_state why;
+    int64_t number;
+    if (cell_count != count)
+        return row;
+    if (uuid < count)
+        cell_text(cells[uuid], CELL_TEXT, row.uuid, sizeof row.uuid, &why);
+    if (pci < count)
+        smi_pci_address(cells[pci], row.pci);
+    bool numbered = index < count && str_to_i64(cells[index], &number);
+    bool no_number = index < count && (!cells[index].len || cells[index].at[0] == '[');
+    bool told = row.pci[0] || (numbered ? row.uuid[0] != '\0' : str_starts(str_from(row.uuid), "GPU-"));
+    row.is_row = told || numbered || no_number;
+    row.nameless = !told && (no_number || uuid < count || pci < count);
+    return row;
+}
+
+static void read_row(struct smi_report *r, const struct smi_row *row, const struct str *cells,
+                     const struct smi_field *const *columns, size_t count)
+{
+    struct smi_card *card = smi_report_card(r, row->uuid, row->pci);
+    if (!card)
+        return;
+    enum cell_trouble trouble = TROUBLE_NONE;
+    struct str words = {"", 0};
+    for (size_t i = 0; i < count; i++) {
+        if (!columns[i])
+            continue;
+        smi_apply(card, columns[i], cells[i]);
+        enum cell_trouble told = cell_trouble(cells[i]);
+        if (told > trouble) {
+            trouble = told;
+            words = told == TROUBLE_LOST ? STR("GPU is lost") : STR("GPU requires reset");
+        }
+    }
+    smi_finish(card, trouble, words);
+}
+
+size_t smi_read_csv(struct smi_report *r, struct str text, const struct smi_field *const *columns, size_t count)
+{
+    struct str cells[CELLS_MAX + 1], line;
+    size_t rows = 0, name = position(columns, count, FIELD_NAME);
+    while (next_line(&text, &line)) {
+        struct smi_row row = identify(cells, split(line, cells, count, name), columns, count);
+        if (!row.is_row)
+            continue;
+        rows++;
+        if (row.nameless)
+            r->nameless++;
+        else
+            read_row(r, &row, cells, columns, count);
+    }
+    return rows;
+}
+
+static struct smi_card *card_of_uuid(struct smi_report *r, struct str uuid)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->cards[i].gpu.id.uuid[0] && str_is(uuid, r->cards[i].gpu.id.uuid))
+            return &r->cards[i];
+    return NULL;
+}
+
+size_t smi_read_apps(struct smi_report *r, struct str text)
+{
+    enum { PID, NAME, MEMORY, UUID, COLUMNS };
+    struct str cells[CELLS_MAX + 1], line;
+    size_t rows = 0;
+    while (next_line(&text, &line)) {
+        int64_t pid;
+        if (split(line, cells, COLUMNS, NAME) != COLUMNS || !str_to_i64(cells[PID], &pid) || pid <= 0 || pid > INT32_MAX)
+            continue;
+        rows++;
+        struct smi_card *card = card_of_uuid(r, cells[UUID]);
+        struct process *p = card ? gpu_find_process(&card->gpu, (int32_t)pid) : NULL;
+        if (card && !p)
+            p = gpu_add_process(&card->gpu, (int32_t)pid);
+        if (!p)
+            continue;
+        /* A process in several MIG instances has a row for each. */
+        struct reading memory = cell_read(cells[MEMORY], CELL_MIB);
+        if (p->mem_bytes.state == READING_OK && memory.state == READING_OK)
+            memory.value += p->mem_bytes.value;
+        if (p->mem_bytes.state != READING_OK || memory.state == READING_OK)
+            p->mem_bytes = memory;
+        p->type |= PROCESS_COMPUTE;
+        smi_process_name(cells[NAME], p->name, sizeof p->name);
+    }
+    return rows;
 }

@@ -1,11 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs nvidia-smi. All runs of a refresh share one time limit; a column that this driver doesn't know is never queried again.
+ * Runs nvidia-smi, and says what its failures mean. All runs of a refresh share one time limit; a column that this driver doesn't
+ * know is never queried again.
  */
+#include "source/nvidia_smi/internal.h"
+
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "source/nvidia_smi/internal.h"
 #include "source/sysfs/sysfs_places.h"
+
+/* The sentence is ours, the words in parentheses are the tool's, for people who search for them. */
+static const struct {
+    const char *says; /* part of the message */
+    int code;
+    const char *sentence;
+} messages[] = {
+    {"couldn't communicate with the NVIDIA driver", -ENODEV,
+     "the NVIDIA driver is not running: load it (modprobe nvidia) or install it for the running kernel"},
+    {"Driver/library version mismatch", -ENODEV,
+     "the NVIDIA driver in the kernel and its libraries have different versions, as after an upgrade: reboot, or reload the nvidia "
+     "kernel modules"},
+    {"No devices were found", -ENODEV, "the NVIDIA driver runs but finds no GPU that it can use: look at the kernel log (dmesg)"},
+    {"GPU access blocked by the operating system", -EACCES,
+     "the operating system blocks access to the GPU: under WSL, update Windows and its NVIDIA driver"},
+    {"Insufficient Permissions", -EACCES, "no permission to use the NVIDIA driver: check the device files /dev/nvidia*"},
+    {"Failed to initialize NVML: Unknown Error", -ENODEV,
+     "NVML cannot be initialized: in a container, access to /dev/nvidia* was taken away after its start, restart the container"},
+    {"Failed to initialize NVML: Driver Not Loaded", -ENODEV, "the NVIDIA driver is not loaded: modprobe nvidia"},
+    {"Failed to initialize NVML", -ENODEV, "NVML cannot be initialized"},
+    {"couldn't find libnvidia-ml.so", -ENODEV,
+     "the library libnvidia-ml.so of the NVIDIA driver is missing: install the driver's "
+     "utilities, or pass them into the container"},
+    {"GPU is lost", -EIO, "a GPU is lost and hides the others: reboot the host, or reset the GPU"},
+    {"Unable to determine the device handle", -EIO, "a GPU cannot be reached and hides the others: look at the kernel log (dmesg)"},
+};
+
+/* The first non-empty line. */
+static struct str first_line(struct str output)
+{
+    struct str line;
+    while (str_cut(&output, '\n', &line)) {
+        line = str_trim(line);
+        if (line.len)
+            return line;
+    }
+    return (struct str){"", 0};
+}
+
+int smi_explain(struct str output, int status, struct error *err)
+{
+    char words[200];
+    str_copy_clean(words, sizeof words, first_line(output));
+    for (size_t i = 0; i < ARRAY_LEN(messages); i++)
+        if (str_contains(output, messages[i].says))
+            return error_set(err, messages[i].code, "%s (%s)", messages[i].sentence, words);
+    if (words[0])
+        return error_set(err, -EIO, "nvidia-smi failed with status %d (%s)", status, words);
+    return error_set(err, -EIO, "nvidia-smi failed with status %d and no message", status);
+}
+
+bool smi_unknown_column(struct str output, struct str *column)
+{
+    static const char mark[] = "Field \"", end[] = "\" is not a valid field";
+    const char *start = output.len ? memmem(output.at, output.len, mark, sizeof mark - 1) : NULL;
+    if (!start)
+        return false;
+    start += sizeof mark - 1;
+    const char *stop = memmem(start, output.len - (size_t)(start - output.at), end, sizeof end - 1);
+    if (!stop)
+        return false;
+    *column = (struct str){start, (size_t)(stop - start)};
+    return true;
+}
+
+bool smi_unknown_option(struct str output)
+{
+    return str_contains(output, "Invalid combination of input arguments") || str_contains(output, "nrecognized option") ||
+           str_contains(output, "not a recognized option");
+}
+
+/* ---- Running it ---- */
 
 enum {
     LIMIT_MS = 4800,  /* 5 s per run are promised; a sample must not take longer, or the engine would give up on the source */
@@ -25,7 +99,7 @@ void smi_tool_start_clock(struct smi *s)
 
 /* Runs nvidia-smi with these arguments (NULL-terminated); `of_cards`: only for cards that may be queried. Returns the exit
  * status or -errno. */
-static int nvidia_smi_tool_run(struct smi *s, const char *const *args, bool of_cards, struct buf *out, struct error *err)
+static int run(struct smi *s, const char *const *args, bool of_cards, struct buf *out, struct error *err)
 {
     AUTO_BUF struct buf ids = BUF(GPU_MAX * GPU_PCI_SIZE), noise = BUF(64 * 1024);
     const char *argv[ARGUMENTS] = {s->program};
@@ -82,7 +156,7 @@ static int learn_columns(struct smi *s, struct error *err)
         return 0;
     AUTO_BUF struct buf help = BUF(OUTPUT_MAX);
     const char *args[] = {"--help-query-gpu", NULL};
-    int rc = nvidia_smi_tool_run(s, args, false, &help, err);
+    int rc = run(s, args, false, &help, err);
     if (rc < 0)
         return rc;
     s->columns_known = true;
@@ -167,7 +241,7 @@ int smi_tool_query(struct smi *s, unsigned groups, struct smi_report *r, struct 
         const char *args[] = {names.at, "--format=csv,noheader,nounits", NULL};
         if (!names.at || names.failed)
             return error_set(err, -ENOMEM, "out of memory");
-        int status = nvidia_smi_tool_run(s, args, true, &out, err);
+        int status = run(s, args, true, &out, err);
         if (status < 0)
             return status;
         struct str text = buf_view(&out), column;
@@ -195,7 +269,7 @@ int smi_tool_apps(struct smi *s, struct smi_report *r, struct error *err)
 {
     AUTO_BUF struct buf out = BUF(OUTPUT_MAX);
     const char *args[] = {"--query-compute-apps=pid,name,used_memory,gpu_uuid", "--format=csv,noheader,nounits", NULL};
-    int status = nvidia_smi_tool_run(s, args, true, &out, err);
+    int status = run(s, args, true, &out, err);
     if (status < 0)
         return status;
     /* No processes means no rows and status 0. */
@@ -208,7 +282,7 @@ int smi_tool_xml(struct smi *s, struct smi_report *r, struct error *err)
 {
     AUTO_BUF struct buf out = BUF(OUTPUT_MAX), list = BUF(OUTPUT_MAX);
     const char *args[] = {"-q", "-x", NULL}, *list_args[] = {"-L", NULL};
-    int status = nvidia_smi_tool_run(s, args, true, &out, err);
+    int status = run(s, args, true, &out, err);
     if (status < 0)
         return status;
     int rc = smi_read_xml(r, buf_view(&out), err);
@@ -217,7 +291,7 @@ int smi_tool_xml(struct smi *s, struct smi_report *r, struct error *err)
         instances += r->cards[i].gpu.instance_count;
     if (rc < 0 && r->count == 0)
         return status ? smi_explain(buf_view(&out), status, err) : rc;
-    if (instances && nvidia_smi_tool_run(s, list_args, false, &list, NULL) == 0)
+    if (instances && run(s, list_args, false, &list, NULL) == 0)
         smi_read_list(r, buf_view(&list));
     return 0;
 }
@@ -226,6 +300,6 @@ void smi_tool_version(struct smi *s)
 {
     AUTO_BUF struct buf out = BUF(OUTPUT_MAX);
     const char *args[] = {"--version", NULL};
-    if (nvidia_smi_tool_run(s, args, false, &out, NULL) == 0)
+    if (run(s, args, false, &out, NULL) == 0)
         smi_read_version(&s->driver, buf_view(&out));
 }

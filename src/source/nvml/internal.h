@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shared by the files of the NVML source: the source and its cards.
  *
- *   nvml.c ── open, list, refresh, sample ──┬─ query.c    one call, one or several metrics; remembers what is unsupported
- *     │                                     ├─ fields.c   metrics by field number, many in one call
- *     │                                     ├─ nvapi.c    what NVML lacks on GeForce, on request
- *     ├─ session.c  nvmlInit, nvmlShutdown  │
- *     ├─ find.c     which cards there are   │
- *     ├─ card.c     handles and identity    ├─ gpm.c      profiling metrics between two samples
- *     ├─ sleep.c    sysfs: who is asleep    ├─ process.c  who is on the card; utilization.c: how much each does
- *     ├─ visible.c  NVIDIA_VISIBLE_DEVICES  ├─ mig.c      instances; laptop_fan.c: a fan that is the machine's
- *     ├─ events.c   XIDs                    └─ about.c    names and versions (static properties)
- *     ├─ control.c  settings: the only file that changes anything
- *     └─ describe.c for doctor
+ *   nvml.c          open, list, refresh, sample; events; doctor
+ *   nvml_library.c  the function table, nvmlInit and nvmlShutdown
+ *   nvml_cards.c    which cards there are, their handles and identity
+ *   outside.c       what sysfs and NVIDIA_VISIBLE_DEVICES say without NVML
+ *   nvml_query.c    one call, one or several metrics; remembers what is unsupported; static properties
+ *   nvml_fields.c   metrics by field number, many in one call; the driver's record of the last seconds
+ *   nvapi.c         what NVML lacks on GeForce, on request
+ *   gpm.c           profiling metrics between two samples
+ *   nvml_process.c  who is on the card, and how much each does
+ *   mig.c           instances
+ *   laptop_fan.c    a fan that is the machine's
+ *   nvml_control.c  settings: the only file that changes anything
  *
  * UUID and PCI address identify a card, never its index: a lost card renumbers the others.
  */
@@ -189,21 +190,18 @@ static inline bool is_one_look(unsigned groups)
     return (groups & GROUP_PAST) || !(groups & ~(unsigned)GROUP_QUICK);
 }
 
-/* Return codes */
+/* What return codes mean (nvml_query.c) */
 enum reading_state nvml_reading_state(int code);
 bool nvml_is_final(int code);   /* permanent: don't ask again */
 bool nvml_is_trouble(int code); /* the whole card is affected */
 
-/* session.c */
+/* nvml_library.c */
 int session_start(struct nvml *n, struct error *err); /* 0 when it runs already */
 void session_stop(struct nvml *n);
 
-/* find.c */
+/* nvml_cards.c */
 int find_cards(struct nvml *n, struct error *err);
 void find_plugged(struct nvml *n); /* searches for hot-plugged cards */
-
-/* card.c */
-void card_init(struct nvml_card *card, int nvml_index);
 void card_done(struct nvml *n, struct nvml_card *card);
 void card_detach(struct nvml *n, struct nvml_card *card); /* drops the handle and NVML's allocations */
 int card_attach(struct nvml *n, struct nvml_card *card);  /* NVML return code; fills the identity */
@@ -212,7 +210,7 @@ void card_fail(struct nvml *n, struct nvml_card *card, int code);
 /* Adds the bytes counted since the last time, if the metric is a PCIe rate. */
 void card_count_traffic(struct nvml_card *card, enum metric rate, int64_t bytes);
 
-/* sleep.c */
+/* outside.c */
 void sleep_driver_version(const struct env *env, char *version, size_t size); /* without NVML */
 void sleep_update(struct nvml *n, struct nvml_card *card);
 void sleep_note(struct nvml *n, struct nvml_card *card, const struct gpu *out);
@@ -221,8 +219,9 @@ bool sleep_find_new(struct nvml *n, char address[GPU_PCI_SIZE]); /* true: a card
 /* laptop_fan.c */
 int laptop_fan_rpm(struct nvml *n, int64_t *rpm); /* an NVML return code */
 
-/* query.c, fields.c, about.c, gpm.c, process.c, utilization.c, mig.c, events.c, describe.c: each reads its part of `groups` into
- * `out`. False: the card is in trouble; skip the rest. */
+#define QUERY_ABSENT INT64_MIN /* among several values: this one is unsupported */
+
+/* Each reads its part of `groups` into `out`. False: the card is in trouble; skip the rest. */
 bool query_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 void query_describe(const struct nvml *n, const struct nvml_card *card, struct buf *out);
 bool fields_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
@@ -248,67 +247,4 @@ bool mig_update(struct nvml *n, struct nvml_card *card, unsigned groups);
 void mig_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 void mig_done(struct nvml *n, struct nvml_card *card);
 void mig_place_process(const struct nvml_card *card, unsigned gpu_instance, unsigned compute_instance, struct process *p);
-void events_update(struct nvml *n);
-size_t events_take(struct nvml *n, struct event *events, size_t max);
 void events_done(struct nvml *n);
-void describe(struct nvml *n, struct buf *out);
-
-/* A query table: each row is one call and its metrics. */
-enum query_shape {
-    SHAPE_OWN,    /* `ask` makes the call */
-    SHAPE_PLAIN,  /* (device, unsigned *) */
-    SHAPE_KIND,   /* (device, int kind, unsigned *) */
-    SHAPE_PERIOD, /* (device, unsigned *, unsigned *sampling period) */
-    SHAPE_PAIR,   /* (device, unsigned *, unsigned *): two metrics */
-};
-enum { QUERY_VALUES_MAX = 16 };
-#define QUERY_ABSENT INT64_MIN /* among several values: this one is unsupported */
-
-struct nvml_query {
-    const char *call;
-    enum query_shape shape;
-    size_t slot;
-    int kind;
-    int (*ask)(struct nvml *n, struct nvml_card *card, int kind, int64_t *values);
-    int64_t scale; /* value of the call * scale = field */
-    int count;
-    enum metric metrics[QUERY_VALUES_MAX];
-};
-extern const struct nvml_query query_fast[], query_slow[];
-extern const size_t query_fast_count, query_slow_count;
-
-#define QUERY_METRICS_(...)                                            \
-    (int)(sizeof((enum metric[]){__VA_ARGS__}) / sizeof(enum metric)), \
-    {                                                                  \
-        __VA_ARGS__                                                    \
-    }
-#define QUERY_SLOT_(name, type)                                                                                           \
-    offsetof(struct nvml_library, name) +                                                                                 \
-        0 * sizeof(struct {                                                                                               \
-            static_assert(_Generic(((struct nvml_library *)0)->name, type : 1, default : 0), #name " has another shape"); \
-            int unused;                                                                                                   \
-        })
-/* The function behind `name` and its metrics; a wrong signature doesn't compile. */
-#define PLAIN(name, scale, ...)                                                                                              \
-    {                                                                                                                        \
-#name, SHAPE_PLAIN, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *)), 0, NULL, scale, QUERY_METRICS_(__VA_ARGS__) \
-    }
-#define KIND(name, kind, scale, ...)                                                                    \
-    {                                                                                                   \
-#name, SHAPE_KIND, QUERY_SLOT_(name, int (*)(nvml_device, int, unsigned *)), kind, NULL, scale, \
-            QUERY_METRICS_(__VA_ARGS__)                                                                 \
-    }
-#define PERIOD(name, scale, ...)                                                                              \
-    {                                                                                                         \
-#name, SHAPE_PERIOD, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *, unsigned *)), 0, NULL, scale, \
-            QUERY_METRICS_(__VA_ARGS__)                                                                       \
-    }
-#define PAIR(name, scale, ...)                                                                              \
-    {                                                                                                       \
-#name, SHAPE_PAIR, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *, unsigned *)), 0, NULL, scale, \
-            QUERY_METRICS_(__VA_ARGS__)                                                                     \
-    }
-#define OWN(name, function, kind, ...)                                     \
-    {                                                                      \
-        name, SHAPE_OWN, 0, kind, function, 1, QUERY_METRICS_(__VA_ARGS__) \
-    }

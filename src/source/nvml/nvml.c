@@ -1,22 +1,164 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The NVML source: NVIDIA's cards through the driver's own library. Decides which card may be touched and reads it group by group.
+ * The NVML source: NVIDIA's cards through the driver's own library. Decides which card may be touched and reads it group by group;
+ * takes the driver's events; describes all of it for doctor.
  */
-#include "source/source.h"
+#include "source/nvml/internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "source/nvml/internal.h"
+#include "source/fault/fault.h"
+#include "source/source.h"
 #include "source/source_control.h"
 #include "source/sysfs/sysfs_card.h"
-#include "source/tegra/tegra_read.h"
+#include "source/tegra/tegra.h"
 
 enum { RETRY_LOST_MS = 5000 };
 
 static struct nvml *of(struct source *s)
 {
     return (struct nvml *)s;
+}
+
+/* ---- Events reported by the driver: critical errors (XID) and double-bit memory errors. */
+
+static void register_card(struct nvml *n, struct nvml_card *card)
+{
+    unsigned long long types = NVML_EVENT_XID | NVML_EVENT_DOUBLE_BIT_ECC, supported = 0;
+    card->events_registered = true; /* once, whatever the result */
+    if (n->lib.event_types && n->lib.event_types(card->handle, &supported) == NVML_OK)
+        types &= supported;
+    if (!types || n->lib.event_register(card->handle, types, n->events) != NVML_OK)
+        card->xid_last = reading_absent(READING_UNSUPPORTED);
+    else if (card->xid_last.state != READING_OK)
+        card->xid_last = reading_absent(READING_PENDING);
+}
+
+static void events_update(struct nvml *n)
+{
+    if (!n->running || n->events_refused)
+        return;
+    if (!n->events) {
+        bool able = n->lib.event_create && n->lib.event_register && n->lib.event_wait && n->lib.event_free;
+        if (!able || n->lib.event_create(&n->events) != NVML_OK) {
+            n->events_refused = true;
+            n->events = NULL;
+            return;
+        }
+    }
+    for (size_t i = 0; i < n->card_count; i++)
+        if (n->cards[i].handle && !n->cards[i].events_registered && !n->cards[i].asleep && !n->cards[i].trouble)
+            register_card(n, &n->cards[i]);
+}
+
+void events_done(struct nvml *n)
+{
+    if (n->events && n->running)
+        n->lib.event_free(n->events);
+    n->events = NULL;
+}
+
+static int card_of(const struct nvml *n, nvml_device handle)
+{
+    for (size_t i = 0; i < n->card_count; i++)
+        if (n->cards[i].handle == handle)
+            return (int)i;
+    return -1;
+}
+
+static void fill_event(struct nvml *n, const struct nvml_event *said, struct event *event)
+{
+    int at = card_of(n, said->device);
+    *event = (struct event){.kind = EVENT_OTHER, .gpu_index = at, .at = clock_wall(n->env->clock)};
+    if (said->type == NVML_EVENT_XID) {
+        event->kind = EVENT_DRIVER_FAULT;
+        event->code = (int64_t)said->data;
+        const struct fault_info *xid = xid_find(event->code);
+        snprintf(event->text, sizeof event->text, "XID %lld%s%s", (long long)event->code, xid ? ": " : "", xid ? xid->what : "");
+        if (at >= 0)
+            n->cards[at].xid_last = reading_ok(event->code);
+    } else if (said->type == NVML_EVENT_DOUBLE_BIT_ECC) {
+        event->kind = EVENT_ECC;
+        snprintf(event->text, sizeof event->text, "an uncorrectable memory error (double-bit) occurred");
+    } else {
+        snprintf(event->text, sizeof event->text, "driver event 0x%llx", said->type);
+    }
+}
+
+static size_t nvml_events(struct source *s, struct event *events, size_t max)
+{
+    struct nvml *n = of(s);
+    size_t count = 0;
+    while (n->running && n->events && count < max) {
+        struct nvml_event said = {0};
+        if (n->lib.event_wait(n->events, &said, 0) != NVML_OK)
+            break; /* TIMEOUT: none; sampling notices a lost card */
+        fill_event(n, &said, &events[count++]);
+    }
+    return count;
+}
+
+/* ---- Output for doctor: the library, what it lacks, and what each card refuses. */
+
+static void describe_library(struct nvml *n, struct buf *out)
+{
+    buf_printf(out, "library %s", library_path(n->lib.handle));
+    if (n->driver.nvml_version[0])
+        buf_printf(out, ", NVML %s, driver %s, CUDA %s", n->driver.nvml_version, n->driver.driver_version, n->driver.cuda_version);
+    buf_text(out, "\n");
+    if (n->lib.place[0])
+        buf_text(out, "found in a place that the loader does not know\n");
+    int version;
+    size_t size = process_entry_size(&n->lib, &version);
+    if (size)
+        buf_printf(out, "process lists: version %d, %zu bytes an entry\n", version, size);
+    AUTO_BUF struct buf missing = BUF(8192);
+    nvml_library_missing(&n->lib, &missing);
+    if (missing.len)
+        buf_printf(out, "not in this version of the library: " STR_FMT "\n", STR_ARG(buf_view(&missing)));
+}
+
+static void describe_card(struct nvml *n, size_t index, struct buf *out)
+{
+    const struct nvml_card *card = &n->cards[index];
+    buf_printf(out, "GPU %zu %s %s:", index, card->id.pci_address, card->id.name[0] ? card->id.name : "without a name");
+    if (card->asleep)
+        buf_text(out, " asleep, not touched\n");
+    else if (card->resting)
+        buf_text(out, " idle, left alone so that it can fall asleep\n");
+    else if (card->trouble)
+        buf_printf(out, " %s\n", nvml_words(&n->lib, card->trouble));
+    else if (!card->sampled)
+        buf_text(out, " not read yet\n");
+    else
+        buf_printf(out, " %s%s\n", card->mig_enabled ? "divided into instances; " : "", "not supported or not permitted:");
+    if (card->asleep || card->resting || card->trouble || !card->sampled)
+        return;
+    query_describe(n, card, out);
+    fields_describe(n, card, out);
+    if (card->gpm.refused)
+        buf_text(out, "  profiling metrics (GPM): this GPU or driver has none\n");
+    if (card->refused_utilization)
+        buf_printf(out, "  utilization of processes: %s\n", nvml_words(&n->lib, card->refused_utilization));
+}
+
+static void nvml_describe(struct source *s, struct buf *out)
+{
+    struct nvml *n = of(s);
+    if (n->visible == VISIBLE_NONE)
+        buf_printf(out, "NVIDIA_VISIBLE_DEVICES=%s hides every GPU\n", n->env->visible_devices);
+    else if (n->visible != VISIBLE_ALL)
+        buf_printf(out, "NVIDIA_VISIBLE_DEVICES=%s hides %zu GPUs\n", n->env->visible_devices, n->hidden);
+    if (n->visible == VISIBLE_NONE)
+        return;
+    describe_library(n, out);
+    nvapi_describe(n, out);
+    if (!n->running)
+        buf_text(out, "closed: all GPUs are asleep\n");
+    for (size_t i = 0; i < n->card_count; i++)
+        describe_card(n, i, out);
 }
 
 static void nvml_close(struct source *s)
@@ -214,16 +356,6 @@ static void nvml_sample(struct source *s, size_t index, unsigned groups, struct 
 static void nvml_driver(struct source *s, struct driver_info *out)
 {
     *out = of(s)->driver;
-}
-
-static size_t nvml_events(struct source *s, struct event *events, size_t max)
-{
-    return events_take(of(s), events, max);
-}
-
-static void nvml_describe(struct source *s, struct buf *out)
-{
-    describe(of(s), out);
 }
 
 const struct source_ops nvml_source = {

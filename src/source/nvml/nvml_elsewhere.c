@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Replaces source/tegra on systems without Tegra.
  */
-#include "source/tegra/tegra_read.h"
+#include "source/tegra/tegra.h"
 
 bool tegra_find(const struct env *env, struct attrs *devfreq)
 {

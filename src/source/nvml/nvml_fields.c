@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Metrics by NVML field ID, many in one call; and traffic rates from byte counters on cards without GPM.
+ * Values that come with their type: metrics by NVML field ID, many in one call; traffic rates from byte counters on cards without
+ * GPM; and the last seconds from the driver's own buffers.
  */
 #include "source/nvml/internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
+
+/* ---- Metrics by NVML field ID, many in one call; and traffic rates from byte counters on cards without GPM. */
 
 /* field * multiply / divide = metric */
 static const struct field_row {
@@ -41,20 +45,20 @@ static const struct {
 };
 
 /* False if no integer can represent the value. */
-static bool to_integer(const struct nvml_field_value *v, int64_t *ret)
+static bool to_integer(int type, const union nvml_value *v, int64_t *ret)
 {
-    switch (v->type) {
+    switch (type) {
     case NVML_VALUE_DOUBLE:
-        if (!isfinite(v->value.d) || fabs(v->value.d) > 9e18)
+        if (!isfinite(v->d) || fabs(v->d) > 9e18)
             return false;
-        *ret = (int64_t)v->value.d;
+        *ret = (int64_t)v->d;
         return true;
-    case NVML_VALUE_UINT: *ret = v->value.ui; return true;
-    case NVML_VALUE_ULONG: *ret = (int64_t)v->value.ul; return true;
-    case NVML_VALUE_ULONGLONG: *ret = (int64_t)v->value.ull; return true;
-    case NVML_VALUE_LONGLONG: *ret = v->value.sll; return true;
-    case NVML_VALUE_INT: *ret = v->value.si; return true;
-    case NVML_VALUE_USHORT: *ret = v->value.us; return true;
+    case NVML_VALUE_UINT: *ret = v->ui; return true;
+    case NVML_VALUE_ULONG: *ret = (int64_t)v->ul; return true;
+    case NVML_VALUE_ULONGLONG: *ret = (int64_t)v->ull; return true;
+    case NVML_VALUE_LONGLONG: *ret = v->sll; return true;
+    case NVML_VALUE_INT: *ret = v->si; return true;
+    case NVML_VALUE_USHORT: *ret = v->us; return true;
     default: return false;
     }
 }
@@ -72,9 +76,9 @@ int field_read_beside(struct nvml *n, struct nvml_card *card, unsigned field, un
     int code = n->lib.fields(card->handle, beside ? 2 : 1, v);
     if (code == NVML_OK)
         code = v[0].result;
-    if (code == NVML_OK && !to_integer(&v[0], &ret[0]))
+    if (code == NVML_OK && !to_integer(v[0].type, &v[0].value, &ret[0]))
         code = NVML_UNKNOWN;
-    if (beside && (code != NVML_OK || v[1].result != NVML_OK || !to_integer(&v[1], &ret[1])))
+    if (beside && (code != NVML_OK || v[1].result != NVML_OK || !to_integer(v[1].type, &v[1].value, &ret[1])))
         ret[1] = QUERY_ABSENT;
     return code;
 }
@@ -84,7 +88,7 @@ static struct reading row_reading(const struct field_row *row, const struct nvml
     int64_t value;
     if (v->result != NVML_OK)
         return reading_absent(nvml_reading_state(v->result));
-    if (!to_integer(v, &value) || value > row->most / row->multiply)
+    if (!to_integer(v->type, &v->value, &value) || value > row->most / row->multiply)
         return reading_absent(READING_IMPLAUSIBLE);
     return reading_ok(value * row->multiply / row->divide);
 }
@@ -132,7 +136,7 @@ static void take_counter(struct nvml *n, struct nvml_card *card, size_t i, const
 {
     struct nvml_counter *counter = counter_of(card, i);
     int64_t value;
-    if (v->result == NVML_OK && to_integer(v, &value)) {
+    if (v->result == NVML_OK && to_integer(v->type, &v->value, &value)) {
         count(card, i, v->type, *counter, (unsigned long long)value);
         out->metric[counters[i].metric] = rate(counter, (unsigned long long)value, clock_mono(n->env->clock), counters[i].bytes);
         return;
@@ -186,4 +190,63 @@ void fields_describe(const struct nvml *n, const struct nvml_card *card, struct 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (card->refused_field[i])
             buf_printf(out, "  %s: %s\n", metric_table[rows[i].metric].json, nvml_words(&n->lib, card->refused_field[i]));
+}
+
+/* ---- The last seconds from the driver's own buffers: on an H200, 71 utilization readings over 14 s and 119 power readings
+ * over 2.4 s, in 2 ms. A first look then shows as much as a second of watching. ---- */
+
+enum { SAMPLES_MAX = 512, STEP_MS = 500, STEPS = 30 };
+
+/* Sums of the steps, the last of which ends now. */
+struct steps {
+    int64_t sum[STEPS];
+    unsigned count[STEPS];
+};
+
+static void take_samples(const struct nvml_sample *samples, unsigned count, int type, int64_t now_us, int64_t most,
+                         struct steps *out)
+{
+    for (unsigned i = 0; i < count; i++) {
+        int64_t value, ago_ms = (now_us - (int64_t)samples[i].timestamp) / 1000;
+        if (ago_ms < 0 || ago_ms >= (int64_t)STEPS * STEP_MS || !to_integer(type, &samples[i].value, &value) || value < 0 ||
+            value > most)
+            continue;
+        size_t step = STEPS - 1 - (size_t)(ago_ms / STEP_MS);
+        out->sum[step] += value;
+        out->count[step]++;
+    }
+}
+
+static void fetch(struct nvml *n, struct nvml_card *card, int what, int64_t now_us, int64_t most, struct nvml_sample *buffer,
+                  struct steps *out)
+{
+    unsigned count = SAMPLES_MAX;
+    int type = NVML_VALUE_UINT;
+    int64_t since = now_us - (int64_t)STEPS * STEP_MS * 1000;
+    if (n->lib.samples(card->handle, what, (unsigned long long)since, &type, &count, buffer) == NVML_OK)
+        take_samples(buffer, count < SAMPLES_MAX ? count : SAMPLES_MAX, type, now_us, most, out);
+}
+
+static struct reading mean(const struct steps *s, size_t step, int64_t scale)
+{
+    return s->count[step] ? reading_ok(s->sum[step] * scale / s->count[step]) : reading_absent(READING_UNREAD);
+}
+
+void past_run(struct nvml *n, struct nvml_card *card, struct gpu *out)
+{
+    struct steps load = {0}, power = {0};
+    struct wall now = clock_wall(n->env->clock);
+    struct nvml_sample *buffer = n->lib.samples && !card->mig_enabled ? malloc(SAMPLES_MAX * sizeof *buffer) : NULL;
+    if (!buffer)
+        return;
+    fetch(n, card, NVML_UTILIZATION_SAMPLES, now.ms * 1000, 100, buffer, &load);
+    fetch(n, card, NVML_POWER_SAMPLES, now.ms * 1000, 100000000, buffer, &power);
+    free(buffer);
+    out->before = calloc(STEPS, sizeof *out->before);
+    for (size_t i = 0; out->before && i < STEPS; i++)
+        if (load.count[i] || power.count[i])
+            out->before[out->before_count++] =
+                (struct gpu_moment){.at = {now.ms - (int64_t)(STEPS - 1 - i) * STEP_MS - STEP_MS / 2},
+                                    .util_permille = mean(&load, i, 10),
+                                    .power_mw = mean(&power, i, 1)};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is known about NVIDIA's cards without their library, also for the nvidia-smi fallback: sysfs shows which are asleep
- * (sleep.c), NVIDIA_VISIBLE_DEVICES which may be shown (visible.c).
+ * What is known about NVIDIA's cards without their library, also for the nvidia-smi fallback: sysfs shows which are asleep,
+ * NVIDIA_VISIBLE_DEVICES which may be shown.
  */
 #pragma once
 

@@ -14,7 +14,7 @@
 
 enum {
     LEAST_PERMILLE = 950,
-    /* What the driver of an H200 keeps (source/nvml/driver_samples.c). */
+    /* What the driver of an H200 keeps (source/nvml/nvml_fields.c). */
     STEP_MS = 500,
     KEPT_MS = 14000,
     KEPT_POWER_MS = 2400,
