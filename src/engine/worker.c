@@ -14,6 +14,7 @@
 #include "engine/attribution.h"
 #include "host/identity.h"
 #include "model/plausible.h"
+#include "source/sysfs/sysfs_card.h"
 
 /* Room for one job and the final one that may follow it. */
 enum { JOBS_MAX = 4 };

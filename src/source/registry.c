@@ -2,8 +2,6 @@
  * The ordered list of sources. A new vendor is one line here.
  */
 #include "base/cleanup.h"
-#include "source/replay/replay.h"
-#include "source/sim/sim.h"
 #include "source/source.h"
 
 const struct source_ops *const source_registry[] = {

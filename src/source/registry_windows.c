@@ -2,8 +2,6 @@
  * The sources of Windows, in order: replaces registry.c.
  */
 #include "base/cleanup.h"
-#include "source/replay/replay.h"
-#include "source/sim/sim.h"
 #include "source/source.h"
 
 const struct source_ops *const source_registry[] = {&nvml_source, &nvidia_smi_source, &wddm_source, &sim_source, &replay_source};

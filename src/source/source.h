@@ -92,9 +92,6 @@ const struct source_ops *source_find(struct str name); /* NULL: unknown */
 /* From "NAME[:PARAMETERS]"; `ret_params` ("" without any) may be NULL. NULL: unknown. */
 const struct source_ops *source_of_spec(const char *spec, const char **ret_params);
 
-/* Lowers the most lanes that a driver names to those of the board, where it is known to have fewer than its chip. */
-void board_limit_lanes(struct gpu *gpu);
-
 /* Each has its own directory, and its main file says what it reads. */
 extern const struct source_ops accel_source, amdgpu_source, drm_source, intel_source, nvidia_smi_source, nvml_source,
-    rocm_smi_source, tegra_source, wddm_source, iokit_source;
+    rocm_smi_source, tegra_source, wddm_source, iokit_source, sim_source, replay_source;

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "source/accel/accel_read.h"
+#include "source/accel/accel.h"
 #include "source/drm/clients.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "source/tegra/tegra_read.h"
+#include "source/tegra/tegra.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,11 +1,111 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fast-changing values of an AMD card: load, memory, heat, power, clocks, link.
+ * Reads an AMD card: tables of clock states, fast-changing values (load, memory, heat, power, clocks, link), static properties,
+ * and the errors counted by its RAS blocks.
  */
 #include "source/amdgpu/amdgpu_read.h"
 
+#include <stdio.h>
+
 #include "base/cleanup.h"
-#include "source/sysfs/shared_memory.h"
 #include "source/sysfs/sysfs_card.h"
+
+/* ---- Tables of clock states. Seen in the wild: a leading "S:" row for deep sleep, the current clock put in as a row out of
+ * order, several stars, no star, "0Mhz *" while the clock runs, and files that hold a newline only. */
+
+enum { MHZ_MAX = 100000 };
+
+struct row {
+    bool starred, deep_sleep;
+    struct str value; /* after the colon, without the star */
+};
+
+static bool next_row(struct str *rest, struct row *row)
+{
+    struct str line, number;
+    while (str_cut(rest, '\n', &line)) {
+        struct str value = line;
+        if (!str_cut(&value, ':', &number))
+            continue;
+        number = str_trim(number);
+        value = str_trim(value);
+        if (number.len == 0 || value.len == 0)
+            continue;
+        *row = (struct row){.deep_sleep = str_is(number, "S"), .starred = str_ends(value, "*")};
+        row->value = str_trim((struct str){value.at, value.len - row->starred});
+        return true;
+    }
+    return false;
+}
+
+static bool parse_mhz(struct str value, int64_t *ret)
+{
+    size_t digits = 0;
+    while (digits < value.len && value.at[digits] >= '0' && value.at[digits] <= '9')
+        digits++;
+    struct str unit = str_trim((struct str){value.at + digits, value.len - digits});
+    if (!str_is(unit, "Mhz") && !str_is(unit, "MHz"))
+        return false;
+    return str_to_i64((struct str){value.at, digits}, ret) && *ret <= MHZ_MAX;
+}
+
+void dpm_parse_clock(struct str text, struct dpm_clock *ret)
+{
+    *ret = (struct dpm_clock){reading_absent(READING_UNSUPPORTED), reading_absent(READING_UNSUPPORTED)};
+    struct row row;
+    int64_t mhz, now = -1;
+    bool agree = true;
+    while (next_row(&text, &row)) {
+        if (!parse_mhz(row.value, &mhz))
+            continue;
+        if (!row.deep_sleep && mhz > 0 && mhz * 1000 > reading_or(ret->max_khz, 0))
+            ret->max_khz = reading_ok(mhz * 1000);
+        if (!row.starred)
+            continue;
+        agree = agree && (now < 0 || now == mhz);
+        now = mhz;
+    }
+    if (agree && now >= 0)
+        ret->now_khz = reading_ok(now * 1000);
+}
+
+/* "16.0GT/s, x16 619Mhz" */
+static bool parse_link(struct str value, int *generation, int64_t *width)
+{
+    struct str speed, lanes;
+    if (!str_cut(&value, ',', &speed) || !str_word(&value, &lanes) || !str_starts(lanes, "x"))
+        return false;
+    *generation = pcie_generation(speed);
+    return *generation && str_to_i64((struct str){lanes.at + 1, lanes.len - 1}, width) && *width >= 1 && *width <= 32;
+}
+
+void dpm_parse_link(struct str text, struct dpm_link *ret)
+{
+    struct reading none = reading_absent(READING_UNSUPPORTED);
+    *ret = (struct dpm_link){none, none, none, none};
+    struct row row;
+    int generation, now_generation = 0;
+    int64_t width, now_width = 0;
+    bool agree = true;
+    while (next_row(&text, &row)) {
+        if (!parse_link(row.value, &generation, &width))
+            continue;
+        if (generation > reading_or(ret->generation_max, 0))
+            ret->generation_max = reading_ok(generation);
+        if (width > reading_or(ret->width_max, 0))
+            ret->width_max = reading_ok(width);
+        if (!row.starred)
+            continue;
+        agree = agree && (!now_generation || (now_generation == generation && now_width == width));
+        now_generation = generation;
+        now_width = width;
+    }
+    if (agree && now_generation) {
+        ret->generation = reading_ok(now_generation);
+        ret->width = reading_ok(now_width);
+    }
+}
+
+/* ---- Fast-changing values ---- */
 
 static void find_channels(struct attrs *hwmon, struct amdgpu_channels *c)
 {
@@ -318,4 +418,121 @@ void amdgpu_read(struct amdgpu_reader *r, unsigned groups, struct gpu *out)
         read_energy(r, out);
     if (groups & GROUP_STATIC)
         amdgpu_read_static(r, out);
+}
+
+/* ---- Static properties, and errors ---- */
+
+static void copy_text(struct attrs *a, const char *name, enum property property, struct gpu *out)
+{
+    char text[GPU_TEXT_SIZE];
+    if (attrs_text(a, name, text, sizeof text) > 0)
+        gpu_set_property(out, property, text);
+}
+
+static int count_fans(struct attrs *hwmon)
+{
+    int fans = 0;
+    char name[ATTR_NAME_SIZE];
+    for (int i = 1; i <= 4; i++) {
+        snprintf(name, sizeof name, "fan%d_input", i);
+        bool has_fan = attrs_exists(hwmon, name);
+        snprintf(name, sizeof name, "pwm%d", i);
+        fans += has_fan || attrs_exists(hwmon, name);
+    }
+    return fans;
+}
+
+void amdgpu_read_static(struct amdgpu_reader *r, struct gpu *out)
+{
+    struct attrs *h = &r->hwmon;
+    const struct amdgpu_channels *c = &r->memory->channels;
+    int chip = c->edge >= 0 ? c->edge : c->junction;
+    out->temp_shutdown_mdegc = hwmon_reading(h, "temp", chip, "_emergency", 1, 1);
+    out->temp_memory_limit_mdegc = hwmon_reading(h, "temp", c->memory, "_crit", 1, 1);
+    out->power_limit_default_mw = attrs_reading(h, "power1_cap_default", 1, 1000);
+    out->power_limit_min_mw = attrs_reading(h, "power1_cap_min", 1, 1000);
+    out->power_limit_max_mw = attrs_reading(h, "power1_cap_max", 1, 1000);
+    if (h->path[0])
+        out->fan_count = reading_ok(count_fans(h));
+
+    copy_text(&r->device, "vbios_version", PROPERTY_vbios_version, out);
+    copy_text(&r->device, "serial_number", PROPERTY_serial, out);
+    copy_text(&r->device, "product_number", PROPERTY_part_number, out);
+    gpu_set_property(out, PROPERTY_memory_kind, r->memory->is_apu ? "shared" : "dedicated");
+    const char *architecture = gpu_architecture(r->card);
+    if (architecture)
+        gpu_set_property(out, PROPERTY_architecture, architecture);
+}
+
+/* "ue: 0
+ * ce: 3
+ * ", or a sentence if the block can't be queried. */
+static bool parse_errors(struct str text, int64_t *uncorrected, int64_t *corrected)
+{
+    struct str line, key;
+    bool found = false;
+    while (str_cut(&text, '\n', &line)) {
+        int64_t value;
+        if (!str_cut(&line, ':', &key) || !str_to_i64(str_trim(line), &value) || value < 0)
+            continue;
+        key = str_trim(key);
+        if (str_is(key, "ue"))
+            *uncorrected += value;
+        else if (str_is(key, "ce"))
+            *corrected += value;
+        else
+            continue;
+        found = true;
+    }
+    return found;
+}
+
+/* "0x00000012 : 0x00001000 : R": address, size, and R retired, P pending, F failed to retire. */
+static void read_bad_pages(struct attrs *ras, struct gpu *out)
+{
+    AUTO_BUF struct buf text = BUF(1024 * 1024);
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s/gpu_vram_bad_pages", ras->path);
+    if (file_read_all(ras->env, path, &text) < 0)
+        return;
+    int64_t retired = 0;
+    bool pending = false;
+    struct str rest = buf_view(&text), line;
+    while (str_cut(&rest, '\n', &line)) {
+        line = str_trim(line);
+        if (!str_starts(line, "0x"))
+            continue;
+        retired += str_ends(line, "R");
+        pending = pending || str_ends(line, "P");
+    }
+    out->retired_pages_dbe = reading_ok(retired);
+    out->retired_pages_pending = reading_ok(pending);
+}
+
+void amdgpu_read_ras(struct attrs *device, struct gpu *out)
+{
+    struct attrs ras;
+    if (attrs_init(&ras, device->env, "%s/ras", device->path) < 0)
+        return;
+    AUTO_DIR DIR *dir = dir_open(device->env, ras.path);
+    if (!dir)
+        return;
+    int64_t uncorrected = 0, corrected = 0;
+    bool found = false;
+    struct dirent *entry;
+    while ((entry = readdir(dir))) {
+        char text[512];
+        if (!str_ends(str_from(entry->d_name), "_err_count") || strlen(entry->d_name) >= ATTR_NAME_SIZE)
+            continue;
+        ssize_t len = attrs_text(&ras, entry->d_name, text, sizeof text);
+        bool counted = len > 0 && parse_errors((struct str){text, (size_t)len}, &uncorrected, &corrected);
+        found = found || counted;
+        if (counted && str_starts(str_from(entry->d_name), "umc"))
+            out->ecc_enabled = reading_ok(1);
+    }
+    if (found) {
+        out->ecc_uncorrected = reading_ok(uncorrected);
+        out->ecc_corrected = reading_ok(corrected);
+    }
+    read_bad_pages(&ras, out);
 }

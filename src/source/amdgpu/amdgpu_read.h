@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "model/reading.h"
-#include "source/sysfs/hwmon.h"
+#include "source/sysfs/sensors.h"
 #include "source/sysfs/sysfs_card.h"
 
 /* The binary table "gpu_metrics" from the card's firmware. Every version has its own layout:

@@ -7,9 +7,8 @@
 
 #include "base/cleanup.h"
 #include "source/drm/card_source.h"
-#include "source/sysfs/devfreq.h"
-#include "source/sysfs/hwmon.h"
-#include "source/sysfs/shared_memory.h"
+#include "source/sysfs/sensors.h"
+#include "source/sysfs/sysfs_card.h"
 
 struct drm {
     struct card_source base;

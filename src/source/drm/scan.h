@@ -10,10 +10,7 @@
  */
 #pragma once
 
-#include <pthread.h>
-
-#include "source/drm/clients.h"
-#include "source/drm/procs.h"
+#include "base/env.h"
 #include "source/sysfs/sysfs_card.h"
 
 struct drm_scan;
@@ -44,47 +41,3 @@ struct drm_scan_stats {
     uint64_t scans, walks, reads; /* since the start: scans of /proc, of a process's descriptors, reads of fdinfo */
 };
 void drm_scan_stats(struct drm_scan *s, struct drm_scan_stats *ret);
-
-/* ---- the shared scan, for scan.c and fill.c ---- */
-
-/* Result of a finished scan: all that the sources see. */
-struct scan_result {
-    uint32_t number; /* of the scan; 0: none yet */
-    int rc;
-    bool moved; /* an engine worked since the first scan */
-    struct drm_client *clients;
-    size_t client_count;
-    char silent[GPU_MAX][DRM_NAME_SIZE]; /* GPUs held open by a process whose driver has no client statistics */
-    size_t silent_count;
-    struct drm_scan_stats stats;
-};
-
-struct drm_scan {
-    const struct env *env;
-    struct drm_scan *next;
-    size_t refs; /* guarded by the list's lock */
-
-    /* Never held while reading a file: a driver whose read hangs blocks only the source that scans. */
-    pthread_mutex_t lock;
-    pthread_cond_t finished;
-    bool scanning;
-    struct timespec wait_until; /* limit for waiting on the scan in progress */
-    struct mono scanned;        /* start of the last scan */
-    struct scan_result latest;
-
-    /* Owned by the scanning thread, without a lock. */
-    uint32_t number;
-    int rc;
-    size_t hidden;
-    uint64_t reads;
-    bool moved;
-    struct procs procs;
-    struct clients clients;
-    struct drm_card *cards;
-    size_t card_count;
-    uint64_t signature;
-    bool power_known[GPU_MAX], asleep[GPU_MAX];
-    bool silent[GPU_MAX];
-};
-
-enum { SCAN_HUNG_MS = 2000 }; /* an older result is no longer shown while the next scan hangs */

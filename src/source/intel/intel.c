@@ -5,10 +5,10 @@
 
 #include "base/cleanup.h"
 #include "source/drm/card_source.h"
-#include "source/intel/gt.h"
+#include "source/intel/intel_read.h"
 #include "source/source_control.h"
-#include "source/sysfs/hwmon.h"
-#include "source/sysfs/shared_memory.h"
+#include "source/sysfs/sensors.h"
+#include "source/sysfs/sysfs_card.h"
 
 struct intel_memory {
     struct energy energy;

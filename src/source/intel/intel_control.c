@@ -11,8 +11,8 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "source/intel/gt.h"
-#include "source/sysfs/hwmon.h"
+#include "source/intel/intel_read.h"
+#include "source/sysfs/sensors.h"
 
 enum { UW_PER_MW = 1000, MW_PER_W = 1000, TILES_MAX = 4, LEAST_SHARE = 10 };
 

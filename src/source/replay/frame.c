@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Frames: builds, reads, and distinguishes damage from the end.
+ * Frames: builds, reads, and distinguishes damage from the end; and the column names in the first one.
  */
 #include "source/replay/codec.h"
 
@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+
+/* ---- Frames: builds, reads, and distinguishes damage from the end. */
 
 /* CRC-32 as in zlib, four bits at a time: frames are small, and a large table would cost more cache than it saves. */
 static uint32_t crc_add(uint32_t crc, const void *bytes, size_t len)
@@ -180,4 +182,77 @@ void frame_build(struct buf *out, enum frame_type type, struct str payload)
     uint32_t crc = crc_add(0, out->at + start, out->len - start);
     const char bytes[4] = {(char)crc, (char)(crc >> 8), (char)(crc >> 16), (char)(crc >> 24)};
     buf_add(out, bytes, sizeof bytes);
+}
+
+/* ---- Column names of a recording ---- */
+
+/* The lists of columns, in their order: where the name of the first one is, and how far the next. */
+static const struct column_list {
+    const char *const *first;
+    size_t stride, count;
+    size_t map; /* in struct recorded_columns */
+} column_lists[] = {
+#define COLUMNS(table, count, member)                                                      \
+    {                                                                                      \
+        &table[0].field, sizeof table[0], count, offsetof(struct recorded_columns, member) \
+    }
+    COLUMNS(metric_table, METRIC_COUNT, metrics),
+    COLUMNS(property_table, PROPERTY_COUNT, properties),
+    COLUMNS(process_metric_table, PROCESS_METRIC_COUNT, process_metrics),
+    COLUMNS(host_metric_table, HOST_METRIC_COUNT, host),
+    COLUMNS(evidence_table, EVIDENCE_COUNT, evidence), /* the last is new: empty in older files */
+#undef COLUMNS
+};
+
+static const char *column_name(const struct column_list *list, size_t i)
+{
+    return *(const char *const *)((const char *)list->first + i * list->stride);
+}
+
+void schema_write(struct buf *out)
+{
+    for (const struct column_list *list = column_lists; list < column_lists + ARRAY_LEN(column_lists); list++) {
+        varint_put(out, list->count);
+        for (size_t i = 0; i < list->count; i++) {
+            varint_put(out, strlen(column_name(list, i)));
+            buf_text(out, column_name(list, i));
+        }
+    }
+}
+
+/* Usually the same version wrote the file: try the same position first. */
+static int16_t column_find(const struct column_list *list, struct str wanted, size_t guess)
+{
+    if (guess < list->count && str_is(wanted, column_name(list, guess)))
+        return (int16_t)guess;
+    for (size_t i = 0; i < list->count; i++)
+        if (str_is(wanted, column_name(list, i)))
+            return (int16_t)i;
+    return -1;
+}
+
+static bool read_names(const unsigned char **at, const unsigned char *end, const struct column_list *list, struct column_map *ret)
+{
+    uint64_t count, len;
+    if (!varint_get(at, end, &count) || count > SCHEMA_COLUMNS_MAX)
+        return false;
+    ret->count = count;
+    for (size_t i = 0; i < count; i++) {
+        if (!varint_get(at, end, &len) || len >= SCHEMA_NAME_SIZE || len > (size_t)(end - *at))
+            return false;
+        ret->to[i] = column_find(list, (struct str){(const char *)*at, len}, i);
+        *at += len;
+    }
+    return true;
+}
+
+int schema_read(const unsigned char *payload, size_t len, struct recorded_columns *ret)
+{
+    const unsigned char *end = payload + len;
+    const struct column_list *last = &column_lists[ARRAY_LEN(column_lists) - 1];
+    ret->evidence.count = 0;
+    for (const struct column_list *list = column_lists; list < last || (list == last && payload < end); list++)
+        if (!read_names(&payload, end, list, (struct column_map *)((char *)ret + list->map)))
+            return -EBADMSG;
+    return 0; /* ignore what a later version appends */
 }

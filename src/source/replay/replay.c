@@ -2,7 +2,7 @@
  * A recording as a source: FILE[,speed=X][,loop][,at=SECONDS]. Time follows the clock of env; at each moment it shows the last
  * sample before it. At the end it keeps the last one, or loops.
  */
-#include "source/replay/replay.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <math.h>

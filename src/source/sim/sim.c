@@ -206,23 +206,6 @@ static void sim_driver(struct source *source, struct driver_info *out)
     str_copy(out->nvml_version, sizeof out->nvml_version, STR("13." SIM_DRIVER_VERSION));
 }
 
-bool fill_last_xid(const struct sim_world *w, int gpu, double t, double *ret)
-{
-    bool found = false;
-    double newest = -1;
-    for (size_t i = 0; i < sim_condition_count(w); i++) {
-        struct sim_condition c = *sim_condition(w, i);
-        struct sim_life life;
-        c.when.to = 0; /* it remains the last one afterwards */
-        if (c.kind == TROUBLE_XID && sim_condition_life(&c, gpu, t, &life) && life.began > newest) {
-            newest = life.began;
-            *ret = c.value;
-            found = true;
-        }
-    }
-    return found;
-}
-
 /* XIDs and memory errors that started in (after, until]. */
 static size_t sim_events(struct source *source, struct event *events, size_t max)
 {

@@ -67,5 +67,3 @@ const struct sim_fault *sim_fault(size_t number); /* NULL after the last */
 /* The simulated machines of this user whose settings were changed: "sim:scenario=training". */
 enum { SIM_SPEC_SIZE = 256 };
 size_t sim_changed_machines(char specs[][SIM_SPEC_SIZE], size_t max);
-
-extern const struct source_ops sim_source;

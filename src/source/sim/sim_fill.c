@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From the simulated card to readings, in its vendor's manner: what the real one doesn't report is absent for the same reason.
+ * From the simulated card to a struct gpu, with its instances where MIG divides it, and with what model servers say of themselves.
  */
 #include "source/sim/sim_fill.h"
 
@@ -9,6 +9,166 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "host/identity.h"
+
+/* ---- Metrics of a simulated model server. Its load varies by a tenth in a fixed rhythm, so that its counters at any moment don't
+ * depend on earlier samples. */
+
+#define RHYTHM_S 47.0
+#define SWING 0.1
+
+/* The current share of the mean, and the passed seconds of mean load. */
+struct course_of_load {
+    double now, passed_s;
+};
+
+static struct course_of_load course_at(double age)
+{
+    const double turn = 2 * 3.14159265358979 / RHYTHM_S;
+    return (struct course_of_load){1 + SWING * cos(turn * age), age + SWING / turn * sin(turn * age)};
+}
+
+static struct reading rounded(double value)
+{
+    return reading_ok(llround(value));
+}
+
+static void say_nothing(struct process *p)
+{
+    for (size_t i = PROCESS_METRIC_tokens_milli; i < PROCESS_METRIC_COUNT; i++)
+        p->metric[i] = reading_absent(READING_FAILED);
+}
+
+/* Latencies belong to requests: without one there are none. */
+static void fill_times(const struct sim_serving *s, double now, struct process *p)
+{
+    if (s->tokens <= 0) {
+        p->first_token_us = p->token_time_us = p->prefix_permille = reading_absent(READING_PENDING);
+        return;
+    }
+    p->first_token_us = rounded(s->first_token_s * now * 1e6);
+    p->token_time_us = rounded(s->running / s->tokens * 1e6);
+    p->prefix_permille = rounded(s->prefix_hits * 1000);
+}
+
+/* Each request takes as long as 200 tokens. */
+static void fill_sums(const struct sim_serving *s, double passed_s, struct process *p)
+{
+    double tokens = floor(s->tokens * passed_s), requests = floor(tokens / 200),
+           each_s = s->tokens > 0 ? s->running / s->tokens : 0;
+    str_copy(p->server_kind, sizeof p->server_kind, STR("vllm"));
+    p->served[SERVING_FIRST_TOKEN] = (struct serving_sum){true, requests * s->first_token_s, requests};
+    p->served[SERVING_PER_TOKEN] = (struct serving_sum){true, tokens * each_s, tokens};
+    p->served[SERVING_REQUEST] = (struct serving_sum){true, requests * (s->first_token_s + 199 * each_s), requests};
+}
+
+static void fill_serving(const struct fill *f, const struct sim_share *share, struct process *p)
+{
+    const struct sim_serving *s = f->world->scenario->jobs[share->job].serving;
+    if (!s)
+        return;
+    if (s->silent) {
+        say_nothing(p);
+        return;
+    }
+    struct course_of_load at = course_at(f->t - share->life.began);
+    /* Decoding waits for the memory about half of the time: lower clocks cost it half as much. */
+    at.now *= (1 + f->view.speed) / 2;
+    at.passed_s = fmax(0, at.passed_s - f->view.lost_s / 2);
+    p->tokens_milli = rounded(s->tokens * at.now * f->world->speed * 1000);
+    p->prompt_milli = rounded(s->prompt_tokens * at.now * f->world->speed * 1000);
+    p->generated_tokens = rounded(s->tokens * at.passed_s);
+    p->prompt_tokens = rounded(s->prompt_tokens * at.passed_s);
+    p->requests_running = rounded(s->running * at.now);
+    p->requests_waiting = rounded(s->waiting * at.now);
+    p->kv_cache_permille = rounded(s->kv_cache * (1 + (at.now - 1) * (1 - s->kv_cache)) * 1000); /* a full one stays full */
+    p->preempted_milli = rounded(s->preempted_per_min * at.now * 1000 / 60);
+    p->image_jobs = reading_absent(READING_UNSUPPORTED);
+    fill_times(s, at.now, p);
+    fill_sums(s, at.passed_s, p);
+}
+
+/* ---- A card partitioned by MIG: its instances, and what the driver no longer reports for the whole card. */
+
+static const struct {
+    int compute, memory; /* sevenths of the multiprocessors, eighths of the memory */
+} slices[] = {{3, 4}, {2, 2}, {1, 1}, {1, 1}};
+
+static void fill_instance(const struct fill *f, const struct gpu *parent, size_t number, struct gpu *g)
+{
+    const struct sim_card *c = f->world->card[f->gpu];
+    int64_t total = (int64_t)c->vram * 1048576 * slices[number].memory / 8, used = 0;
+    double util = 0, tensor = 0, dram = 0;
+    for (size_t i = 0; i < f->view.share_count; i++)
+        if (f->world->scenario->jobs[f->view.shares[i].job].instance == (int)number + 1) {
+            used += (int64_t)f->view.shares[i].load.vram;
+            util += f->view.shares[i].load.util * 7 / slices[number].compute;
+            tensor += f->view.shares[i].load.tensor * 7 / slices[number].compute;
+            dram += f->view.shares[i].load.mem_util * 8 / slices[number].memory;
+        }
+    used = MIN_OF(used, total);
+    g->simulated = true;
+    str_copy(g->source, sizeof g->source, str_from(parent->source));
+    str_copy(g->id.vendor, sizeof g->id.vendor, str_from(c->vendor));
+    str_copy(g->id.pci_address, sizeof g->id.pci_address, str_from(parent->id.pci_address));
+    snprintf(g->profile, sizeof g->profile, "%dg.%ldgb", slices[number].compute,
+             lround(c->vram / 1024.0 * slices[number].memory / 8));
+    snprintf(g->id.name, sizeof g->id.name, "%.64s MIG %.24s", c->name, g->profile);
+    /* The card's UUID with another first group: stable and unique. */
+    snprintf(g->id.uuid, sizeof g->id.uuid, "MIG-%08zx%.32s", 0x5a0000 + number, parent->id.uuid[0] ? parent->id.uuid + 12 : "");
+    g->mem_total_bytes = reading_ok(total);
+    g->mem_used_bytes = reading_ok(used);
+    g->mem_free_bytes = reading_ok(total - used);
+    g->mem_reserved_bytes = reading_ok(0);
+    if (c->abilities & CARD_GPM) {
+        g->sm_active_permille = reading_ok(llround(MIN_OF(util, 1.0) * 910));
+        g->tensor_active_permille = reading_ok(llround(MIN_OF(tensor, 1.0) * 1000));
+        g->dram_active_permille = reading_ok(llround(MIN_OF(dram, 1.0) * 900));
+    }
+    g->compute_units = reading_ok(c->units * slices[number].compute / 8);
+}
+
+static void fill_instances(const struct fill *f, unsigned groups, struct gpu *g)
+{
+    /* NVML doesn't support utilization of the card, its video engines and processes while MIG is on. */
+    const struct reading none = reading_absent(READING_UNSUPPORTED);
+    g->util_permille = g->mem_util_permille = g->encoder_permille = g->decoder_permille = none;
+    g->jpeg_permille = g->ofa_permille = g->encoder_sessions = none;
+    for (size_t i = 0; i < g->process_count; i++) {
+        struct process *p = &g->processes[i];
+        p->util_permille = p->mem_util_permille = p->encoder_permille = p->decoder_permille = none;
+        p->instance = f->world->scenario->jobs[f->view.shares[i].job].instance - 1;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(slices); i++) {
+        struct gpu *instance = gpu_add_instance(g);
+        if (!instance)
+            return;
+        fill_instance(f, g, i, instance);
+        for (size_t m = 0; m < METRIC_COUNT; m++)
+            if (!(metric_table[m].group & groups))
+                instance->metric[m] = (struct reading){0};
+        gpu_mark_absent(instance, groups, READING_UNSUPPORTED);
+    }
+}
+
+/* ---- The card, in its vendor's manner: what the real one doesn't report is absent for the same reason. */
+
+/* The last XID up to t; false: none yet. */
+static bool fill_last_xid(const struct sim_world *w, int gpu, double t, double *ret)
+{
+    bool found = false;
+    double newest = -1;
+    for (size_t i = 0; i < sim_condition_count(w); i++) {
+        struct sim_condition c = *sim_condition(w, i);
+        struct sim_life life;
+        c.when.to = 0; /* it remains the last one afterwards */
+        if (c.kind == TROUBLE_XID && sim_condition_life(&c, gpu, t, &life) && life.began > newest) {
+            newest = life.began;
+            *ret = c.value;
+            found = true;
+        }
+    }
+    return found;
+}
 
 static struct reading whole(double x)
 {

@@ -19,10 +19,6 @@ struct fill {
 void fill_id(const struct sim_world *w, int gpu, struct gpu_id *id);
 /* Metrics of the groups, properties, processes and instances; what the card lacks becomes UNSUPPORTED. */
 void fill_gpu(const struct fill *f, unsigned groups, struct gpu *g);
-void fill_serving(const struct fill *f, const struct sim_share *share, struct process *p);
-void fill_instances(const struct fill *f, unsigned groups, struct gpu *g);
 
 /* Wall time of a scenario moment. */
 struct wall fill_wall(struct wall origin, const struct sim_world *w, double t);
-/* The last XID up to t; false: none yet. */
-bool fill_last_xid(const struct sim_world *w, int gpu, double t, double *ret);

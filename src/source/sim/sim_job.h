@@ -50,10 +50,6 @@ struct sim_card {
     double conductance, conductance_fan, die_k_per_w, capacity;
 };
 
-size_t cards(const struct sim_card **ret);
-/* By key, or by part of the name; NULL: unknown. */
-const struct sim_card *card_find(struct str what);
-
 /* The GPUs of a row: those with index % every == nth; every = 0: all. */
 struct sim_where {
     uint16_t every, nth;
@@ -224,11 +220,3 @@ double sim_noise(uint64_t seed, uint64_t gpu, uint64_t what, double t, double pe
 
 /* "gpus=8,scenario=training": -EINVAL with a sentence that names the nearest. */
 int sim_world_parse(const char *params, struct sim_world *ret, struct error *err);
-
-/* ---- params.c, sim_fault.c ---- */
-
-/* "unknown scenario 'trainnig' of the simulator; did you mean 'training'?" */
-int sim_params_refuse(struct error *err, const char *what, struct str given, const char *const *names, size_t count);
-int sim_params_number(struct error *err, const char *name, struct str text, double least, double most, double *ret);
-/* Adds "lost@3:60" to the world. */
-int sim_fault_add(struct sim_world *w, struct str text, struct error *err);

@@ -74,11 +74,31 @@ int pcie_generation(struct str speed);
 /* Sets current (GROUP_FAST) and maximum (GROUP_STATIC) generation and width. A card with its own switch shows its internal link;
  * the link to the slot is that of the switch's upstream port, searched above the card. `internal_only`: without that port the
  * card's own numbers are known to be wrong and are omitted. */
+void pcie_link(const struct drm_card *card, const struct env *env, bool internal_only, unsigned groups, struct gpu *out);
 /* Link errors counted by the kernel (AER), by PCI address; these files never wake a device. */
 void pcie_errors(const struct env *env, const char *address, struct gpu *out);
-void pcie_link(const struct drm_card *card, const struct env *env, bool internal_only, unsigned groups, struct gpu *out);
 
-/* ---- Product names ---- */
+/* ---- Memory that a GPU shares with the host: its size, and how much is available ----
+ *
+ *   total = reserved for the GPU + what its driver may take of the host's memory
+ *   free  = unused part of the reserved + the minimum of: unused part of the driver's limit, the host's available memory less a
+ *           reserve
+ */
+
+struct shared_memory {
+    struct reading own_total, own_used;     /* reserved by the firmware, not part of the host's memory; absent: none */
+    struct reading limit_bytes, limit_used; /* of the host's memory for this GPU; absent: all */
+    bool used_by_host;                      /* the driver doesn't count the GPU's usage: count it together with the host's
+                                             * programs */
+};
+
+/* Sets total, free and, if the driver or the host counts it, used. */
+void shared_memory_fill(const struct env *env, const struct shared_memory *m, struct gpu *out);
+
+/* The kernel's limit for all GPUs together, from /sys/module/ttm; absent: unknown. */
+struct reading shared_memory_ttm_limit(const struct env *env);
+
+/* ---- What is known by vendor and device ---- */
 
 /* By device and revision from libdrm's amdgpu.ids, then our own short table, then pci.ids; finally made up from vendor and IDs.
  * Always fills `name`. */
@@ -89,3 +109,5 @@ const char *gpu_vendor(const struct drm_card *card);
 const char *gpu_known_name(const struct drm_card *card);
 /* The chip family ("RDNA 3") from our table, or NULL. */
 const char *gpu_architecture(const struct drm_card *card);
+/* Lowers the most lanes that a driver names to those of the board, where it is known to have fewer than its chip. */
+void board_limit_lanes(struct gpu *gpu);

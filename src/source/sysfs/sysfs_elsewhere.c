@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Replaces idle_audit.c and display_mode.c on systems without files about what keeps a GPU from idling.
+ * Replaces sysfs_idle_audit.c on systems without files about what keeps a GPU from idling.
  */
 #include "source/sysfs/sysfs_idle_audit.h"
 

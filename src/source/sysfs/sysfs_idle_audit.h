@@ -11,6 +11,3 @@
 
 /* One entry per GPU of the snapshot, in its order; skips simulated GPUs. Takes some 10 ms on a host with 500 processes. */
 void idle_facts_read(const struct env *env, const struct snapshot *s, struct idle_facts *ret);
-
-/* Current modes of active displays, from a card's device file ("/dev/dri/card1"); unreadable ones stay unchanged. */
-void display_modes_read(const struct env *env, const char *path, struct idle_display *displays, size_t count);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "source/accel/accel_read.h"
+#include "source/accel/accel.h"
 #include "source/drm/scan.h"
 #include "source/source.h"
 #include "test.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "source/intel/gt.h"
+#include "source/intel/intel_read.h"
 #include "test.h"
 #include "tree.h"
 

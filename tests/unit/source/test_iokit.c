@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The registry of a Mac that is made up. Objects count who holds them: all are released in the end.
  */
-#include "source/iokit/iokit_calls.h"
+#include "source/iokit/iokit.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/finding_code.h"
-#include "source/replay/replay.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "source/source.h"
-#include "source/tegra/tegra_read.h"
+#include "source/tegra/tegra.h"
 #include "test.h"
 #include "tree.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sensors: the hwmon directory of a device, its labeled channels, and the fans and sensors of the host around it.
+ * Sensors: the hwmon directory of a device and its labeled channels; devfreq and thermal zones of a SoC, if they clearly belong to
+ * the GPU; and the fans and sensors of the host around it. Nothing here wakes a device.
  */
 #pragma once
 
@@ -13,6 +14,16 @@ int hwmon_channel(struct attrs *hwmon, const char *kind, const char *label);
 /* "KIND<n>SUFFIX" as a scaled reading. */
 struct reading hwmon_reading(struct attrs *hwmon, const char *kind, int channel, const char *suffix, int64_t multiply,
                              int64_t divide);
+
+/* The devfreq of a device ("fb000000.gpu") or, with `driver`, of the device bound to that driver. False: none. */
+bool devfreq_find(const struct env *env, const char *device, const char *driver, struct attrs *ret);
+/* Current (GROUP_FAST) and maximum (GROUP_STATIC) clock. */
+void devfreq_read(struct attrs *devfreq, unsigned groups, struct gpu *out);
+
+/* The hottest zone of these types (a trailing '*' matches anything); `basis` gets its type. */
+struct reading thermal_zone_read(const struct env *env, const char *const *types, size_t count, char basis[GPU_TEXT_SIZE]);
+/* The zone that throttles this device. */
+struct reading thermal_zone_of_device(const struct env *env, const char *device, char basis[GPU_TEXT_SIZE]);
 
 /* The host's fan that cools a GPU without its own: a laptop's fan with "GPU" in its label, else the fastest fan of a laptop's
  * embedded controller. Fans on a desktop's board don't count. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The GT, the working part of an Intel GPU: its clock, throttling, idle time. i915 and xe offer the same under different names.
+ * What is read of an Intel GPU. Its working part is the GT with clock, throttling, idle time: i915 and xe offer the same under
+ * different names.
  */
 #pragma once
 
