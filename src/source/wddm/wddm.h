@@ -140,43 +140,10 @@ struct wddm_calls {
     uint32_t (*close_query)(void *query);
 };
 
-/* Loads the system's own. -ENODEV with the reason: missing. */
-int wddm_calls_load(const struct env *env, struct wddm_calls *ret, struct error *err);
-
 /* -ENODEV: no GPU, or no GPU counters. Copies the table. */
 int wddm_open_with(const struct env *env, const struct wddm_calls *calls, struct source **ret, struct error *err);
 
-/* ---- adapter.c: graphics adapters as the kernel lists them. An adapter's LUID, which the counters use, is valid until its driver
- * restarts; one that returns with another LUID is recognized by PCI address. ---- */
-
-enum { WDDM_ADAPTERS_MAX = 64 }; /* further ones are ignored */
-
-struct wddm_adapter {
-    bool present;
-    uint32_t handle;
-    uint64_t luid;
-    struct gpu_id id;
-    struct reading dedicated_bytes, shared_bytes; /* total */
-    bool shares_memory;                           /* its memory is mostly the host's */
-    char driver_version[GPU_TEXT_SIZE];           /* "" unknown */
-    char pci_device_id[GPU_TEXT_SIZE];
-    char pci_subsystem_id[GPU_TEXT_SIZE];
-};
-
-struct wddm_adapters {
-    const struct wddm_calls *calls;
-    size_t count;
-    struct wddm_adapter list[WDDM_ADAPTERS_MAX];
-};
-
-/* Updates the list. Adapters that vanished keep their position, as not present. Returns the number listed, or -errno. */
-int wddm_adapters_update(struct wddm_adapters *a);
-void wddm_adapters_done(struct wddm_adapters *a);
-
-/* Sensors and clocks, if its driver reports them to the system. */
-void wddm_adapter_sensors(const struct wddm_calls *calls, const struct wddm_adapter *adapter, unsigned groups, struct gpu *out);
-
-/* ---- wddm_counters.c: the performance counters of GPUs, read all at once per sample ---- */
+/* ---- The performance counters of GPUs, read all at once per sample ---- */
 
 enum wddm_counter {
     COUNTER_UTILIZATION, /* of an engine by a process */

@@ -34,8 +34,5 @@ struct iokit_calls {
     const unsigned char *(*data_bytes)(cf_ref data);
 };
 
-/* Loads the system's own. -ENODEV with the reason: missing. */
-int iokit_calls_load(const struct env *env, struct iokit_calls *ret, struct error *err);
-
 /* The source with a table of its own, which it copies. -ENODEV: no GPU in the registry. */
 int iokit_open_with(const struct env *env, const struct iokit_calls *calls, struct source **ret, struct error *err);
