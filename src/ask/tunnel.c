@@ -22,7 +22,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/os/pipe.h"
-#include "base/os/process.h"
+#include "base/os/program.h"
 #include "base/str.h"
 
 enum { STEP_MS = 10, ASKING_MS = 120000, END_WITHIN_MS = 2000 };

@@ -36,7 +36,7 @@ static void before_value(struct json_writer *j)
         new_line(j);
 }
 
-static void open(struct json_writer *j, char opener, char closer)
+static void begin(struct json_writer *j, char opener, char closer)
 {
     before_value(j);
     if (j->depth >= JSON_DEPTH_MAX) {
@@ -50,12 +50,12 @@ static void open(struct json_writer *j, char opener, char closer)
 
 void jw_object(struct json_writer *j)
 {
-    open(j, '{', '}');
+    begin(j, '{', '}');
 }
 
 void jw_array(struct json_writer *j)
 {
-    open(j, '[', ']');
+    begin(j, '[', ']');
 }
 
 void jw_end(struct json_writer *j)

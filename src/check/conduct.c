@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/os/pipe.h"
-#include "base/os/process.h"
+#include "base/os/program.h"
 #include "check/record.h"
 #include "insight/check/judge.h"
 

@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/launch/outside.h"
-#include "base/os/process.h"
+#include "base/os/program.h"
 
 enum { KILLED_WITHIN_MS = 2000 };
 

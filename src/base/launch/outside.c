@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/os/process.h"
+#include "base/os/program.h"
 
 enum { CONTROL, OUT, DIAG, IN, FDS_MAX, CHANNEL = 3 };
 

@@ -7,12 +7,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#ifdef __linux__
-#include "base/os/linux/net_calls.h"
+#ifndef _WIN32
+#include "base/os/posix/net_calls.h"
 #else
 int net_start(void); /* before a library opens its first socket; 0 or -errno */
 int net_socket(int family, int type);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The parts of the masker: names and looks of secrets (looks.c), options of programs (programs.c), URLs (url.c), and the walk over
- * the words of a command line (mask.c).
+ * The parts of the masker: names and looks of secrets (looks.c), options of programs (programs.c), and the walk over the words of
+ * a command line (mask.c).
  */
 #pragma once
 
@@ -60,41 +60,3 @@ const struct program_option *program_option_find(struct str program, struct str 
                                                  struct str *ret_joined);
 /* Characters that separate user and password in this program's arguments. */
 const char *program_user_separators(struct str program);
-
-/* ---- parts.c ---- */
-
-struct masker {
-    struct buf *out;
-    enum expectation expect;
-    unsigned skip, left;         /* words to skip and to mask; left 0: one, an option's value */
-    char name[SECRET_NAME_SIZE]; /* name of the option that set `expect` */
-    struct str program;          /* without directory */
-    struct str words[8];         /* subcommands: words after the program that aren't options */
-    size_t word_count;
-    char open_quote;   /* the quote that ends the secret begun before; 0: none */
-    bool may_be_hash;  /* hashes in this text aren't secrets */
-    bool one_line;     /* all whitespace becomes spaces */
-    bool piped_secret; /* a script in which `echo SECRET |` feeds a password prompt */
-};
-
-void mask_expect(struct masker *m, enum expectation what, struct str name);
-/* Replaces parts that look like secrets; quotes, commas and the like stay. */
-void mask_by_looks(struct masker *m, struct str s, bool may_be_hash);
-/* Masks the value of a secret name; quotes and brackets around it stay. */
-void mask_secret(struct masker *m, struct str name, struct str value);
-/* Skips the rest of a quoted secret up to its closing quote; `s` keeps what follows. */
-void mask_skip_quoted(struct masker *m, struct str *s);
-/* "name:SECRET" of curl -u; numbers are docker's --user 1000:1000. */
-void mask_user(struct masker *m, struct str word);
-bool mask_is_user_option(struct str word);
-/* A scheme of an Authorization header: the secret follows. */
-bool mask_is_scheme(struct str word);
-/* The name before the first '=' or ':', without a script's decoration: {"password":, environ['TOKEN']=. */
-struct str mask_name_of(struct str s, size_t *ret_cut);
-/* Masks a word part by part, split at ? & ; and commas. */
-void mask_parts(struct masker *m, struct str word);
-
-/* ---- url.c ---- */
-
-/* Masks a word that contains a URL; false: it has none. */
-bool mask_url(struct masker *m, struct str word);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/os/process.h"
+#include "base/os/program.h"
 #include "cli/hosts/each_host.h"
 
 enum { WORDS_MAX = OPTIONS_MAX + ARGUMENTS_MAX + 8, TEXT_MAX = 65536 };

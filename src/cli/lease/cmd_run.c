@@ -13,7 +13,7 @@
 #include "ask/ask_lease.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/os/held_program.h"
+#include "base/os/program.h"
 #include "base/secret/mask.h"
 #include "cli/cli_show.h"
 #include "cli/lease/wish.h"

@@ -12,7 +12,7 @@
 #include "ask/cli.h"
 #include "base/cleanup.h"
 #include "base/os/pipe.h"
-#include "base/os/process.h"
+#include "base/os/program.h"
 #include "cli/command.h"
 #include "mcp/mcp.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ask/cli.h"
-#include "base/os/end.h"
+#include "base/os/program.h"
 #include "base/str.h"
 
 enum { AWAITED_MAX = 64, AWAITED_NAME_SIZE = 192 };

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/env.h"
 #include "base/file.h"
-#include "base/os/library_names.h"
+#include "port/library_names.h"
 
 enum { LOAD_FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
 
@@ -55,6 +55,11 @@ void *library_load(const char *name, struct error *err)
         error_set(err, -ENOENT, "%s", said ? said : "dlopen failed");
     }
     return library;
+}
+
+void *library_symbol(void *library, const char *name)
+{
+    return dlsym(library, name);
 }
 
 const char *library_path(void *library)

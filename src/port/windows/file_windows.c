@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Files with UTF-8 names and POSIX semantics: never text mode, rename replaces, removing works while others read. open(), fopen(),
- * rename(), remove(), unlink(), rmdir() and access() replace the C library's, with the same types.
+ * Files and directories with UTF-8 names and POSIX semantics: never text mode, rename replaces, removing works while others read.
+ * open(), fopen(), rename(), remove(), unlink(), rmdir() and access() replace the C library's, with the same types.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
@@ -15,7 +16,9 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <wchar.h>
 
+#include "port/windows/internal.h"
 #include "port/windows/rights_windows.h"
 
 #include <bcrypt.h>
@@ -423,4 +426,153 @@ int dprintf(int fd, const char *format, ...)
     int len = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     return len < 0 ? -1 : (int)write(fd, text, (unsigned)(len < (int)sizeof text ? len : (int)sizeof text - 1));
+}
+
+/* ---- directories and their entries ---- */
+
+struct posix_dir {
+    HANDLE search; /* INVALID_HANDLE_VALUE: not started */
+    WIN32_FIND_DATAW found;
+    struct posix_dirent entry;
+    wchar_t pattern[WIDE_PATH];
+    int fd; /* from dirfd(); -1: not asked yet */
+    char path[WIDE_PATH];
+};
+
+struct posix_dir *posix_opendir(const char *path)
+{
+    struct posix_dir *dir = calloc(1, sizeof *dir);
+    if (!dir)
+        return NULL;
+    dir->search = INVALID_HANDLE_VALUE;
+    dir->fd = -1;
+    snprintf(dir->path, sizeof dir->path, "%s", path);
+    bool named = wide_path(path, dir->pattern) && wcslen(dir->pattern) + 3 < WIDE_PATH;
+    DWORD attributes = named ? GetFileAttributesW(dir->pattern) : 0;
+    if (!named || attributes == INVALID_FILE_ATTRIBUTES || !(attributes & FILE_ATTRIBUTE_DIRECTORY)) {
+        if (named)
+            fail_with(attributes == INVALID_FILE_ATTRIBUTES ? GetLastError() : ERROR_DIRECTORY);
+        free(dir);
+        return NULL;
+    }
+    wcscat(dir->pattern, L"\\*");
+    return dir;
+}
+
+struct posix_dirent *posix_readdir(struct posix_dir *dir)
+{
+    bool more;
+    if (dir->search == INVALID_HANDLE_VALUE) {
+        dir->search = FindFirstFileW(dir->pattern, &dir->found);
+        more = dir->search != INVALID_HANDLE_VALUE;
+    } else {
+        more = FindNextFileW(dir->search, &dir->found);
+    }
+    if (!more || !utf8_from(dir->found.cFileName, dir->entry.d_name, sizeof dir->entry.d_name))
+        return NULL;
+    dir->entry.d_type = dir->found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY ? DT_DIR : DT_REG;
+    return &dir->entry;
+}
+
+void posix_rewinddir(struct posix_dir *dir)
+{
+    if (dir->search != INVALID_HANDLE_VALUE)
+        FindClose(dir->search);
+    dir->search = INVALID_HANDLE_VALUE;
+}
+
+int posix_closedir(struct posix_dir *dir)
+{
+    posix_rewinddir(dir);
+    if (dir->fd >= 0)
+        close(dir->fd);
+    free(dir);
+    return 0;
+}
+
+int dirfd(struct posix_dir *dir)
+{
+    if (dir->fd < 0)
+        dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY);
+    return dir->fd;
+}
+
+/* ---- the *at() calls: they join the directory's current path and the name ---- */
+
+enum { AT_PATH = 4096 };
+
+static bool path_at(int dir, const char *name, char path[AT_PATH])
+{
+    wchar_t wide[WIDE_PATH];
+    char folder[AT_PATH];
+    if (dir == AT_FDCWD || name[0] == '/' || (name[0] && name[1] == ':'))
+        return snprintf(path, AT_PATH, "%s", name) < AT_PATH;
+    DWORD len = GetFinalPathNameByHandleW((HANDLE)_get_osfhandle(dir), wide, WIDE_PATH, FILE_NAME_NORMALIZED);
+    errno = EBADF;
+    if (len == 0 || len >= WIDE_PATH || !utf8_from(wide, folder, sizeof folder))
+        return false;
+    errno = ENAMETOOLONG;
+    path_make_plain(folder);
+    return snprintf(path, AT_PATH, strcmp(name, ".") == 0 ? "%s" : "%s/%s", folder, name) < AT_PATH;
+}
+
+int openat(int dir, const char *name, int flags, ...)
+{
+    char path[AT_PATH];
+    va_list more;
+    va_start(more, flags);
+    int mode = flags & O_CREAT ? va_arg(more, int) : 0;
+    va_end(more);
+    return path_at(dir, name, path) ? open(path, flags, mode) : -1;
+}
+
+int mkdirat(int dir, const char *name, mode_t mode)
+{
+    char path[AT_PATH];
+    return path_at(dir, name, path) ? posix_mkdir(path, mode) : -1;
+}
+
+int unlinkat(int dir, const char *name, int flags)
+{
+    char path[AT_PATH];
+    if (!path_at(dir, name, path))
+        return -1;
+    return flags & AT_REMOVEDIR ? rmdir(path) : unlink(path);
+}
+
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    char old[AT_PATH], fresh[AT_PATH];
+    return path_at(from_dir, from, old) && path_at(to_dir, to, fresh) ? rename(old, fresh) : -1;
+}
+
+int fstatat(int dir, const char *name, struct posix_stat *ret, int flags)
+{
+    char path[AT_PATH];
+    if (!path_at(dir, name, path))
+        return -1;
+    return flags & AT_SYMLINK_NOFOLLOW ? posix_lstat(path, ret) : posix_stat(path, ret);
+}
+
+int faccessat(int dir, const char *name, int mode, int flags)
+{
+    char path[AT_PATH];
+    (void)flags;
+    return path_at(dir, name, path) ? access(path, mode) : -1;
+}
+
+int symlinkat(const char *target, int dir, const char *name)
+{
+    (void)dir;
+    return symlink(target, name);
+}
+
+/* Takes ownership of the descriptor. */
+struct posix_dir *fdopendir(int fd)
+{
+    char path[AT_PATH];
+    struct posix_dir *dir = path_at(fd, ".", path) ? posix_opendir(path) : NULL;
+    if (dir)
+        close(fd);
+    return dir;
 }

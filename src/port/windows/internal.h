@@ -28,19 +28,11 @@ bool path_next(struct str *rest, struct str *folder);
 int fail_with(DWORD error);
 /* Finds the program of a command line, in PATH or by path, and builds the line for Windows. 0 or -errno. */
 int launch_line(const char *const *argv, wchar_t program[WIDE_PATH], wchar_t *line, size_t size);
-/* Starts a process with these files (NULL: none), in a job that ends it and its children when closed. The job is NULL if the
- * system doesn't allow one. */
-int start_process(const char *const *argv, HANDLE const files[3], DWORD flags, HANDLE *process, HANDLE *job);
-/* Creates a process with our console and files, suspended. */
-int start_suspended(const char *const *argv, PROCESS_INFORMATION *ret);
-HANDLE make_job(void);                       /* a job ends all its processes when it is closed; NULL: failed */
 HANDLE join_job(HANDLE job, HANDLE process); /* the job, or NULL (and closed) if the system keeps the process out */
 void leave_job(HANDLE job);                  /* from now on closing it ends nothing */
 /* Ends it, with its children if it has a job. */
 bool end_process(HANDLE process, HANDLE job, UINT code);
-int status_of_code(DWORD code);       /* as a waitpid() status */
-bool end_child(pid_t pid, UINT code); /* ends it with its children; false: not our child */
-unsigned signals_handled(void);       /* number of signals so far */
+unsigned signals_handled(void); /* number of signals so far */
 /* Not inherited; winsock must be started. */
 SOCKET make_socket(int family, int type);
 /* Calls the handler or wakes a waiting thread; false: neither exists. */
@@ -48,13 +40,3 @@ bool signal_arrives(int number);
 /* Called first of all: sets the console to UTF-8. */
 void console_start(void);
 void console_lend(void); /* restores the code page for another program */
-/* To stderr; false: not a console. */
-bool console_message(const char *text, size_t len);
-
-/* ---- linked.c: libraries that Linux hosts provide and Windows doesn't: linked statically, and found by their Linux names ---- */
-
-/* "libz.so.1"; NULL: not linked. */
-void *linked_library(const char *name);
-bool linked_is(const void *library);
-/* NULL: no such symbol. */
-void *linked_symbol(const void *library, const char *name);

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Windows sockets. Handles have 32 significant bits, so that an int holds one; errors are translated to errno.
+ * Windows sockets. Handles have 32 significant bits, so that an int holds one; errors are translated to errno. Here is also what
+ * waits for them, and for pipes.
  */
 #include "base/os/net.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <io.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os/pipe.h"
+#include "base/os/wake.h"
 #include "base/str.h"
 #include "port/windows/internal.h"
 #include "port/windows/local.h"
@@ -239,4 +244,155 @@ int32_t net_peer_pid(int fd)
 {
     (void)fd;
     return 0;
+}
+
+/* ---- waiting for sockets ---- */
+
+/* Skips negative entries as POSIX does: WSAPoll fails on them. */
+int poll(struct pollfd *sockets, nfds_t count, int timeout_ms)
+{
+    enum { MOST = 64 };
+    struct pollfd asked[MOST];
+    nfds_t place[MOST], used = 0;
+    for (nfds_t i = 0; i < count && used < MOST; i++) {
+        sockets[i].revents = 0;
+        if ((int)sockets[i].fd < 0)
+            continue;
+        asked[used] = sockets[i];
+        place[used++] = i;
+    }
+    if (used == 0) {
+        Sleep(timeout_ms < 0 ? INFINITE : (DWORD)timeout_ms);
+        return 0;
+    }
+    int ready = WSAPoll(asked, used, timeout_ms);
+    for (nfds_t i = 0; ready > 0 && i < used; i++)
+        sockets[place[i]].revents = asked[i].revents;
+    return ready < 0 ? (errno = EIO, -1) : ready;
+}
+
+/* ---- waiting for pipes ---- */
+
+/* A closed pipe is ready, too: the next read returns end of file. */
+static bool has_bytes(int fd)
+{
+    DWORD there = 0;
+    return !PeekNamedPipe((HANDLE)_get_osfhandle(fd), NULL, 0, NULL, &there, NULL) || there > 0;
+}
+
+static HANDLE input_to;
+
+static void *pass_input(void *from)
+{
+    char piece[65536];
+    DWORD got = 0, put;
+    while (ReadFile(from, piece, sizeof piece, &got, NULL) && got && WriteFile(input_to, piece, got, &put, NULL))
+        continue;
+    CloseHandle(input_to);
+    return NULL;
+}
+
+/* Stdin may be a console, a file, a socket, or on Wine a pipe that can't be peeked: a thread copies it into our own pipe. */
+int pipe_input(void)
+{
+    HANDLE ours;
+    pthread_t thread;
+    if (!CreatePipe(&ours, &input_to, NULL, 65536))
+        return fail_with(GetLastError());
+    if (pthread_create(&thread, NULL, pass_input, GetStdHandle(STD_INPUT_HANDLE)) != 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    pthread_detach(thread);
+    return _open_osfhandle((intptr_t)ours, _O_RDONLY | _O_BINARY | _O_NOINHERIT);
+}
+
+/* Pipe handles aren't waitable: poll with backoff. */
+int pipe_poll(struct pollfd *pipes, nfds_t count, int timeout_ms)
+{
+    enum { SELDOM_MS = 32 };
+    ULONGLONG until = GetTickCount64() + (ULONGLONG)(timeout_ms > 0 ? timeout_ms : 0);
+    unsigned signals = signals_handled();
+    for (DWORD pause = 1;; pause = pause < SELDOM_MS ? 2 * pause : SELDOM_MS) {
+        int ready = 0;
+        for (nfds_t i = 0; i < count; i++) {
+            bool asked = (int)pipes[i].fd >= 0 && has_bytes((int)pipes[i].fd);
+            pipes[i].revents = asked ? POLLIN : 0;
+            ready += asked;
+        }
+        ULONGLONG now = GetTickCount64();
+        if (ready || (timeout_ms >= 0 && now >= until))
+            return ready;
+        if (signals != signals_handled()) {
+            errno = EINTR;
+            return -1;
+        }
+        Sleep(timeout_ms >= 0 && until - now < pause ? (DWORD)(until - now) : pause);
+    }
+}
+
+/* ---- waking a loop: a pair of loopback sockets, created when it first asks, as most mailboxes never need them ---- */
+
+int wake_open(struct wake *w)
+{
+    *w = (struct wake){.in = -1, .out = -1};
+    return 0;
+}
+
+void wake_close(struct wake *w)
+{
+    if (w->in >= 0) {
+        closesocket((SOCKET)w->in);
+        closesocket((SOCKET)w->out);
+    }
+}
+
+void wake_set(struct wake *w)
+{
+    if (w->out >= 0 && !w->set)
+        send((SOCKET)w->out, "", 1, 0);
+    w->set = true;
+}
+
+void wake_clear(struct wake *w)
+{
+    char ignored;
+    if (w->in >= 0 && w->set)
+        recv((SOCKET)w->in, &ignored, 1, 0);
+    w->set = false;
+}
+
+/* `in` accepts only the port of `out`: another process may reach the listener first. */
+static bool connect_pair(SOCKET listener, SOCKET *in, SOCKET *out)
+{
+    struct sockaddr_in place = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}, own = {0}, peer = {0};
+    int size = sizeof place, own_size = sizeof own, peer_size = sizeof peer;
+    *out = make_socket(AF_INET, SOCK_STREAM);
+    if (bind(listener, (struct sockaddr *)&place, sizeof place) || listen(listener, 1) ||
+        getsockname(listener, (struct sockaddr *)&place, &size) || connect(*out, (struct sockaddr *)&place, sizeof place) ||
+        getsockname(*out, (struct sockaddr *)&own, &own_size))
+        return false;
+    *in = accept(listener, (struct sockaddr *)&peer, &peer_size);
+    SetHandleInformation((HANDLE)*in, HANDLE_FLAG_INHERIT, 0);
+    return *in != INVALID_SOCKET && peer.sin_port == own.sin_port;
+}
+
+int wake_fd(struct wake *w)
+{
+    SOCKET in = INVALID_SOCKET, out = INVALID_SOCKET;
+    if (w->in >= 0 || net_start() < 0)
+        return w->in;
+    SOCKET listener = make_socket(AF_INET, SOCK_STREAM);
+    if (connect_pair(listener, &in, &out)) {
+        w->in = (int)in;
+        w->out = (int)out;
+        ioctlsocket(in, FIONBIO, &(u_long){1});
+        if (w->set)
+            send(out, "", 1, 0);
+    } else {
+        closesocket(in);
+        closesocket(out);
+    }
+    closesocket(listener);
+    return w->in;
 }

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/env.h"
 #include "base/os/pipe.h"
-#include "base/os/process.h"
+#include "base/os/program.h"
 #include "test.h"
 
 #ifdef _WIN32

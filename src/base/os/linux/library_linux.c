@@ -23,6 +23,11 @@ void *library_load(const char *name, struct error *err)
     return library;
 }
 
+void *library_symbol(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
+
 const char *library_path(void *library)
 {
     struct link_map *map = NULL;

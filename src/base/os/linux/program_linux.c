@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Uses posix_spawn and pidfds.
+ * Programs that take over the terminal, that wait to begin, and that the kernel ends along with us: posix_spawn(), fork() and
+ * pidfds.
  */
 #include "base/os/program.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,6 +19,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+
+/* ---- a program in the foreground ---- */
 
 /* SIGTERM and SIGHUP of a closing session go to the program, not only to us. */
 static volatile sig_atomic_t program, early; /* early: a signal that arrived before the program started */
@@ -115,4 +122,100 @@ int program_end_like(const struct program *p)
     sigprocmask(SIG_UNBLOCK, &only, NULL);
     raise(number);
     return 128 + number;
+}
+
+/* ---- a program begun later: a child that waits for one byte before it executes it ---- */
+
+enum { KEPT_FROM = 100 };
+
+/* Runs in the child. Moves the kept descriptor away from the low numbers that programs use. */
+static void __attribute__((noreturn)) become(const char *const *argv, int go, int failed, int kept_fd)
+{
+    char byte;
+    ssize_t got;
+    while ((got = read(go, &byte, 1)) < 0 && errno == EINTR)
+        continue;
+    if (got != 1)
+        _exit(EXIT_FAILURE); /* dropped */
+    signal(SIGPIPE, SIG_DFL);
+    if (kept_fd >= 0 && fcntl(kept_fd, F_DUPFD, KEPT_FROM) < 0)
+        fcntl(kept_fd, F_SETFD, 0);
+    execvp(argv[0], (char *const *)argv);
+    int code = errno;
+    (void)!write(failed, &code, sizeof code);
+    _exit(code == ENOENT ? 127 : 126);
+}
+
+int held_program_make(struct held_program *p, const char *const *argv, int kept_fd)
+{
+    int go[2], failed[2];
+    if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0)
+        return -errno;
+    p->pid = fork();
+    if (p->pid < 0)
+        return -errno;
+    if (p->pid == 0) {
+        close(go[1]);
+        become(argv, go[0], failed[1], kept_fd);
+    }
+    close(go[0]);
+    close(failed[1]);
+    p->go = go[1];
+    p->failed = failed[0];
+    return 0;
+}
+
+int held_program_begin(struct held_program *p)
+{
+    int code = 0;
+    ssize_t len = write((int)p->go, "", 1);
+    int failed = len == 1 ? 0 : -errno;
+    close((int)p->go);
+    while ((len = read((int)p->failed, &code, sizeof code)) < 0 && errno == EINTR)
+        continue;
+    close((int)p->failed);
+    return failed ? failed : len == (ssize_t)sizeof code ? -code : 0;
+}
+
+int held_program_wait(struct held_program *p)
+{
+    int status = 0;
+    while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void held_program_drop(struct held_program *p)
+{
+    close((int)p->go);
+    close((int)p->failed);
+    held_program_wait(p);
+    p->pid = -1;
+}
+
+/* ---- a child that the kernel kills along with its parent ---- */
+
+/* Runs in the child: only async-signal-safe calls between fork and exec. */
+__attribute__((noreturn)) static void become_companion(const char *const *argv, int diag, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* even if we are killed */
+    if (getppid() != parent)
+        _exit(127);
+    int null = open("/dev/null", O_RDWR);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    dup2(diag, STDERR_FILENO);
+    signal(SIGPIPE, SIG_DFL);
+    execvp(argv[0], (char *const *)argv);
+    dprintf(STDERR_FILENO, "cannot run %s: %s", argv[0], strerror(errno));
+    _exit(127);
+}
+
+int launch_companion(const char *const *argv, int diag, pid_t *ret)
+{
+    pid_t parent = getpid();
+    *ret = fork();
+    if (*ret == 0)
+        become_companion(argv, diag, parent);
+    return *ret < 0 ? -errno : 0;
 }

@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "port/gnu/text_gnu.h"
-#include "port/gnu/versions.h"
 
 #define memrchr gnu_memrchr
 #define mempcpy gnu_mempcpy

@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "port/gnu/text_gnu.h"
-#include "port/gnu/versions.h"
 
 void *memmem(const void *in, size_t in_len, const void *what, size_t what_len);
 char *strcasestr(const char *in, const char *what);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The calls of net.h, which map directly to Linux's.
+ * The calls of net.h, which map directly to those of the system; macOS gets what it lacks from port/macos/include.
  */
 #pragma once
 
