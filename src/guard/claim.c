@@ -19,6 +19,14 @@ const struct claim_limits claim_limits_default = {
     .unattributed_bytes = 512 * MIB_BYTES,
 };
 
+bool claim_has_pid(const struct claim_worker *w, int32_t pid)
+{
+    for (size_t i = 0; i < w->pid_count; i++)
+        if (w->pids[i].pid == pid)
+            return true;
+    return false;
+}
+
 static bool is_one_of(const struct process *p, const struct claim_identity *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -41,6 +41,8 @@ struct claim_worker {
     uint64_t gpus[GPU_MAX / 64];
 };
 
+bool claim_has_pid(const struct claim_worker *w, int32_t pid);
+
 /* The state at the start, learned once. */
 struct claim_baseline {
     bool learned;

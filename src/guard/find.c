@@ -282,10 +282,7 @@ static void forget_gone(struct finder *f)
 
 static void add_pid(struct claim_worker *w, struct claim_identity who)
 {
-    for (size_t i = 0; i < w->pid_count; i++)
-        if (w->pids[i].pid == who.pid)
-            return;
-    if (w->pid_count < CLAIM_WORKER_PIDS)
+    if (w->pid_count < CLAIM_WORKER_PIDS && !claim_has_pid(w, who.pid))
         w->pids[w->pid_count++] = who;
 }
 

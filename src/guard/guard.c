@@ -162,8 +162,7 @@ static bool is_worker(struct guard *g, const struct process *p)
     for (size_t i = 0; !found && i < g->count; i++) {
         struct keeper *k = g->keepers[i];
         pthread_mutex_lock(&k->lock);
-        for (size_t w = 0; !found && w < k->shown.pid_count; w++)
-            found = k->shown.pids[w].pid == p->pid;
+        found = claim_has_pid(&k->shown, p->pid);
         pthread_mutex_unlock(&k->lock);
     }
     return found;
@@ -196,14 +195,13 @@ static bool worker_bytes(const struct claim_worker *w, const struct gpu *gpu, in
 {
     bool any = false;
     *ret = 0;
-    for (size_t p = 0; p < gpu->process_count; p++)
-        for (size_t i = 0; i < w->pid_count; i++) {
-            int64_t bytes;
-            if (w->pids[i].pid != gpu->processes[p].pid || !reading_get(gpu->processes[p].mem_bytes, &bytes))
-                continue;
-            *ret += bytes;
-            any = true;
-        }
+    for (size_t p = 0; p < gpu->process_count; p++) {
+        int64_t bytes;
+        if (!claim_has_pid(w, gpu->processes[p].pid) || !reading_get(gpu->processes[p].mem_bytes, &bytes))
+            continue;
+        *ret += bytes;
+        any = true;
+    }
     return any;
 }
 

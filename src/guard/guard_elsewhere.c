@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "guard/gate/gate.h"
+#include "guard/gate.h"
 #include "guard/guard_target.h"
 #include "guard/method.h"
 
@@ -55,10 +55,9 @@ static int no_step(const struct method *method, struct method_context *c, struct
     return guard_elsewhere(err);
 }
 
-#define NOT_HERE "not on this system yet"
-const struct method_ops method_command = {.name = "command", .what = NOT_HERE, .evict = no_step, .resume = no_step};
-const struct method_ops method_signal = {.name = "signal", .what = NOT_HERE, .evict = no_step, .resume = no_step};
-const struct method_ops method_process = {.name = "process", .what = NOT_HERE, .evict = no_step, .resume = no_step};
+const struct method_ops method_command = {.name = "command", .evict = no_step, .resume = no_step};
+const struct method_ops method_signal = {.name = "signal", .evict = no_step, .resume = no_step};
+const struct method_ops method_process = {.name = "process", .evict = no_step, .resume = no_step};
 
 int child_start(const struct env *env, struct child *child, struct error *err)
 {

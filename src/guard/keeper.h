@@ -8,7 +8,7 @@
 
 #include "base/mailbox.h"
 #include "guard/find.h"
-#include "guard/gate/gate.h"
+#include "guard/gate.h"
 #include "guard/guard.h"
 #include "guard/method.h"
 
@@ -104,16 +104,14 @@ void keeper_status(struct keeper *k, struct guard_status *ret);
 /* keeper_facts.c */
 void keeper_look(struct keeper *k, int64_t max_age_ms);
 void keeper_facts(struct keeper *k, struct guard_facts *facts);
-bool keeper_uses(const struct keeper *k, int gpu); /* the worker is on it, bound to it, or was on it */
-void keeper_note_gpus(struct keeper *k);           /* records the worker's current GPUs in the entry */
+void keeper_note_gpus(struct keeper *k); /* records the worker's current GPUs in the entry */
 bool keeper_has_room(const struct keeper *k);
-void keeper_unreserve(struct keeper *k);    /* lets others resume on its GPUs */
-void keeper_leave_others(struct keeper *k); /* other keepers no longer exclude its worker */
-
-/* keeper_health.c */
-void keeper_check_health(struct keeper *k);                 /* checks heat and faults of its GPUs */
+void keeper_unreserve(struct keeper *k);                    /* lets others resume on its GPUs */
+void keeper_leave_others(struct keeper *k);                 /* other keepers no longer exclude its worker */
 int keeper_hottest(const struct keeper *k, int64_t *mdegc); /* the hottest of its GPUs, and its temperature; -1: none readable */
 void keeper_notice(struct keeper *k, const struct event *e);
+struct gamemode *gamemode_open(const struct env *env); /* NULL without a session bus */
+void gamemode_close(struct gamemode *g);
 
 /* keeper_act.c */
 void keeper_act(struct keeper *k, enum guard_action action);
@@ -134,8 +132,3 @@ void keeper_tell(struct keeper *k, enum guard_event_kind kind, enum guard_state 
     __attribute__((format(gnu_printf, 4, 5)));
 void keeper_problem(struct keeper *k, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 void keeper_problem_over(struct keeper *k, const char *begin); /* stops showing the problem that starts like this */
-
-/* gamemode.c: whether GameMode has clients. Asks the session bus; NULL without one. */
-struct gamemode *gamemode_open(const struct env *env);
-void gamemode_close(struct gamemode *g);
-bool gamemode_active(struct gamemode *g);

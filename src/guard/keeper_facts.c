@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A keeper's observations: who uses the GPUs, whether memory is free, which clients ask. Takes no action.
+ * A keeper's observations: who uses the GPUs, whether they are well, whether memory is free, which clients ask. Takes no action.
  */
+#include "guard/keeper.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "guard/guard_target.h"
-#include "guard/keeper.h"
 #include "guard/method.h"
 #include "model/finding.h"
+#include "net/session_bus.h"
+#include "source/fault/fault.h"
 
 /* After unloading its models a server may keep its context, and vLLM's sleep keeps its graphs: tolerate this much. */
 #define LEFT_OVER_BYTES (512LL * 1024 * 1024)
@@ -28,7 +33,8 @@ static bool has_bit(const uint64_t *bits, int i)
     return i >= 0 && i < GPU_MAX && (bits[i / 64] >> (i % 64) & 1);
 }
 
-bool keeper_uses(const struct keeper *k, int gpu)
+/* The worker is on it, bound to it, or was on it. */
+static bool keeper_uses(const struct keeper *k, int gpu)
 {
     return has_bit(k->worker.gpus, gpu);
 }
@@ -36,9 +42,8 @@ bool keeper_uses(const struct keeper *k, int gpu)
 static const struct process *worker_process(const struct keeper *k, const struct gpu *gpu, size_t *from)
 {
     for (; *from < gpu->process_count; (*from)++)
-        for (size_t w = 0; w < k->worker.pid_count; w++)
-            if (gpu->processes[*from].pid == k->worker.pids[w].pid)
-                return &gpu->processes[(*from)++];
+        if (claim_has_pid(&k->worker, gpu->processes[*from].pid))
+            return &gpu->processes[(*from)++];
     return NULL;
 }
 
@@ -59,10 +64,8 @@ static bool worker_is_anywhere(const struct keeper *k)
 /* A lost or unreadable card shows no processes: it still is the worker's. */
 static bool cannot_be_read(const struct snapshot *s, int index)
 {
-    for (size_t g = 0; g < s->gpu_count; g++)
-        if (s->gpus[g].index == index)
-            return s->gpus[g].state != GPU_ASLEEP && (s->gpus[g].state != GPU_OK || s->gpus[g].processes_state != READING_OK);
-    return true;
+    const struct gpu *gpu = snapshot_gpu(s, index);
+    return !gpu || (gpu->state != GPU_ASLEEP && (gpu->state != GPU_OK || gpu->processes_state != READING_OK));
 }
 
 /* By UUID: a GPU may have had another index when that was recorded. */
@@ -123,6 +126,62 @@ void keeper_note_gpus(struct keeper *k)
     }
 }
 
+/* ---- GameMode's client count, over the session bus; no signal without libsystemd or a bus ---- */
+
+#define CALL_TIMEOUT_US 300000
+enum { LOOKS_BETWEEN_TRIES = 12 }; /* a minute at the default interval */
+
+struct gamemode {
+    struct session_bus bus;
+    unsigned bus_less; /* looks without a bus */
+};
+
+struct gamemode *gamemode_open(const struct env *env)
+{
+    struct gamemode *g = calloc(1, sizeof *g);
+    if (g && !env_is_recorded(env) && session_bus_load(&g->bus, env)) {
+        session_bus_connect(&g->bus, CALL_TIMEOUT_US);
+        return g;
+    }
+    free(g);
+    return NULL;
+}
+
+void gamemode_close(struct gamemode *g)
+{
+    if (g)
+        session_bus_disconnect(&g->bus);
+    free(g);
+}
+
+/* Whether GameMode has clients. */
+static bool gamemode_active(struct gamemode *g)
+{
+    if (!g)
+        return false;
+    struct session_bus *b = &g->bus;
+    /* A guard may start before the session bus, and outlive it. */
+    if (!b->connection && ++g->bus_less % LOOKS_BETWEEN_TRIES == 0)
+        session_bus_connect(b, CALL_TIMEOUT_US);
+    if (!b->connection)
+        return false;
+    /* Calling GameMode itself would start it. */
+    void *reply = NULL;
+    int owned = 0, clients = 0;
+    int rc = b->call(b->connection, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner", NULL,
+                     &reply, "s", "com.feralinteractive.GameMode");
+    if (rc < 0) {
+        session_bus_disconnect(b); /* the session ended */
+        return false;
+    }
+    b->read(reply, "b", &owned);
+    b->unref(reply);
+    return owned &&
+           b->get_property(b->connection, "com.feralinteractive.GameMode", "/com/feralinteractive/GameMode",
+                           "com.feralinteractive.GameMode", "ClientCount", NULL, 'i', &clients) >= 0 &&
+           clients > 0;
+}
+
 /* ---- claims ---- */
 
 static void set_unknown(struct keeper *k, const char *why)
@@ -160,13 +219,9 @@ static bool cannot_tell_apart(const struct keeper *k)
 
 static bool gpus_are_listed(const struct keeper *k)
 {
-    for (int i = 0; i < GPU_MAX; i++) {
-        bool found = !keeper_uses(k, i);
-        for (size_t g = 0; !found && g < k->snapshot->gpu_count; g++)
-            found = k->snapshot->gpus[g].index == i;
-        if (!found)
+    for (int i = 0; i < GPU_MAX; i++)
+        if (keeper_uses(k, i) && !snapshot_gpu(k->snapshot, i))
             return false;
-    }
     return k->snapshot->gpu_count > 0;
 }
 
@@ -261,6 +316,100 @@ void keeper_look(struct keeper *k, int64_t max_age_ms)
         keeper_notice(k, &k->snapshot->events[i]);
 }
 
+/* ---- heat and faults of the worker's GPUs ---- */
+
+#define HEAT_PROBLEM "its GPU is at"
+
+int keeper_hottest(const struct keeper *k, int64_t *mdegc)
+{
+    int found = -1;
+    int64_t now;
+    for (size_t g = 0; k->snapshot && g < k->snapshot->gpu_count; g++) {
+        const struct gpu *gpu = &k->snapshot->gpus[g];
+        if (!keeper_uses(k, gpu->index) || !reading_get(gpu->temp_mdegc, &now) || (found >= 0 && now <= *mdegc))
+            continue;
+        found = gpu->index;
+        *mdegc = now;
+    }
+    return found;
+}
+
+static void update_temperature(struct keeper *k)
+{
+    const struct guard_spec *spec = k->spec;
+    int64_t hottest = 0;
+    bool known = keeper_hottest(k, &hottest) >= 0;
+    if (!spec->health || !spec->overheat) {
+        k->hot = false;
+        k->cool = true;
+        return;
+    }
+    if (!known) /* unreadable: unchanged */
+        return;
+    bool was_hot = k->hot;
+    char now[WORDS_SIZE], most[WORDS_SIZE];
+    if (hottest >= spec->hot_mdegc)
+        k->hot = true;
+    else if (hottest < spec->cool_mdegc)
+        k->hot = false;
+    k->cool = hottest < spec->cool_mdegc;
+    if (!k->hot && was_hot)
+        keeper_problem_over(k, HEAT_PROBLEM);
+    if (k->hot && !was_hot)
+        keeper_problem(k, HEAT_PROBLEM " %s, the threshold is %s", words_temperature(hottest, now),
+                       words_temperature(spec->hot_mdegc, most));
+}
+
+static void raise_fault(struct keeper *k, const char *what, int gpu)
+{
+    if (k->fault)
+        return;
+    k->fault = k->spec->pause_on_errors;
+    keeper_problem(k, "GPU %d: %s%s", gpu, what, k->fault ? "; it is paused until `whirr guard resume`" : "");
+}
+
+/* An event is in one sample only, maybe one made for another caller: so it can arrive twice. */
+void keeper_notice(struct keeper *k, const struct event *e)
+{
+    if (!k->spec->health || e->gpu_index < 0 || !keeper_uses(k, e->gpu_index) || e->at.ms <= k->noticed.ms)
+        return;
+    const struct fault_info *xid = e->kind == EVENT_DRIVER_FAULT ? xid_find(e->code) : NULL;
+    char what[192];
+    if (xid && fault_stops_gpu(xid->class)) {
+        snprintf(what, sizeof what, "XID %lld: %s", (long long)e->code, xid->what);
+        raise_fault(k, what, e->gpu_index);
+        k->noticed = e->at;
+    } else if (e->kind == EVENT_GPU_LOST) {
+        raise_fault(k, "the GPU is lost", e->gpu_index);
+        k->noticed = e->at;
+    }
+}
+
+static void look_for_faults(struct keeper *k)
+{
+    for (size_t g = 0; g < k->snapshot->gpu_count; g++) {
+        const struct gpu *gpu = &k->snapshot->gpus[g];
+        int64_t ecc;
+        if (!keeper_uses(k, gpu->index) || gpu->index >= GPU_MAX)
+            continue;
+        if (gpu->state == GPU_LOST)
+            raise_fault(k, "the GPU is lost", gpu->index);
+        if (!reading_get(gpu->ecc_uncorrected, &ecc))
+            continue;
+        if (k->ecc_known[gpu->index] && ecc > k->ecc_before[gpu->index])
+            raise_fault(k, "memory errors that could not be corrected", gpu->index);
+        k->ecc_known[gpu->index] = true;
+        k->ecc_before[gpu->index] = ecc;
+    }
+}
+
+static void check_health(struct keeper *k)
+{
+    update_temperature(k);
+    if (k->spec->health)
+        look_for_faults(k);
+}
+
 /* ---- memory ---- */
 
 static bool is_freed(const struct keeper *k)
@@ -283,10 +432,7 @@ bool keeper_has_room(const struct keeper *k)
         return true;
     for (size_t i = 0; i < k->entry.gpu_count; i++) {
         int64_t free_bytes, here = 0, bytes = k->entry.gpus[i].bytes;
-        const struct gpu *gpu = NULL;
-        for (size_t g = 0; k->snapshot && g < k->snapshot->gpu_count; g++)
-            if (k->snapshot->gpus[g].index == k->entry.gpus[i].gpu)
-                gpu = &k->snapshot->gpus[g];
+        const struct gpu *gpu = k->snapshot ? snapshot_gpu(k->snapshot, k->entry.gpus[i].gpu) : NULL;
         if (!gpu || !reading_get(gpu->mem_free_bytes, &free_bytes))
             return false;
         if (!k->policy.forced && verdict_forbids(k->snapshot->verdict, gpu->index))
@@ -404,7 +550,7 @@ void keeper_facts(struct keeper *k, struct guard_facts *facts)
 {
     struct mono now = clock_mono(k->env->clock);
     if (k->snapshot && (!k->health_at.ns || mono_since_ms(now, k->health_at) >= k->spec->health_interval_ms)) {
-        keeper_check_health(k);
+        check_health(k);
         k->health_at = now;
     }
     if (k->command == COMMAND_RESUME || k->command == COMMAND_RELEASE)

@@ -10,15 +10,13 @@
 
 static const struct method_ops *const methods[] = {&method_checkpoint, &method_command, &method_process, &method_signal};
 
-/* All names, for help and configuration checks. NULL after the last. */
-static const char *method_name_at(size_t i, const char **what)
+/* NULL after the last. */
+static const char *method_name_at(size_t i)
 {
-    const struct server_row *row = i >= ARRAY_LEN(methods) ? server_row_at(i - ARRAY_LEN(methods)) : NULL;
-    if (i >= ARRAY_LEN(methods) && !row)
-        return NULL;
-    if (what)
-        *what = row ? row->what : methods[i]->what;
-    return row ? row->name : methods[i]->name;
+    if (i < ARRAY_LEN(methods))
+        return methods[i]->name;
+    const struct server_row *row = server_row_at(i - ARRAY_LEN(methods));
+    return row ? row->name : NULL;
 }
 
 int method_resolve(const char *name, struct method *ret, struct error *err)
@@ -36,7 +34,7 @@ int method_resolve(const char *name, struct method *ret, struct error *err)
     }
     AUTO_BUF struct buf known = BUF(1024);
     const char *each;
-    for (size_t i = 0; (each = method_name_at(i, NULL)); i++)
+    for (size_t i = 0; (each = method_name_at(i)); i++)
         buf_printf(&known, "%s%s", i ? ", " : "", each);
     return error_set(err, -EINVAL, "unknown method '%s'; expected %s", name, known.at);
 }

@@ -98,7 +98,6 @@ struct method;
 
 struct method_ops {
     const char *name; /* NULL: shared by rows of a table */
-    const char *what; /* one line for the documentation */
     /* Is work in flight? 1, 0, or -errno if unknown. NULL: the method itself waits, or it can't be known. */
     int (*busy)(const struct method *method, struct method_context *c, struct error *err);
     int (*evict)(const struct method *method, struct method_context *c, struct error *err);
@@ -123,7 +122,6 @@ struct server_request {
 /* How a server frees memory over HTTP: a row of servers.def, or one described by a user. Omitted fields are NULL or "". */
 struct server_row {
     const char *name;
-    const char *what;                 /* one line for the documentation */
     struct server_request list;       /* lists loaded items */
     const char *items, *id, *only;    /* path to the items in its answer, key of an item's ID, filter */
     const char *name_key, *extra_key; /* keys of the name and settings to reload an item with; "^": of the object that contains
@@ -179,19 +177,3 @@ int child_start(const struct env *env, struct child *child, struct error *err);
 int child_stop(const struct env *env, struct child *child, struct error *err);
 /* Whether it ended on its own. *status (may be NULL) gets its exit status. */
 bool child_ended(const struct env *env, struct child *child, int *status);
-
-/* ---- One request of an HTTP method to a server, and the list of its loaded items. Stateless; decides nothing ---- */
-
-enum { HTTP_LOOK_TIMEOUT_MS = 5000 };
-
-/* A request with "{id}", "{name}" and "{extra}" replaced from the item (NULL: none). 2xx is 0. A refusal (4xx) is -EACCES,
- * everything else another error, with the server's message. *ret gets the answer's JSON (NULL: unwanted). */
-int http_ask(struct method_context *c, const struct server_request *asked, const struct journal_item *item, int64_t timeout_ms,
-             json_t **ret, struct error *err);
-
-/* Lists what is loaded into the entry's items, each ID once. */
-int http_list(const struct server_row *row, struct method_context *c, struct journal_entry *entry, struct error *err);
-
-/* Whether the request is set, and whether it has an item placeholder. */
-bool http_is_set(const struct server_request *request);
-bool http_by_item(const struct server_request *request);

@@ -30,14 +30,6 @@ struct target {
     int64_t bytes;
 };
 
-static bool is_worker(const struct method_context *c, const struct process *p)
-{
-    for (size_t i = 0; i < c->worker->pid_count; i++)
-        if (c->worker->pids[i].pid == p->pid)
-            return true;
-    return false;
-}
-
 static int refuse_process(const struct gpu *gpu, const struct process *p, struct error *err)
 {
     if (p->type & PROCESS_GRAPHICS)
@@ -56,7 +48,7 @@ static int find_target(const struct method_context *c, struct target *t, struct 
             const struct process *p = &gpu->processes[i];
             if (strcmp(p->name, "nvidia-cuda-mps") == 0)
                 return error_set(err, -EOPNOTSUPP, "GPU %d is shared by MPS; the driver cannot checkpoint its clients", gpu->index);
-            if (!is_worker(c, p))
+            if (!claim_has_pid(c->worker, p->pid))
                 continue;
             int rc = refuse_process(gpu, p, err);
             if (rc < 0)
@@ -222,7 +214,6 @@ int64_t checkpoint_restore_bytes(int64_t bytes)
 
 const struct method_ops method_checkpoint = {
     .name = "checkpoint",
-    .what = "the CUDA driver moves the process's GPU memory to host memory and back (any CUDA process; driver 570 or later)",
     .evict = evict,
     .resume = resume,
     .find = method_checkpoint_find,

@@ -67,7 +67,6 @@ static enum method_found cannot_tell(const struct method *method, struct method_
 
 const struct method_ops method_command = {
     .name = "command",
-    .what = "your own programs: evict_command, resume_command, status_command",
     .busy = command_busy,
     .evict = command_evict,
     .resume = command_resume,
@@ -110,7 +109,6 @@ static int signal_resume(const struct method *method, struct method_context *c, 
 
 const struct method_ops method_signal = {
     .name = "signal",
-    .what = "signals that the worker understands (SIGUSR1 and SIGUSR2 unless set otherwise)",
     .evict = signal_evict,
     .resume = signal_resume,
     .find = cannot_tell,
@@ -231,7 +229,6 @@ static enum method_found process_find(const struct method *method, struct method
 
 const struct method_ops method_process = {
     .name = "process",
-    .what = "a worker that whirr started (whirr guard run): it is stopped and started again",
     .evict = process_evict,
     .resume = process_resume,
     .find = process_find,

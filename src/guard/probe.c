@@ -41,19 +41,11 @@ static int64_t since(const struct probe *p, struct mono begin)
     return mono_since_ms(clock_mono(p->options->env->clock), begin);
 }
 
-static bool is_worker(const struct probe *p, const struct process *process)
-{
-    for (size_t i = 0; i < p->worker.pid_count; i++)
-        if (p->worker.pids[i].pid == process->pid)
-            return true;
-    return false;
-}
-
 static int64_t held_on(const struct probe *p, const struct gpu *gpu)
 {
     int64_t bytes = 0;
     for (size_t i = 0; i < gpu->process_count; i++)
-        if (is_worker(p, &gpu->processes[i]))
+        if (claim_has_pid(&p->worker, gpu->processes[i].pid))
             bytes += reading_or(gpu->processes[i].mem_bytes, 0);
     return bytes;
 }
@@ -73,10 +65,9 @@ static void note_gpus(struct probe *p)
 static const struct finding *forbids(const struct probe *p)
 {
     const struct finding *found = NULL;
-    for (size_t g = 0; p->snapshot && !found && g < p->snapshot->gpu_count; g++)
-        for (size_t i = 0; !found && i < p->entry.gpu_count; i++)
-            if (p->snapshot->gpus[g].index == p->entry.gpus[i].gpu)
-                found = verdict_forbids(p->snapshot->verdict, p->entry.gpus[i].gpu);
+    for (size_t i = 0; p->snapshot && !found && i < p->entry.gpu_count; i++)
+        if (snapshot_gpu(p->snapshot, p->entry.gpus[i].gpu))
+            found = verdict_forbids(p->snapshot->verdict, p->entry.gpus[i].gpu);
     return found;
 }
 
@@ -85,14 +76,10 @@ static bool has_room(const struct probe *p)
     if (forbids(p))
         return false;
     for (size_t i = 0; i < p->entry.gpu_count; i++) {
-        bool room = false;
-        for (size_t g = 0; p->snapshot && g < p->snapshot->gpu_count; g++) {
-            const struct gpu *gpu = &p->snapshot->gpus[g];
-            int64_t free_bytes;
-            if (gpu->index == p->entry.gpus[i].gpu && reading_get(gpu->mem_free_bytes, &free_bytes))
-                room = free_bytes + held_on(p, gpu) >= checkpoint_restore_bytes(p->entry.gpus[i].bytes);
-        }
-        if (!room)
+        const struct gpu *gpu = p->snapshot ? snapshot_gpu(p->snapshot, p->entry.gpus[i].gpu) : NULL;
+        int64_t free_bytes;
+        if (!gpu || !reading_get(gpu->mem_free_bytes, &free_bytes) ||
+            free_bytes + held_on(p, gpu) < checkpoint_restore_bytes(p->entry.gpus[i].bytes))
             return false;
     }
     return true;

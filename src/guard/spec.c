@@ -147,12 +147,8 @@ static int own_requests(struct guard_spec *spec, const struct config_guard_metho
 
 static int own_row(struct guard_spec *spec, const struct config_guard_method *c, struct server_row *row, struct error *err)
 {
-    *row = (struct server_row){.what = "described in the configuration",
-                               .busy.method = "GET",
-                               .asleep.method = "GET",
-                               .before.method = "POST",
-                               .after.method = "POST",
-                               .settle_ms = c->settle_ms};
+    *row = (struct server_row){
+        .busy.method = "GET", .asleep.method = "GET", .before.method = "POST", .after.method = "POST", .settle_ms = c->settle_ms};
     const struct {
         const char *from;
         const char **to;

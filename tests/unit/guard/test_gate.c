@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The gate with its thread, clients, and a worker that answers each request after a moment.
  */
-#include "guard/gate/gate.h"
+#include "guard/gate.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "guard/gate/gate_link.h"
+#include "guard/gate.h"
 
 #include "test.h"
 

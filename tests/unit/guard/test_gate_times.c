@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "guard/gate/gate.h"
+#include "guard/gate.h"
 #include "test.h"
 
 static struct gate *open_gate(void)

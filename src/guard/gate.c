@@ -1,20 +1,145 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One client at the gate: its requests on their way to the worker, and the answers back.
+ * The gate: one thread with an event loop that admits clients and forwards requests. A client's connection has at most one
+ * connection to the worker. Idle connections and partial requests time out soon, and make room for others.
  */
-#include "guard/gate/gate_link.h"
+#include "guard/gate.h"
 
+#include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/listener.h>
 #include <event2/util.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/os/net.h"
-#include "net/http_message.h"
+
+/* ---- where messages end, by whirr's common HTTP parser ---- */
+
+/* The common part of both kinds of heads. */
+static void note_head(struct gate_head *ret, const struct http_message *m, size_t len)
+{
+    *ret = (struct gate_head){.len = len, .status = m->status, .close = !m->keep_alive, .is_old = m->minor == 0};
+    ret->length = m->content_length > 0 ? m->content_length : 0;
+}
+
+int gate_parse_request(struct str bytes, struct gate_head *ret)
+{
+    struct http_message m;
+    ssize_t len = http_parse_passed_on(bytes, &m);
+    if (len <= 0)
+        return len < 0 ? -1 : 0;
+    note_head(ret, &m, (size_t)len);
+    ret->is_head = m.method == HTTP_HEAD;
+    ret->only_reads = m.method == HTTP_HEAD || m.method == HTTP_GET || m.method == HTTP_OPTIONS;
+    ret->upgrade = http_field_has_word(&m, "connection", "upgrade");
+    ret->body = m.chunked ? GATE_BODY_CHUNKED : ret->length ? GATE_BODY_LENGTH : GATE_BODY_NONE;
+    return 1;
+}
+
+int gate_parse_response(struct str bytes, const struct gate_head *request, struct gate_head *ret)
+{
+    static const enum gate_body bodies[] = {[HTTP_NO_BODY] = GATE_BODY_NONE,
+                                            [HTTP_LENGTH] = GATE_BODY_LENGTH,
+                                            [HTTP_CHUNKED] = GATE_BODY_CHUNKED,
+                                            [HTTP_UNTIL_CLOSE] = GATE_BODY_UNTIL_CLOSE};
+    struct http_message m;
+    struct http_body body;
+    ssize_t len = http_parse_response(bytes, &m);
+    if (len <= 0)
+        return len < 0 ? -1 : 0;
+    note_head(ret, &m, (size_t)len);
+    ret->is_interim = m.status < 200 && m.status != 101;
+    http_body_of_response(&body, &m, request->is_head);
+    ret->body = body.done ? GATE_BODY_NONE : bodies[body.framing];
+    if (m.status == 101 && request->upgrade)
+        ret->body = GATE_BODY_OPAQUE;
+    return 1;
+}
+
+void gate_progress_begin(struct gate_progress *p, const struct gate_head *head)
+{
+    static const enum http_framing framings[] = {[GATE_BODY_NONE] = HTTP_NO_BODY,
+                                                 [GATE_BODY_LENGTH] = HTTP_LENGTH,
+                                                 [GATE_BODY_CHUNKED] = HTTP_CHUNKED,
+                                                 [GATE_BODY_UNTIL_CLOSE] = HTTP_UNTIL_CLOSE,
+                                                 [GATE_BODY_OPAQUE] = HTTP_UNTIL_CLOSE};
+    p->body = head->body;
+    http_body_begin(&p->http, framings[head->body], head->length);
+    p->done = p->http.done;
+}
+
+int64_t gate_progress_feed(struct gate_progress *p, struct str bytes)
+{
+    struct str rest = bytes, piece;
+    int got = 0;
+    if (p->done)
+        return 0;
+    if (p->body == GATE_BODY_OPAQUE)
+        return (int64_t)bytes.len;
+    while ((got = http_body_next(&p->http, &rest, &piece)) > 0)
+        ;
+    p->done = p->http.done;
+    return got < 0 ? -1 : (int64_t)(bytes.len - rest.len);
+}
+
+/* ---- a client: its requests on their way to the worker, and the answers back ---- */
+
+enum link_state {
+    LINK_HEAD,    /* between two requests, or with a partial one */
+    LINK_WAITING, /* until the gate opens */
+    LINK_PASSING, /* a request is in flight */
+    LINK_ENDING,  /* buffered output is still sent */
+};
+
+struct gate_link {
+    struct gate *gate;
+    struct gate_link *next, *prev;
+    enum link_state state;
+    struct bufferevent *client, *worker; /* worker NULL: not connected */
+    struct gate_head request;
+    struct gate_progress request_body, response_body;
+    bool response_begun, reusable;
+    bool client_done;    /* it closed its sending side, and may be gone */
+    bool half;           /* part of a request's head has arrived */
+    struct event *timer; /* for waiting, and for the head */
+    struct in6_addr from;
+};
+
+struct gate {
+    struct guard_gate_spec spec; /* the initial settings */
+    _Atomic bool refuse;         /* and those that may change at run time */
+    _Atomic size_t waiting_max;
+    _Atomic int64_t wait_ms;
+    struct sockaddr_storage upstream;
+    int upstream_len;
+    struct event_base *base;
+    struct evconnlistener *listener;
+    struct event *wake, *again; /* again: resumes accepting after a pause */
+    int wake_fd, port;
+    pthread_t thread;
+    bool started;
+    struct gate_link *links, *oldest; /* newest first */
+    size_t link_count;
+    _Atomic int mode;
+    _Atomic bool ending;
+    _Atomic size_t in_flight, waiting, asking;
+    _Atomic uint64_t asked;
+    void (*_Atomic ring)(void *user);
+    void *_Atomic bell;
+};
 
 enum { CLIENTS_MAX = 4096, BUFFERED_MAX = 256 * 1024, RETRY_AFTER_S = 30 };
 /* Timeouts in seconds: for the rest of a head, the next piece of a body, the next request, and for a client to read its answer. */
@@ -36,7 +161,7 @@ static void leave_state(struct gate_link *l)
         event_del(l->timer);
 }
 
-void link_free(struct gate_link *l)
+static void link_free(struct gate_link *l)
 {
     struct gate *g = l->gate;
     bool was_passing = l->state == LINK_PASSING;
@@ -235,12 +360,12 @@ static bool connect_worker(struct gate_link *l)
     return bufferevent_socket_connect(l->worker, (struct sockaddr *)&l->gate->upstream, l->gate->upstream_len) == 0;
 }
 
-bool link_may_pass(const struct gate *g, const struct gate_link *l)
+static bool link_may_pass(const struct gate *g, const struct gate_link *l)
 {
     return g->mode == GATE_OPEN || (g->mode == GATE_ONE && g->in_flight == 0) || (g->mode == GATE_READS && l->request.only_reads);
 }
 
-void link_admit(struct gate_link *l)
+static void link_admit(struct gate_link *l)
 {
     leave_state(l);
     l->state = LINK_PASSING;
@@ -420,7 +545,7 @@ static bool gate_link_make_room(struct gate *g, const struct in6_addr *from)
     return false;
 }
 
-size_t links_make_room(struct gate *g, size_t count)
+static size_t links_make_room(struct gate *g, size_t count)
 {
     size_t done = 0;
     while (done < count && gate_link_make_room(g, NULL))
@@ -428,7 +553,7 @@ size_t links_make_room(struct gate *g, size_t count)
     return done;
 }
 
-void link_new(struct gate *g, evutil_socket_t fd, const struct sockaddr *address)
+static void link_new(struct gate *g, evutil_socket_t fd, const struct sockaddr *address)
 {
     struct in6_addr from = address_of(address);
     bool room = (!has_its_share(g, &from) || gate_link_make_room(g, &from)) &&
@@ -452,4 +577,220 @@ void link_new(struct gate *g, evutil_socket_t fd, const struct sockaddr *address
     bufferevent_setwatermark(l->client, EV_READ, 0, BUFFERED_MAX);
     give_time(l);
     bufferevent_enable(l->client, EV_READ | EV_WRITE);
+}
+
+/* ---- the gate ---- */
+
+enum { LOOK_AGAIN_MS = 100, BACKLOG = 4096, PAUSE_MS = 200, ROOM_AT_ONCE = 64 };
+
+static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address, int len, void *user)
+{
+    (void)listener;
+    (void)len;
+    link_new(user, fd, address);
+}
+
+/* Out of descriptors or memory. The waiting client keeps the listener ready: without a pause this would spin. */
+static void on_listen_error(struct evconnlistener *listener, void *user)
+{
+    struct gate *g = user;
+    const struct timeval pause = {.tv_usec = PAUSE_MS * 1000};
+    if (links_make_room(g, ROOM_AT_ONCE) > 0)
+        return;
+    evconnlistener_disable(listener);
+    evtimer_add(g->again, &pause);
+}
+
+static void on_again(evutil_socket_t fd, short events, void *user)
+{
+    (void)fd;
+    (void)events;
+    evconnlistener_enable(((struct gate *)user)->listener);
+}
+
+/* The oldest connection that may proceed now. */
+static struct gate_link *longest_waiting(struct gate *g)
+{
+    struct gate_link *found = NULL;
+    for (struct gate_link *l = g->links; l; l = l->next)
+        if (l->state == LINK_WAITING && link_may_pass(g, l))
+            found = l;
+    return found;
+}
+
+static void on_wake(evutil_socket_t fd, short events, void *user)
+{
+    (void)events;
+    struct gate *g = user;
+    uint64_t count;
+    (void)!read(fd, &count, sizeof count);
+    if (g->ending) {
+        event_base_loopbreak(g->base);
+        return;
+    }
+    for (struct gate_link *l; (l = longest_waiting(g));)
+        link_admit(l);
+    void (*ring)(void *) = g->ring; /* clients that came while it was being unloaded */
+    if (ring && g->waiting && (g->mode == GATE_ASLEEP || g->mode == GATE_READS))
+        ring(g->bell);
+}
+
+static void *gate_run(void *user)
+{
+    struct gate *g = user;
+    event_base_dispatch(g->base);
+    return NULL;
+}
+
+static int read_upstream(struct gate *g, const char *url, struct error *err)
+{
+    if (strncmp(url, "http://", 7) != 0)
+        return error_set(err, -EINVAL, "a gate needs a worker behind http://, not '%s'", url);
+    char host[256];
+    str_copy(host, sizeof host, (struct str){url + 7, strcspn(url + 7, "/?#")});
+    if (strncmp(host, "localhost", 9) == 0) {
+        char rest[256];
+        snprintf(rest, sizeof rest, "127.0.0.1%s", host + 9);
+        str_copy(host, sizeof host, str_from(rest));
+    }
+    int len = sizeof g->upstream;
+    if (!strrchr(host, ':') || evutil_parse_sockaddr_port(host, (struct sockaddr *)&g->upstream, &len) < 0)
+        return error_set(err, -EINVAL, "the gate cannot use '%s': it needs an address and a port, like http://127.0.0.1:8080", url);
+    g->upstream_len = len;
+    return 0;
+}
+
+static int gate_listen(struct gate *g, struct error *err)
+{
+    struct sockaddr_storage address;
+    int len = sizeof address;
+    if (evutil_parse_sockaddr_port(g->spec.listen, (struct sockaddr *)&address, &len) < 0)
+        return error_set(err, -EINVAL, "'%s' is not a valid address for a gate; expected one like 127.0.0.1:8081", g->spec.listen);
+    g->listener = evconnlistener_new_bind(g->base, on_client, g, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_REUSEABLE | LEV_OPT_CLOSE_ON_EXEC,
+                                          BACKLOG, (struct sockaddr *)&address, len);
+    if (!g->listener)
+        return error_set(err, -errno, "the gate cannot listen on %s: %s", g->spec.listen, strerror(errno));
+    g->again = evtimer_new(g->base, on_again, g);
+    if (!g->again)
+        return error_set(err, -ENOMEM, "out of memory");
+    evconnlistener_set_error_cb(g->listener, on_listen_error);
+    socklen_t got = sizeof address;
+    getsockname(evconnlistener_get_fd(g->listener), (struct sockaddr *)&address, &got);
+    g->port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                                  : ((struct sockaddr_in *)&address)->sin_port);
+    return 0;
+}
+
+int gate_new(const struct guard_gate_spec *spec, const char *upstream, struct gate **ret, struct error *err)
+{
+    struct gate *g = calloc(1, sizeof *g);
+    if (!g)
+        return error_set(err, -ENOMEM, "out of memory");
+    g->spec = *spec;
+    gate_configure(g, spec);
+    g->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    g->base = event_base_new();
+    int rc = g->wake_fd < 0 || !g->base ? error_set(err, -ENOMEM, "out of memory or descriptors") : read_upstream(g, upstream, err);
+    if (rc == 0)
+        rc = gate_listen(g, err);
+    if (rc == 0) {
+        g->wake = event_new(g->base, g->wake_fd, EV_READ | EV_PERSIST, on_wake, g);
+        if (!g->wake || event_add(g->wake, NULL) < 0 || pthread_create(&g->thread, NULL, gate_run, g) != 0)
+            rc = error_set(err, -ENOMEM, "cannot start the gate");
+        else
+            g->started = true;
+    }
+    if (rc < 0) {
+        gate_free(g);
+        return rc;
+    }
+    *ret = g;
+    return 0;
+}
+
+void gate_free(struct gate *g)
+{
+    if (!g)
+        return;
+    if (g->started) {
+        g->ending = true;
+        (void)!write(g->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
+        pthread_join(g->thread, NULL);
+    }
+    g->ending = true;
+    while (g->links)
+        link_free(g->links);
+    if (g->listener)
+        evconnlistener_free(g->listener);
+    if (g->wake)
+        event_free(g->wake);
+    if (g->again)
+        event_free(g->again);
+    if (g->base)
+        event_base_free(g->base);
+    if (g->wake_fd >= 0)
+        close(g->wake_fd);
+    free(g);
+}
+
+void gate_set(struct gate *g, enum gate_mode mode)
+{
+    if (!g)
+        return;
+    g->mode = (int)mode;
+    (void)!write(g->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+void gate_count(struct gate *g, size_t *in_flight, size_t *waiting)
+{
+    *in_flight = g ? g->in_flight : 0;
+    *waiting = g ? g->waiting : 0;
+}
+
+void gate_asked(struct gate *g, uint64_t *total, size_t *in_flight)
+{
+    *total = g ? g->asked : 0;
+    *in_flight = g ? g->asking : 0;
+}
+
+void gate_set_bell(struct gate *g, void (*ring)(void *user), void *user)
+{
+    if (!g)
+        return;
+    g->bell = user;
+    g->ring = ring;
+}
+
+void gate_configure(struct gate *g, const struct guard_gate_spec *spec)
+{
+    if (!g)
+        return;
+    g->refuse = spec->refuse;
+    g->waiting_max = spec->waiting_max;
+    g->wait_ms = spec->wait_ms;
+}
+
+static bool accepts(const struct gate *g)
+{
+    AUTO_CLOSE int fd = socket(g->upstream.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct timeval limit = {.tv_sec = 1};
+    if (fd >= 0)
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    return fd >= 0 && connect(fd, (const struct sockaddr *)&g->upstream, (socklen_t)g->upstream_len) == 0;
+}
+
+bool gate_await_worker(const struct gate *g, int64_t timeout_ms, const _Atomic bool *ending)
+{
+    struct mono begin = clock_mono(&clock_system);
+    while (!accepts(g)) {
+        if (*ending || mono_since_ms(clock_mono(&clock_system), begin) >= timeout_ms)
+            return false;
+        poll(NULL, 0, LOOK_AGAIN_MS);
+    }
+    return true;
+}
+
+int gate_port(const struct gate *g)
+{
+    return g->port;
 }
