@@ -16,7 +16,7 @@
 #include "engine/attribution.h"
 #include "insight/verdict/judge.h"
 #include "model/finding_code.h"
-#include "remedy/parked.h"
+#include "remedy/effect.h"
 #include "source/sim/sim.h"
 #include "store/store.h"
 

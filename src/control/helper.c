@@ -11,24 +11,33 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/mailbox.h"
 #include "base/os/net.h"
+#include "base/str.h"
 #include "config/places.h"
 #include "control/holder.h"
+#include "daemon/sandbox.h"
 #include "lease/lease_broker.h"
+#include "lease/lease_dir.h"
 #include "lease/settings_request.h"
 
 enum {
@@ -419,6 +428,40 @@ static int serve_desk(struct helper *h, struct desk *d, struct pollfd *ready, si
 
 /* ---- quiet hours ---- */
 
+enum { MINUTES_OF_DAY = 24 * 60, MINUTE_S = 60 };
+
+static bool parse_minutes(const char *text, int *ret)
+{
+    int64_t hour, minute;
+    struct str rest = str_from(text), first;
+    if (!str_cut(&rest, ':', &first) || !str_to_i64(first, &hour) || !str_to_i64(rest, &minute) || hour < 0 || hour > 23 ||
+        minute < 0 || minute > 59 || rest.len != 2)
+        return false;
+    *ret = (int)(hour * MINUTE_S + minute);
+    return true;
+}
+
+/* "22:00" to "08:00" by the host's clock: whether it is that time now, and until when. */
+static bool quiet_hours_until(const char *from, const char *until, struct wall now, struct wall *ret)
+{
+    int begin, end;
+    time_t seconds = (time_t)(now.ms / MS_PER_S);
+    struct tm local;
+    if (!parse_minutes(from, &begin) || !parse_minutes(until, &end) || begin == end || !localtime_r(&seconds, &local))
+        return false;
+    int minute = local.tm_hour * MINUTE_S + local.tm_min;
+    int since = (minute - begin + MINUTES_OF_DAY) % MINUTES_OF_DAY, length = (end - begin + MINUTES_OF_DAY) % MINUTES_OF_DAY;
+    if (since >= length)
+        return false;
+    local.tm_mday += minute >= end; /* already past today: tomorrow's */
+    local.tm_hour = end / MINUTE_S;
+    local.tm_min = end % MINUTE_S;
+    local.tm_sec = 0;
+    local.tm_isdst = -1;
+    ret->ms = (int64_t)mktime(&local) * MS_PER_S;
+    return true;
+}
+
 static bool quiet_value(const struct helper *h, const struct control_state *s, struct control_value *ret)
 {
     if (strcmp(h->config->quiet.limit, "auto") == 0)
@@ -461,6 +504,52 @@ static void look_at_quiet_hours(struct helper *h)
         return;
     done_until = until;
     begin_quiet(h, until);
+}
+
+/* ---- confinement: beyond what the daemon refuses itself, no sockets but local ones, no other programs, no access to other
+ * processes ---- */
+
+static int refuse_calls(void)
+{
+    static const unsigned refused[] = {SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv};
+    enum { CALLS = ARRAY_LEN(refused) };
+    struct sock_filter program[CALLS + 8];
+    unsigned short n = 0;
+#define ADD(...) program[n++] = (struct sock_filter)__VA_ARGS__
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+    for (size_t i = 0; i < CALLS; i++)
+        ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], (unsigned char)(CALLS - i + 2),
+                     0)); /* jump to the refusal at the end */
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3));
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])));
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0));
+    ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+    ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+#undef ADD
+    const struct sock_fprog filter = {.len = n, .filter = program};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -errno : 0;
+}
+
+/* From now on: no network, no other programs, and writes only to the kernel's device files, the journals (NULL: not this one) and
+ * their public copies. Skips what the kernel doesn't support. */
+static int confine(const struct lease_dir *settings, const struct lease_dir *gpus, struct error *err)
+{
+    const struct lease_dir *const journals[] = {settings, gpus};
+    const char *places[5] = {"/sys/devices"};
+    size_t count = 1;
+    for (size_t i = 0; i < ARRAY_LEN(journals); i++)
+        if (journals[i]) {
+            places[count++] = journals[i]->path;
+            if (journals[i]->shown >= 0)
+                places[count++] = journals[i]->shown_path;
+        }
+    int writes = sandbox_writes(places, count), calls = sandbox_calls(), more = refuse_calls();
+    if (writes < 0)
+        log_info("Landlock is not in force", LOG_TEXT("why", strerror(-writes)));
+    if (calls < 0 || more < 0)
+        return error_set(err, calls < 0 ? calls : more, "whirr-control cannot be confined: %s",
+                         strerror(calls < 0 ? -calls : -more));
+    return 0;
 }
 
 /* ---- running ---- */
@@ -515,7 +604,7 @@ static void open_settings(struct helper *h, int watchdog)
 {
     int rc = holder_open(&h->holder, h->env, h->config->lease.dir, watchdog, &h->cannot);
     if (rc == 0)
-        rc = helper_confine(&h->holder.dir, NULL, &h->cannot);
+        rc = confine(&h->holder.dir, NULL, &h->cannot);
     if (rc == -ENODEV)
         error_set(&h->cannot, rc, "there is no GPU whose settings can be changed");
     else if (rc < 0)
@@ -570,7 +659,7 @@ int helper_watch(const struct env *env, const struct config *config, struct erro
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
     int rc = lease_dir_open_settings(&dir, config->lease.dir, err);
     if (rc == 0)
-        rc = helper_confine(&dir, NULL, err);
+        rc = confine(&dir, NULL, err);
     return rc < 0 ? rc : watchdog_run(env, config->lease.dir);
 }
 
@@ -626,7 +715,7 @@ int helper_run(const struct env *env, const struct config *config, int listener,
         error_set(err, rc, "cannot start a thread: %s", strerror(-rc));
     bool started = rc == 0;
     if (rc == 0)
-        rc = helper_confine(NULL, &h->broker.dir, err);
+        rc = confine(NULL, &h->broker.dir, err);
     const struct sigaction on_stop = {.sa_handler = stop};
     sigaction(SIGTERM, &on_stop, NULL);
     sigaction(SIGINT, &on_stop, NULL);

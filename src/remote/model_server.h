@@ -72,10 +72,8 @@ static inline bool model_server_is_alone(enum model_server kind)
     return kind == SERVER_COMFYUI || kind == SERVER_KOBOLDCPP || kind == SERVER_AUTOMATIC1111;
 }
 
-/* ---- serving_rules.c ---- */
-
-/* Rules from [serving.NAME] about model servers: their place, kind and name, and which ones to leave alone. Pure functions of
- * settings and processes. */
+/* ---- Rules from [serving.NAME]: the place, kind and name of servers, and which ones to leave alone. Pure functions of settings
+ * and processes ---- */
 
 enum { RULE_HOST_SIZE = 256, RULE_KEY_SIZE = 1024, RULE_FILE_SIZE = 512 };
 
@@ -108,7 +106,7 @@ const struct serving_rule *serving_rule_of_port(const struct serving_rules *rule
 /* Whether to leave a loopback port alone. */
 bool serving_rules_ignore(const struct serving_rules *rules, uint16_t port);
 
-/* ---- fetch_page.c: one page of a server, directly on loopback and at numeric addresses, through libcurl elsewhere and with TLS
+/* ---- One page of a server, directly on loopback and at numeric addresses, through libcurl elsewhere and with TLS
  * ---- */
 
 /* Returns the status and appends the page to `body`, or -errno. `rule` may be NULL; its key is sent along. `address` reaches it
@@ -116,9 +114,7 @@ bool serving_rules_ignore(const struct serving_rules *rules, uint16_t port);
 int fetch_page(const struct env *env, const struct serving_rule *rule, const char *address, uint16_t port, const char *page,
                const _Atomic bool *cancel, struct buf *body, struct error *err);
 
-/* ---- server_answer.c ---- */
-
-/* Model servers' answers, as figures of a process. Pure functions of text.
+/* Model servers' answers (server_answer.c), as figures of a process. Pure functions of text.
  *
  *   Prometheus text ─▶ samples with known names ─▶ quantities, summed over all engines ─▶ figures
  *   JSON of llama.cpp, ComfyUI, ... ──────────────────────────────────────────────────▶

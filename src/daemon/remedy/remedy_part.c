@@ -17,7 +17,6 @@
 #include "remedy/act.h"
 #include "remedy/effect.h"
 #include "remedy/measure.h"
-#include "remedy/parked.h"
 #include "remedy/undo.h"
 #include "serve/data/data.h"
 

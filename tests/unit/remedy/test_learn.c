@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Steps that came without a request, learned from samples; and what they let expect.
  */
-#include "remedy/parked.h"
+#include "remedy/effect.h"
 
 #include "test.h"
 
