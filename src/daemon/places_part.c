@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/words.h"
 #include "daemon/part.h"
-#include "host/frames/lines.h"
+#include "host/frames/looks.h"
 
 enum { PROGRAMS_MAX = 64, AGAIN_MS = 10000 };
 

@@ -125,7 +125,8 @@ bool fault_log_is_unread(const struct fault_log *l)
 
 const char *fault_log_state(const struct fault_log *l)
 {
-    return l->skipped ? "skipped" : kernel_log_state_name(kernel_log_state(l->log));
+    static const char *const names[] = {[KERNEL_LOG_READ] = "read", [KERNEL_LOG_DENIED] = "denied", [KERNEL_LOG_ABSENT] = "absent"};
+    return l->skipped ? "skipped" : names[kernel_log_state(l->log)];
 }
 
 const char *fault_log_message(const struct fault_log *l)

@@ -6,11 +6,14 @@
  */
 #include "host/identity.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/os/words.h"
+#include "base/secret/mask.h"
 #include "host/listens.h"
 #include "host/procfs.h"
 #include "host/who.h"
@@ -263,4 +266,104 @@ void identity_sweep(struct identity *i)
             free(e);
             i->count--;
         }
+}
+
+/* ---- User names, each looked up once: the system may ask a server and take its time. */
+
+enum {
+    USERS_MAX = 512,              /* beyond that, the oldest makes room */
+    ASK_AGAIN_MS = 5 * 60 * 1000, /* a user without a name may get one */
+};
+
+struct user {
+    int64_t uid;
+    struct mono asked;
+    bool named;
+    char name[USER_NAME_SIZE];
+};
+
+struct users {
+    const struct env *env;
+    struct user known[USERS_MAX];
+    size_t count, next;
+};
+
+struct users *users_new(const struct env *env)
+{
+    struct users *u = calloc(1, sizeof *u);
+    if (u)
+        u->env = env;
+    return u;
+}
+
+void users_free(struct users *u)
+{
+    free(u);
+}
+
+void users_name(struct users *u, int64_t uid, char *to, size_t size)
+{
+    struct mono now = clock_mono(u->env->clock);
+    struct user *user = NULL;
+    for (size_t i = 0; i < u->count && !user; i++)
+        if (u->known[i].uid == uid)
+            user = &u->known[i];
+    if (!user || (!user->named && mono_since_ms(now, user->asked) > ASK_AGAIN_MS)) {
+        if (!user) {
+            user = &u->known[u->next];
+            u->next = (u->next + 1) % USERS_MAX;
+            u->count = MIN_OF(u->count + 1, (size_t)USERS_MAX);
+        }
+        *user = (struct user){.uid = uid, .asked = now};
+        user->named = users_look_up(u->env, uid, user->name);
+        if (!user->named)
+            snprintf(user->name, sizeof user->name, "%lld", (long long)uid);
+    }
+    str_copy(to, size, str_from(user->name));
+}
+
+/* ---- Details of one process for the person who asks: cleaned, with secrets masked ---- */
+
+enum { LINE_SIZE = 4096, VARIABLES_MAX = 1024 };
+
+void details_add(struct buf *out, const char *label, const char *text)
+{
+    char clean[LINE_SIZE];
+    str_copy_clean(clean, sizeof clean, str_from(text));
+    buf_printf(out, "%s\t%s\n", label, clean);
+}
+
+/* Why procfs(5) hides something from this user. */
+const char *details_refusal(int64_t error)
+{
+    if (error == -ENOSYS)
+        return "this system does not show it";
+    return error == -EACCES || error == -EPERM ? "only its user and " WORD_ADMINISTRATOR " can read it" : "could not be read";
+}
+
+void details_add_command(struct buf *out, const struct str *args, size_t count, bool show_secrets)
+{
+    char line[LINE_SIZE] = "";
+    if (show_secrets)
+        command_join(args, count, line, sizeof line);
+    else
+        mask_arguments(args, count, line, sizeof line);
+    details_add(out, "Command", line);
+}
+
+void details_add_environment(struct buf *out, struct str variables, bool show_secrets)
+{
+    struct str variable;
+    const char *label = "Environment";
+    for (int i = 0; i < VARIABLES_MAX && str_cut(&variables, '\0', &variable); i++) {
+        char line[LINE_SIZE];
+        if (!variable.len)
+            continue;
+        if (show_secrets)
+            str_copy_clean(line, sizeof line, variable);
+        else
+            mask_arguments(&variable, 1, line, sizeof line);
+        details_add(out, label, line);
+        label = "";
+    }
 }

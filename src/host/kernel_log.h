@@ -27,5 +27,3 @@ const char *kernel_log_message(const struct kernel_log *log);
 
 /* The next available line; false: none now. */
 bool kernel_log_next(struct kernel_log *log, struct kernel_line *ret);
-/* "read", "denied", "absent" */
-const char *kernel_log_state_name(enum kernel_log_state state);

@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "format/json/json.h"
 #include "host/evidence/address_samples.h"
-#include "host/frames/lines.h"
+#include "host/frames/looks.h"
 #include "insight/view/course.h"
 
 /* Looks at the lines of a program, in a thread of its own. */

@@ -16,7 +16,7 @@
 #include "format/process_rows.h"
 #include "format/table/table.h"
 #include "host/evidence/address_samples.h"
-#include "host/frames/lines.h"
+#include "host/frames/looks.h"
 #include "insight/view/why.h"
 
 /* Where a program spends its CPU time: sampled here, or by the daemon, which may sample other users' processes. */

@@ -8,7 +8,7 @@
 
 #include "host/calls/calls.h"
 #include "host/evidence/address_samples.h"
-#include "host/frames/lines.h"
+#include "host/frames/looks.h"
 #include "host/gpu_queue.h"
 #include "host/kernel_log.h"
 

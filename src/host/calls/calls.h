@@ -13,8 +13,8 @@
 
 #include "base/buf.h"
 #include "base/env.h"
-#include "host/counters.h"
 #include "host/listens.h"
+#include "host/machine.h"
 #include "model/host_evidence.h"
 #include "model/process.h"
 

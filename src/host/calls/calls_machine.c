@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "host/calls/calls.h"
-#include "host/counters.h"
 
 struct machine {
     struct machine_window window; /* first */

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
-#include "host/frames/target.h"
+#include "host/frames/elf.h"
 
 enum { PYTHON_THREADS_MAX = 256, PYTHON_FRAMES_MAX = 256, PYTHON_NAME_SIZE = 768 };
 

@@ -1,19 +1,118 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Identifies processes from procfs below the sysroot: one read (the stat file) per look.
+ * Identifies processes from procfs below the sysroot: one read (the stat file) per look; user names; and the details of one process
+ * for the person who asks, read with that person's privileges, never stored or sent.
  */
-#include "host/who.h"
+#include "host/linux/process_files.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/secret/mask.h"
 #include "host/identity.h"
-#include "host/linux/process_files.h"
 #include "host/procfs.h"
+#include "host/who.h"
+
+/* ---- PID namespaces. Older NVIDIA drivers report host PIDs to every container, newer ones translate them for the caller, DRM
+ * sources find PIDs in our own /proc: inside a container, only evidence tells what a PID refers to. */
+
+/* The initial PID namespace has this inode number since Linux 3.8 (PROC_PID_INIT_INO). */
+#define HOST_PID_NAMESPACE "pid:[4026531836]"
+
+enum { FILES_LOOKED_AT = 4096, PID_KTHREADD = 2 };
+
+bool procfs_is_of_host(const struct env *env)
+{
+    /* Kernel threads exist only in the host's namespace, and kthreadd is always PID 2 there. This also covers a host's /proc
+     * mounted into a container, where our own namespace says nothing. */
+    char text[1024];
+    struct proc_stat stat;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", PID_KTHREADD);
+    if (env->own_pids && !env_is_recorded(env))
+        return true; /* a process says so */
+    ssize_t len = file_read_head(env, path, text, sizeof text);
+    if (len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) && (stat.flags & PROC_FLAG_KERNEL_THREAD))
+        return true;
+
+    if (file_read_link(env, "/proc/self/ns/pid", text, sizeof text) > 0)
+        return strcmp(text, HOST_PID_NAMESPACE) == 0;
+
+    static const char *const markers[] = {"/.dockerenv", "/run/.containerenv", "/run/systemd/container"};
+    for (size_t i = 0; i < ARRAY_LEN(markers); i++)
+        if (file_exists(env, markers[i]))
+            return false;
+    return true;
+}
+
+bool is_gpu_file(const char *path)
+{
+    static const char *const devices[] = {"/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dev/dxg"};
+    for (size_t i = 0; i < ARRAY_LEN(devices); i++)
+        if (str_starts(str_from(path), devices[i]))
+            return true;
+    return false;
+}
+
+int process_holds_gpu(const struct env *env, int32_t pid)
+{
+    char folder[64], path[PATH_SIZE], target[PATH_SIZE];
+    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
+    AUTO_DIR DIR *dir = dir_open(env, folder);
+    if (!dir)
+        return is_gone(-errno) || errno == EACCES || errno == EPERM ? 0 : -errno;
+    struct dirent *entry;
+    for (int i = 0; i < FILES_LOOKED_AT && (entry = readdir(dir)); i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (file_read_link(env, path, target, sizeof target) > 0 && is_gpu_file(target))
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- User names. The file comes first: the name service may ask a server and take its time. */
+
+enum { PASSWD_MAX = 4 << 20 };
+
+bool passwd_find(struct str passwd, int64_t uid, struct str *name)
+{
+    struct str line;
+    while (str_cut(&passwd, '\n', &line)) {
+        struct str login, password, number;
+        int64_t id;
+        if (str_cut(&line, ':', &login) && login.len && login.at[0] != '#' && str_cut(&line, ':', &password) &&
+            str_cut(&line, ':', &number) && str_to_i64(number, &id) && id == uid) {
+            *name = login;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool users_look_up(const struct env *env, int64_t uid, char name[USER_NAME_SIZE])
+{
+    AUTO_BUF struct buf passwd = BUF(PASSWD_MAX);
+    struct str found;
+    if (file_read_all(env, "/etc/passwd", &passwd) == 0 && passwd_find(buf_view(&passwd), uid, &found)) {
+        str_copy_clean(name, USER_NAME_SIZE, found);
+        return name[0];
+    }
+    if (env_is_recorded(env)) /* a recorded host has other users than this one */
+        return false;
+    struct passwd entry, *result = NULL;
+    char room[4096];
+    if (getpwuid_r((uid_t)uid, &entry, room, sizeof room, &result) != 0 || !result || !result->pw_name)
+        return false;
+    str_copy_clean(name, USER_NAME_SIZE, str_from(result->pw_name));
+    return name[0];
+}
+
+/* ---- Who a process is ---- */
 
 enum {
     CMDLINE_SIZE = 16384,
@@ -283,4 +382,105 @@ int64_t process_start(const struct env *env, int32_t pid)
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     ssize_t len = file_read_head(env, path, text, sizeof text);
     return len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) && stat.state != 'Z' ? stat.start_ticks : 0;
+}
+
+/* ---- Details of one process ---- */
+
+enum {
+    TEXT_SIZE = 256 << 10,
+    LINE_SIZE = 4096,
+    DEVICES_SHOWN = 32,
+    DEVICE_SIZE = 64,
+};
+
+static ssize_t read_long(const struct env *env, int32_t pid, const char *file, struct buf *out)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+    return file_read_all(env, path, out);
+}
+
+static void add_command(const struct env *env, int32_t pid, bool show_secrets, struct buf *out)
+{
+    AUTO_BUF struct buf text = BUF(TEXT_SIZE);
+    struct str args[ARGUMENTS_MAX];
+    if (read_long(env, pid, "cmdline", &text) < 0 || !text.len)
+        return;
+    size_t count = proc_arguments(buf_view(&text), args, ARGUMENTS_MAX);
+    details_add_command(out, args, count, show_secrets);
+}
+
+static void add_directory(const struct env *env, int32_t pid, struct buf *out)
+{
+    char path[64], directory[PATH_SIZE];
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
+    if (file_read_link(env, path, directory, sizeof directory) > 0)
+        details_add(out, "Directory", directory);
+}
+
+static int details_by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* "/dev/nvidia0 (12), /dev/nvidiactl (3)" */
+static void add_files(const struct env *env, int32_t pid, struct buf *out)
+{
+    char folder[64], path[PATH_SIZE], target[PATH_SIZE], found[DEVICES_SHOWN][DEVICE_SIZE] = {0}, line[LINE_SIZE] = "";
+    int times[DEVICES_SHOWN] = {0};
+    size_t count = 0, used = 0;
+    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
+    AUTO_DIR DIR *dir = dir_open(env, folder);
+    if (!dir) {
+        details_add(out, "GPU files", details_refusal(-errno));
+        return;
+    }
+    struct dirent *entry;
+    char all[DEVICES_SHOWN * 8][DEVICE_SIZE];
+    size_t files = 0;
+    for (int i = 0; i < FILES_LOOKED_AT && files < ARRAY_LEN(all) && (entry = readdir(dir)); i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (file_read_link(env, path, target, sizeof target) > 0 && is_gpu_file(target))
+            str_copy(all[files++], DEVICE_SIZE, str_from(target));
+    }
+    qsort(all, files, DEVICE_SIZE, details_by_name);
+    for (size_t i = 0; i < files; i++) {
+        if ((!count || strcmp(found[count - 1], all[i]) != 0) && count < DEVICES_SHOWN)
+            memcpy(found[count++], all[i], DEVICE_SIZE);
+        times[count - 1]++;
+    }
+    for (size_t i = 0; i < count && used < sizeof line - DEVICE_SIZE - 32; i++)
+        used += (size_t)snprintf(line + used, sizeof line - used, times[i] > 1 ? "%s%s (%d)" : "%s%s", i ? ", " : "", found[i],
+                                 times[i]);
+    details_add(out, "GPU files", count ? line : "none is open");
+}
+
+static void add_environment(const struct env *env, int32_t pid, bool show_secrets, struct buf *out)
+{
+    AUTO_BUF struct buf text = BUF(TEXT_SIZE);
+    ssize_t rc = read_long(env, pid, "environ", &text);
+    if (rc < 0 || !text.len) {
+        details_add(out, "Environment", rc < 0 ? details_refusal(rc) : "empty");
+        return;
+    }
+    details_add_environment(out, buf_view(&text), show_secrets);
+}
+
+int process_details(const struct env *env, int32_t pid, int64_t start_key, bool show_secrets, struct buf *out)
+{
+    char text[1024], path[64];
+    struct proc_stat stat;
+    struct env quiet = *env; /* keep out of recordings */
+    quiet.on_read = NULL;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    ssize_t len = file_read_head(&quiet, path, text, sizeof text);
+    if (len < 0 && !is_gone(len))
+        return (int)len;
+    if (len <= 0 || !proc_stat_parse((struct str){text, (size_t)len}, &stat) || (start_key && stat.start_ticks != start_key))
+        return -ESRCH;
+    add_command(&quiet, pid, show_secrets, out);
+    add_directory(&quiet, pid, out);
+    add_files(&quiet, pid, out);
+    add_environment(&quiet, pid, show_secrets, out);
+    return out->failed ? -ENOMEM : 0;
 }

@@ -4,8 +4,6 @@
 #pragma once
 
 #include "base/env.h"
-#include "host/counters.h"
-#include "host/frames/looks.h"
 #include "host/machine.h"
 
 enum { CORES_MAX = 1024, SENSORS_MAX = 8, ZONES_MAX = 16, SENSOR_PATH_SIZE = 96 };
@@ -53,12 +51,8 @@ struct machine {
     size_t ib_port_count;
 };
 
-void machine_read_cpu(struct machine *m, struct host *out, bool new_window);
-void machine_read_temperature(struct machine *m, struct host *out);
 /* Ambient temperature, if a sensor is labeled so. */
 void machine_read_air(struct machine *m, struct host *out);
-void machine_read_load(const struct env *env, struct host *out);
-void machine_read_pressure(const struct env *env, struct host *out);
 /* Network, disks and swapping since the previous call. */
 void machine_read_flow(struct machine *m, struct host *out, int64_t elapsed_ms);
 /* Mains, CPU governor, InfiniBand; since the previous call. */
@@ -67,15 +61,3 @@ void machine_read_node(struct machine *m, int64_t elapsed_ms, struct host *out);
 void machine_count_ports(const struct machine *m, struct host *out);
 /* Power draw since the previous call. */
 void machine_read_power(struct machine *m, struct host *out, int64_t elapsed_ms);
-
-/* ---- What a thread of a Python program does at this moment ---- */
-
-struct state_reader {
-    const struct env *env;
-    int32_t pid;
-    const struct target_memory *target;
-    const struct python *python;
-};
-
-/* `syscall_fd`: its open file /proc/PID/task/TID/syscall, or -1 where that may not be read. */
-enum doing thread_doing(const struct state_reader *r, int32_t tid, int syscall_fd);

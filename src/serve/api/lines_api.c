@@ -9,7 +9,7 @@
 #include "base/json_writer.h"
 #include "format/json/json.h"
 #include "format/process_rows.h"
-#include "host/frames/lines.h"
+#include "host/frames/looks.h"
 #include "serve/api/ready.h"
 
 static void look(void *errand)

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "host/evidence/address_samples.h"
-#include "host/frames/lines.h"
+#include "host/frames/looks.h"
 #include "tui/feed/internal.h"
 
 static void write_places(struct buf *out, const struct program_lines *l)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shared by the files of this directory: the reader, and its per-process state between looks.
  *
- *   evidence.c  the reader, its budget, its open files, the main thread, the window of the last looks
- *   candidates.c  whose evidence will be asked for
- *   threads.c, code.c, children.c, peer.c, cgroup.c, numa.c, files.c, traces.c  one part of the evidence each: X_look() reads,
- * X_write() tells
+ *   evidence.c  the reader, its budget, its open files, the main thread, the window of the last looks;
+ *               whose evidence will be asked for
+ *   threads.c, children.c, peer.c, cgroup.c, numa.c, files.c, traces.c  parts of the evidence: X_look() reads, X_write() tells
  */
 #pragma once
 
@@ -226,8 +225,6 @@ void threads_look(struct evidence_reader *r, struct thread_memory *m, int proces
 /* Shortcut if the main thread is the busiest: its share of a core, and that of all threads. */
 void threads_by_main(struct thread_memory *m, const char *name, int64_t main_permille, int64_t all_permille);
 void threads_write(const struct thread_memory *m, struct host_evidence *ret);
-/* The main thread, then the busiest ones. */
-size_t threads_hottest(const struct thread_memory *m, int32_t pid, int32_t *tids, size_t max);
 /* The threads whose children are listed in this look, besides the main thread. */
 size_t threads_parents(struct thread_memory *m, int32_t *tids, size_t max);
 
