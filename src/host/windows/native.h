@@ -63,17 +63,3 @@ HANDLE native_open(int32_t pid, int *rc);
 int native_error(void); /* of the last call: -errno */
 /* To UTF-8, truncated to the size. */
 void native_text(const wchar_t *text, size_t count, char *to, size_t size);
-
-/* The parts of the table. */
-int windows_cpu(struct calls_cpu *all, struct calls_cpu *cores, size_t max);
-int windows_memory(struct calls_memory *ret);
-int windows_networks(struct calls_flow *list, size_t max);
-int windows_disks(struct calls_flow *list, size_t max);
-int windows_on_battery(bool *ret);
-int windows_process(int32_t pid, struct calls_process *ret);
-int windows_processes(struct calls_process *list, size_t max);
-int windows_threads(int32_t pid, struct calls_thread *list, size_t max);
-int windows_command(int32_t pid, char *text, size_t size);
-int windows_user(int32_t pid, char *name, size_t size);
-int windows_user_name(int64_t uid, char *name, size_t size);
-int windows_listeners(struct calls_listener *list, size_t max);
