@@ -135,7 +135,7 @@ static int list_rules(struct cli *cli)
 static int list_names(struct cli *cli)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
-    struct alert_name each;
+    struct alert_name each = {0};
     if (cli->json)
         return show_answer(cli, &alert_names_answer, &each);
     alert_names_text(&out, &cli->page);
