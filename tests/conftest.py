@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
-HANGS_AFTER_S = 900  # far beyond the slowest on a busy machine
+HANGS_AFTER_S = 10 * PATIENCE  # far beyond the slowest on a busy machine
 
 
 @contextlib.contextmanager

@@ -11,17 +11,19 @@ NAMES = ("WHIRR_TEST_POSTGRES", "WHIRR_TEST_PGCTL", "WHIRR_TEST_PGSMALL")
 HOLD = "for name in {}; do eval echo \"$name=\\${{$name-}}\"; done; exec >/dev/null; read -r _".format(" ".join(NAMES))
 
 
-def start():
-    if not os.environ.get("WHIRR_WITH_POSTGRES") or not os.environ.get("PYTEST_XDIST_WORKER"):
-        return
+def serve():
+    """Starts one, and returns the variables that lead to it."""
     server = subprocess.Popen([ROOT / "tools" / "with-postgres", "sh", "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    for _ in NAMES:
-        name, _, value = server.stdout.readline().rstrip("\n").partition("=")
-        if value:
-            os.environ[name] = value
+    lines = [server.stdout.readline().rstrip("\n").partition("=") for _ in NAMES]
 
     def stop():
         server.stdin.close()
         server.wait(60)
 
     atexit.register(stop)
+    return {name: value for name, _, value in lines if value}
+
+
+def start():
+    if os.environ.get("WHIRR_WITH_POSTGRES") and os.environ.get("PYTEST_XDIST_WORKER"):
+        os.environ.update(serve())

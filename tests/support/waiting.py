@@ -3,7 +3,7 @@
 import os
 import time
 
-PATIENCE = 90  # seconds; only a busy host or a failure needs as many
+PATIENCE = int(os.environ.get("WHIRR_PATIENCE", 90))  # seconds; only a busy host or a failure needs as many
 SLOWEST = 10  # limit of the factor: a busier host fails tests instead of delaying them for hours
 
 
