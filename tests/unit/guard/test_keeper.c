@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Whole guards with their threads: the machine is a sysroot, the driver is played by the launcher, samples are made by hand.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ struct machine {
     struct guard *guard;
     _Atomic int state[WORKERS];                            /* as the driver has it: 0 running, 1 locked, 2 checkpointed */
     _Atomic bool claimed, unreadable, slow, seen, failing; /* slow: a call ends some time after it was seen */
+    _Atomic bool stuck;                                    /* the driver locks no process */
     _Atomic bool in_call;
     _Atomic int restoring, most_restoring;
     pthread_mutex_t lock;
@@ -88,6 +90,8 @@ static int play(const struct env *env, const struct launch *launch, struct error
         buf_printf(launch->out, "ok %d", *state);
         return 0;
     }
+    if (m->stuck && strcmp(call, "lock") == 0)
+        return -EIO;
     bool restores = strcmp(call, "restore") == 0;
     if (restores) {
         int now = ++m->restoring;
@@ -340,6 +344,39 @@ static void an_event_of_a_shared_sample_pauses_where_it_should(void **state)
     stop(&m);
 }
 
+/* Whether memory of the worker counts as room that can be made; it holds some. */
+static bool can_make_room(struct machine *m)
+{
+    AUTO_SNAPSHOT const struct snapshot *s = sample(m, 0);
+    struct capacity_hold holds[WORKERS];
+    assert_int_equal(guard_holds(m->guard, s, holds, WORKERS), 1);
+    assert_string_equal(holds[0].worker, "100");
+    assert_int_equal(holds[0].bytes, 8 * GIB_BYTES);
+    return holds[0].evictable;
+}
+
+static bool cannot_make_room(struct machine *m)
+{
+    return !can_make_room(m);
+}
+
+static void memory_counts_as_room_only_if_the_worker_can_be_evicted(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 1, "");
+    wait_for(&m, GUARD_RUNNING);
+    assert_true(can_make_room(&m));
+    m.stuck = m.claimed = true;
+    assert_true(EVENTUALLY(cannot_make_room(&m))); /* it was tried in vain */
+    stop(&m);
+
+    start(&m, 1, "dry_run = true\n");
+    wait_for(&m, GUARD_RUNNING);
+    assert_false(can_make_room(&m));
+    stop(&m);
+}
+
 static bool no_worker(void *user, const char *name)
 {
     (void)user;
@@ -467,6 +504,7 @@ int main(void)
         TEST(people_programs_and_settings_from_many_threads),
         TEST(an_event_of_a_shared_sample_pauses_where_it_should),
         TEST(a_worker_that_is_let_go_gets_its_memory_back),
+        TEST(memory_counts_as_room_only_if_the_worker_can_be_evicted),
         TEST(told_to_end_in_a_slow_call_it_ends_with_the_call),
         TEST(a_wish_is_not_lost_among_events),
         TEST(a_worker_that_is_wanted_again_while_it_is_let_go_has_one_keeper),

@@ -552,6 +552,16 @@ static void a_quota_above_the_own_group_counts(void **state)
     look_after(&s, r, 1000, &e);
     IS(e.throttled_permille, 400);
     IS(e.cpu_pressure_permille, 600);
+
+    /* Groups are learned again. The time that another group was throttled isn't subtracted from that of this one. */
+    sysroot_write(&s, "/sys/fs/cgroup/pod/cpu.stat", "nr_throttled 50\nthrottled_usec 7400000\n");
+    look_after(&s, r, 20 * 1000, &e);
+    IS(e.throttled_permille, 300);
+    sysroot_write(&s, "/sys/fs/cgroup/pod/one/cpu.max", "50000 100000\n");
+    sysroot_write(&s, "/sys/fs/cgroup/pod/one/cpu.stat", "nr_throttled 90\nthrottled_usec 17400000\n");
+    look_after(&s, r, 20 * 1000, &e);
+    IS(e.quota_millicores, 500);
+    assert_int_equal(e.throttled_permille.state, READING_PENDING);
 }
 
 static void a_quota_of_the_first_version_counts(void **state)
