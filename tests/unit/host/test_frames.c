@@ -122,18 +122,29 @@ static bool read_liar(void *user, uint64_t at, void *to, size_t size)
 
 static const char deep[] = "def f(n):\n    if n: f(n - 1)\n    else:\n        while True: sum(range(10))\nf(30)\n";
 
-static pid_t start_python(void)
+/* Letters of one, two and four bytes each, as the interpreter keeps them. */
+static const char letters[] = "def größe(n):\n    while True: sum(range(10))\ndef длина(n): größe(n)\ndef 𠀀(n): длина(n)\n𠀀(1)\n";
+
+static pid_t start_python(const char *program)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        execl("/usr/bin/python3", "python3", "-c", deep, (char *)NULL);
+        execl("/usr/bin/python3", "python3", "-X", "utf8", "-c", program, (char *)NULL);
         _exit(127);
     }
     return pid;
 }
 
-/* Reads as often as asked; returns the stacks that were read. */
-static int read_stacks(struct liar *l, int openings, bool truthful)
+static bool has_function(const struct python_stack *stack, const struct name_table *names, const char *name)
+{
+    for (size_t f = 0; f < stack->count; f++)
+        if (strcmp(names->list[stack->frames[f].function], name) == 0)
+            return true;
+    return false;
+}
+
+/* Reads as often as asked; returns the stacks that were read, or those that have all of these functions. */
+static int read_stacks(struct liar *l, int openings, bool truthful, const char *const functions[])
 {
     static struct python_memory memory;
     static struct python_stack stack;
@@ -154,7 +165,10 @@ static int read_stacks(struct liar *l, int openings, bool truthful)
                 int count = python_threads(p, threads);
                 for (int i = 0; i < count; i++)
                     if (python_stack(p, &threads[i], &stack) == 0 && stack.count) {
-                        read++;
+                        bool all = true;
+                        for (size_t f = 0; functions && functions[f]; f++)
+                            all = all && has_function(&stack, &names, functions[f]);
+                        read += all;
                         assert_true(stack.count <= PYTHON_FRAMES_MAX);
                         for (size_t f = 0; truthful && f < stack.count; f++)
                             if (strcmp(names.list[stack.frames[f].file], "<string>") == 0)
@@ -175,13 +189,26 @@ static void memory_that_lies_is_survived(void **state)
     (void)state;
     if (access("/usr/bin/python3", X_OK) != 0)
         SKIP("no /usr/bin/python3");
-    struct liar l = {.pid = start_python(), .seed = 11};
+    struct liar l = {.pid = start_python(deep), .seed = 11};
     int read = 0;
-    bool seen = EVENTUALLY((read += read_stacks(&l, 1, true)) > 100); /* stacks that change while they are read are left out */
+    bool seen = EVENTUALLY((read += read_stacks(&l, 1, true, NULL)) > 100); /* stacks that change while they are read are left out */
     for (uint32_t one_in = 2; one_in <= 40; one_in += 2) {
         l.one_in = one_in;
-        read_stacks(&l, 30, false);
+        read_stacks(&l, 30, false, NULL);
     }
+    kill(l.pid, SIGKILL);
+    waitpid(l.pid, NULL, 0);
+    assert_true(seen);
+}
+
+static void names_may_have_any_letters(void **state)
+{
+    (void)state;
+    static const char *const functions[] = {"größe", "длина", "𠀀", NULL};
+    if (access("/usr/bin/python3", X_OK) != 0)
+        SKIP("no /usr/bin/python3");
+    struct liar l = {.pid = start_python(letters)};
+    bool seen = EVENTUALLY(read_stacks(&l, 1, false, functions) > 0);
     kill(l.pid, SIGKILL);
     waitpid(l.pid, NULL, 0);
     assert_true(seen);
@@ -291,6 +318,7 @@ int main(void)
         TEST(lines_are_those_of_the_interpreter),
         TEST(a_damaged_table_ends),
         TEST(memory_that_lies_is_survived),
+        TEST(names_may_have_any_letters),
         TEST(own_code_comes_before_libraries),
         TEST(a_thread_that_waits_blames_those_that_it_waits_for),
         TEST(a_comprehension_belongs_to_its_function),
