@@ -172,6 +172,37 @@ static void other_settings_without_a_suspend_are_no_event(void **state)
     assert_int_equal(found.count, 0);
 }
 
+/* A sample of GPUs with a limit; `count` of the two were found. */
+static const struct snapshot *look_at(int64_t at_s, size_t count, int64_t limit_mw, int64_t suspended_ms)
+{
+    struct snapshot *s = snapshot_new(2);
+    assert_non_null(s);
+    for (int i = 0; i < 2; i++)
+        s->gpus[i].index = i, s->gpus[i].power_limit_mw = reading_ok(i ? limit_mw : 200000);
+    s->gpu_count = count;
+    s->taken.ns = at_s * NS_PER_S;
+    s->suspended_ms = suspended_ms;
+    return s;
+}
+
+static void gpus_that_are_gone_or_new_are_not_compared(void **state)
+{
+    (void)state;
+    for (size_t had = 1; had <= 2; had++) {
+        struct laptop h = {0};
+        struct found found = {0};
+        host_open(&h, had == 1 ? "new.db" : "gone.db");
+        AUTO_SNAPSHOT const struct snapshot *before = look_at(1, had, 250000, 0);
+        AUTO_SNAPSHOT const struct snapshot *awake = look_at(2, 3 - had, 289000, 3600000);
+        AUTO_SNAPSHOT const struct snapshot *settled = look_at(20, 3 - had, 289000, 0);
+        resume_part_ops.sampled(h.part, before);
+        resume_part_ops.sampled(h.part, awake);
+        resume_part_ops.sampled(h.part, settled);
+        host_done(&h, &found);
+        assert_int_equal(found.count, 0);
+    }
+}
+
 int main(void)
 {
     make_store_folder();
@@ -179,6 +210,7 @@ int main(void)
         TEST(what_the_driver_forgot_becomes_an_event_of_the_history),
         TEST(settings_that_stayed_or_came_back_are_no_event),
         TEST(other_settings_without_a_suspend_are_no_event),
+        TEST(gpus_that_are_gone_or_new_are_not_compared),
     };
     int failed = RUN_TESTS(tests);
     remove_store_folder();
