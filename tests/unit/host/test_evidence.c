@@ -369,6 +369,15 @@ static void a_thread_that_computes_is_named(void **state)
     assert_string_equal(e.busiest_thread, "pt_autograd_0");
     IS(e.main_lock_permille, 1000);
     IS(e.cpu_permille, 1500);
+
+    /* So is one that has started since. */
+    put_process(&s, PID, (struct task){'S', "python", "futex_do_wait", 1, 1150, START, 0, 0, 0, 0});
+    put(&s, "3610000000 0 5\n", "/proc/%d/task/5000/schedstat", PID);
+    put(&s, "5400000000 0 5\n", "/proc/%d/task/5001/schedstat", PID);
+    put(&s, "pt_data_pin\n", "/proc/%d/task/5001/comm", PID);
+    look_after(&s, r, 6000, &e);
+    IS(e.busiest_thread_permille, 900);
+    assert_string_equal(e.busiest_thread, "pt_data_pin");
 }
 
 static size_t thread_looks;

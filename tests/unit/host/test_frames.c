@@ -191,7 +191,8 @@ static void memory_that_lies_is_survived(void **state)
         SKIP("no /usr/bin/python3");
     struct liar l = {.pid = start_python(deep), .seed = 11};
     int read = 0;
-    bool seen = EVENTUALLY((read += read_stacks(&l, 1, true, NULL)) > 100); /* stacks that change while they are read are left out */
+    bool seen =
+        EVENTUALLY((read += read_stacks(&l, 1, true, NULL)) > 100); /* stacks that change while they are read are left out */
     for (uint32_t one_in = 2; one_in <= 40; one_in += 2) {
         l.one_in = one_in;
         read_stacks(&l, 30, false, NULL);
