@@ -116,7 +116,7 @@ static int append_act(const struct fleet_place *place, const struct fleet_note *
 {
     AUTO_BUF struct buf line = BUF(4 * HOST_NAME_SIZE);
     bool system = geteuid() == 0;
-    char path[PLACE_SIZE];
+    char path[PLACE_SIZE], at[WALL_TEXT_SIZE];
     int rc = system ? 0 : place_state(path, err);
     if (rc == 0)
         rc = place_checks(system, path, err);
@@ -128,7 +128,8 @@ static int append_act(const struct fleet_place *place, const struct fleet_note *
     buf_char(&line, '\n'); /* ends a line that a full disk cut off */
     struct json_writer j = JSON_WRITER(&line);
     jw_object(&j);
-    json_time(&j, "at", clock_wall(place->env->clock));
+    wall_format(clock_wall(place->env->clock), at);
+    jw_key_text(&j, "at", at);
     jw_key_text(&j, "host", n->host);
     jw_key_text(&j, "machine", n->machine);
     jw_key_text(&j, "by", by);

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Filters and sorts processes.
+ * The processes of all GPUs: filtered and sorted; as JSON; as the table of `whirr ps`.
  */
 #include "format/process_rows.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "format/json/json.h"
+#include "format/json/told.h"
+#include "format/table/grid.h"
+#include "format/table/table.h"
+#include "insight/facts/levels.h"
 #include "insight/facts/words.h"
 #include "model/finding.h"
 #include "model/finding_code.h"
@@ -311,4 +317,221 @@ void process_container_words(char *text, size_t size, const struct process *p)
     const char *id = container + (strrchr(container, '/') ? strrchr(container, '/') - container + 1 : 0);
     bool hex = strlen(id) >= 64 && strspn(id, "0123456789abcdef") == strlen(id);
     str_copy(text, size, (struct str){id, hex ? 12 : strlen(id)});
+}
+
+/* ---- JSON ---- */
+
+struct told_processes {
+    const struct snapshot *s;
+    const struct process_rows *rows;
+    enum reading_state state;
+    struct wall at;
+    char answer[PROCESS_ROWS_ANSWER];
+};
+
+static const void *next_not_listed(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_processes *told = at->record;
+    return process_rows_unseen(told->rows, told->s, &step->at);
+}
+
+/* GPUs whose power the processes don't fully explain. */
+static const void *next_not_attributed(const struct answer_at *at, struct answer_step *step)
+{
+    const struct told_processes *told = at->record;
+    for (; step->at < told->s->gpu_count; step->at++)
+        if (process_rows_remainder(told->rows, told->s, step->at))
+            return &told->s->gpus[step->at++];
+    return NULL;
+}
+
+static bool make_reason(const struct answer_at *at, union answer_value *ret)
+{
+    ret->word = reading_state_name(process_rows_state(at->record));
+    return true;
+}
+
+ANSWER_TABLE(not_listed_answer, struct gpu)
+{
+    FIELD(INT, "gpu_index", index, NULL);
+    MADE(WORD, "reason", make_reason, NULL);
+    FIELD(TEXT, "message", error_message, NULL, OR_NULL);
+}
+
+ANSWER_TABLE(not_attributed_answer, struct gpu)
+{
+    FIELD(INT, "gpu_index", index, NULL);
+    FIELD(READING, "power_watts", not_attributed_mw, NULL, SCALE(1e-3));
+}
+
+ANSWER_TABLE(rows_answer, struct process_rows)
+{
+    FIELD(INT, "count", count, NULL);
+    FIELD(INT, "hidden", hidden, "Exist, but may not be seen", COUNTS);
+}
+
+static const void *next_row(const struct answer_at *at, struct answer_step *step)
+{
+    const struct process_rows *rows = ((const struct told_processes *)at->record)->rows;
+    return step->at < rows->count ? &rows->rows[step->at++] : NULL;
+}
+
+SHARED_ANSWER_TABLE(processes_answer, struct told_processes, .name = "Processes")
+{
+    EACH(OBJECT, "processes", next_row, "Empty with a reason in `absent` where the processes of no GPU could be looked at",
+         FIELDS(process_row_answer), STATE(state), STAYS);
+    EACH(OBJECT, "not_listed", next_not_listed, "GPUs whose processes could not be looked at", FIELDS(not_listed_answer));
+    FIELD(TEXT, "answer", answer,
+          "Why the list is empty or not whole: nothing runs, no GPU, no driver, no permission, memory that no visible process "
+          "holds; null where it is whole and has rows",
+          OR_NULL, COUNTS);
+    EACH(OBJECT, "not_attributed", next_not_attributed,
+         "Per GPU, the power that no visible process explains: idle power, hidden processes, unknown shares. Empty when only "
+         "some "
+         "processes were asked for",
+         FIELDS(not_attributed_answer));
+    VIA(KEYS, NULL, rows, rows_answer, NULL);
+    FIELD(MOMENT, "timestamp", at, NULL, OR_NULL);
+}
+
+void json_processes(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows)
+{
+    struct told_processes told = {.s = s, .rows = rows, .at = s->taken_at};
+    told.state = process_rows_answer(rows, s, told.answer);
+    answer_write(j, &processes_answer, &told, NULL);
+}
+
+/* ---- the table ---- */
+
+static const struct grid_column columns[] = {
+    {"GPU", RIGHT, 0},  {"PID", RIGHT, 0},  {"USER", LEFT, 2},      {"TYPE", LEFT, 6},    {"VRAM", RIGHT, 0}, {"UTIL", RIGHT, 0},
+    {"BW", RIGHT, 8},   {"ENC", RIGHT, 10}, {"DEC", RIGHT, 10},     {"WATTS", RIGHT, 3},  {"BY", LEFT, 11},   {"CPU", RIGHT, 4},
+    {"RAM", RIGHT, 7},  {"AGE", RIGHT, 5},  {"CONTAINER", LEFT, 9}, {"JOB", LEFT, 8},     {"RANK", RIGHT, 9}, {"LEASE", LEFT, 7},
+    {"LIMIT", LEFT, 7}, {"MODEL", LEFT, 9}, {"NAME", LEFT, 6},      {"COMMAND", LEFT, 0},
+};
+
+enum { COLUMN_GPU = 0, COLUMN_WATTS = 9, REMAINDER_SHOWN_MW = 500 };
+
+static void number_cell(struct grid *g, const struct page *page, struct reading r,
+                        void (*show)(char[NUMBER_SIZE], const struct page *, struct reading))
+{
+    char text[NUMBER_SIZE];
+    show(text, page, r);
+    grid_add(g, r.state != READING_OK || r.value == 0 ? INK_FAINT : INK_PLAIN, text);
+}
+
+static void words_cell(struct grid *g, const struct page *page, const char *text)
+{
+    grid_add(g, text[0] ? INK_PLAIN : INK_FAINT, text[0] ? text : page_dash(page));
+}
+
+static const char *what(const struct process *p)
+{
+    if (p->command[0])
+        return p->command;
+    if (p->name[0])
+        return p->name;
+    return p->visible ? "" : "(not visible in this PID namespace)";
+}
+
+/* "Qwen3-8B, 85 tok/s, 8 requests running, 2 waiting, KV cache 41%" */
+static const char *model_words(char *text, size_t size, const struct process *p)
+{
+    double tokens = (double)p->tokens_milli.value / 1000;
+    char requests[SERVING_WORDS];
+    size_t len;
+    if (p->tokens_milli.state == READING_OK)
+        snprintf(text, size, tokens < 10 ? "%s%s%.1f tok/s" : "%s%s%.0f tok/s", p->model, p->model[0] ? ", " : "", tokens);
+    else
+        snprintf(text, size, "%s", p->model);
+    len = strlen(text);
+    if (show_requests(requests, p)[0])
+        snprintf(text + len, size - len, "%s%s", len ? ", " : "", requests);
+    return text;
+}
+
+static void add_row(struct grid *g, const struct page *page, const struct process_row *row)
+{
+    const struct process *p = row->process;
+    char text[64];
+    if (p->instance >= 0)
+        snprintf(text, sizeof text, "%d:%d", row->gpu->index, p->instance);
+    else
+        snprintf(text, sizeof text, "%d", row->gpu->index);
+    grid_add(g, INK_STRONG, text);
+    snprintf(text, sizeof text, "%d", p->pid);
+    grid_add(g, INK_PLAIN, text);
+    words_cell(g, page, p->user);
+    words_cell(g, page, process_type_word(p->type));
+    number_cell(g, page, p->mem_bytes, show_bytes);
+    number_cell(g, page, p->util_permille, show_percent);
+    number_cell(g, page, process_bandwidth(row->gpu, p), show_percent);
+    number_cell(g, page, p->encoder_permille, show_percent);
+    number_cell(g, page, p->decoder_permille, show_percent);
+    number_cell(g, page, p->power_mw, show_watts);
+    words_cell(g, page, process_basis_word(p->power_basis));
+    number_cell(g, page, p->cpu_permille, show_percent);
+    number_cell(g, page, p->host_mem_bytes, show_bytes);
+    show_age(text, page, p->started_at.ms ? MAX_OF(page->now.ms - p->started_at.ms, (int64_t)0) : -1);
+    grid_add(g, INK_FAINT, text);
+    char container[PROCESS_CONTAINER_NAME_SIZE];
+    process_container_words(container, sizeof container, p);
+    words_cell(g, page, container);
+    char rank[RANK_WORDS];
+    words_cell(g, page, p->job);
+    words_cell(g, page, process_rank_words(p, rank));
+    words_cell(g, page, p->lease);
+    words_cell(g, page, process_doing(p));
+    char model[PROCESS_MODEL_SIZE + SERVING_WORDS + 32];
+    words_cell(g, page, model_words(model, sizeof model, p));
+    words_cell(g, page, process_title(p));
+    words_cell(g, page, what(p));
+}
+
+/* What no process explains, so that the column adds up to the GPU. */
+static void add_remainder(struct grid *g, const struct page *page, const struct gpu *gpu)
+{
+    char text[NUMBER_SIZE];
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+        if (i == COLUMN_GPU)
+            snprintf(text, sizeof text, "%d", gpu->index);
+        else if (i == COLUMN_WATTS)
+            show_watts(text, page, gpu->not_attributed_mw);
+        else
+            snprintf(text, sizeof text, "%s", i + 1 == ARRAY_LEN(columns) ? "(not attributed)" : page_dash(page));
+        grid_add(g, INK_FAINT, text);
+    }
+}
+
+static size_t names_denied(const struct process_rows *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count; i++)
+        count += rows->rows[i].process->container_name_state == READING_DENIED;
+    return count;
+}
+
+void table_ps(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows)
+{
+    char text[96], answer[PROCESS_ROWS_ANSWER];
+    page_simulated_line(out, page, snapshot_simulated(s, rows->only));
+    if (rows->count) {
+        AUTO_GRID struct grid g;
+        grid_init(&g, columns, ARRAY_LEN(columns));
+        for (size_t i = 0; i < rows->count; i++)
+            add_row(&g, page, &rows->rows[i]);
+        for (size_t i = 0; i < s->gpu_count; i++)
+            if (process_rows_remainder(rows, s, i) && s->gpus[i].not_attributed_mw.value >= REMAINDER_SHOWN_MW)
+                add_remainder(&g, page, &s->gpus[i]);
+        grid_write(out, page, &g);
+    }
+    process_rows_answer(rows, s, answer);
+    if (answer[0])
+        page_wrap(out, page, rows->unknown ? INK_WARN : INK_PLAIN, answer, 0, 0);
+    if (names_denied(rows))
+        page_wrap(out, page, INK_FAINT, "Containers are shown by ID where only root may read their names.", 0, 0);
+    if (rows->hidden) {
+        snprintf(text, sizeof text, "%zu more are not visible without privileges.", rows->hidden);
+        page_wrap(out, page, INK_WARN, text, 0, 0);
+    }
 }

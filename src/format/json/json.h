@@ -72,9 +72,6 @@ void json_resources(struct json_writer *j, const struct snapshot *s, const struc
 struct config;
 void json_scrape_targets(struct json_writer *j, const struct config *config);
 
-/* Building blocks of other bodies. */
-void json_time(struct json_writer *j, const char *key, struct wall at); /* null if unknown */
-
 /* ---- Guarded workers, as in the API and `whirr guard status --json`. ---- */
 
 extern const struct answer guard_answer, guard_event_answer, guard_health_answer;

@@ -3,11 +3,14 @@
  */
 #include "format/prometheus/prometheus.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "insight/verdict/health.h"
+#include "model/finding.h"
+#include "model/finding_code.h"
 
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help)
 {
@@ -400,6 +403,143 @@ static void sources_and_self(struct buf *out, const struct snapshot *s, const st
     buf_text(out, "} 1\n");
 }
 
+/* ---- NPUs and accelerators: the same metrics under separate names, so that sums of GPUs leave them out ---- */
+
+static void accelerator_series(struct buf *out, const char *name, const struct gpu *a, double value)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", a->index);
+    buf_text(out, name);
+    buf_char(out, '{');
+    prometheus_label(out, true, "accelerator", number);
+    prometheus_label(out, false, "kind", device_kind_name(a->id.kind));
+    prometheus_label(out, false, "name", a->id.name);
+    prometheus_label(out, false, "pci_address", a->id.pci_address);
+    buf_char(out, '}');
+    prometheus_value(out, value);
+}
+
+static void accelerators(struct buf *out, const struct snapshot *s)
+{
+    char name[128];
+    for (size_t m = 0; m < METRIC_COUNT; m++) {
+        const struct metric_info *info = &metric_table[m];
+        bool headed = false;
+        if (strncmp(info->prometheus, "gpu_", 4) != 0)
+            continue;
+        snprintf(name, sizeof name, "accelerator_%s", info->prometheus + 4);
+        for (size_t i = 0; i < s->accelerator_count; i++) {
+            struct reading r = s->accelerators[i].metric[m];
+            if (r.state != READING_OK)
+                continue;
+            prometheus_head_once(out, &headed, name, info->type == TYPE_COUNTER ? "counter" : "gauge", info->help);
+            accelerator_series(out, name, &s->accelerators[i], (double)r.value * info->prometheus_scale);
+        }
+    }
+    if (s->accelerator_count == 0)
+        return;
+    prometheus_head(out, "accelerator_up", "gauge",
+                    "1 while the NPU or accelerator can be read or sleeps, 0 when it is lost or fails");
+    for (size_t i = 0; i < s->accelerator_count; i++)
+        accelerator_series(out, "accelerator_up", &s->accelerators[i],
+                           s->accelerators[i].state == GPU_OK || s->accelerators[i].state == GPU_ASLEEP);
+}
+
+/* ---- the GPUs of the host in a few series, so that a database can answer for a thousand hosts ---- */
+
+/* Identifies the set of GPUs, in any order: differs between two hosts with the same name. */
+static uint64_t set_of(const struct snapshot *s)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        uint64_t h = 14695981039346656037ULL;
+        for (const char *c = s->gpus[i].id.uuid; *c; c++)
+            h = (h ^ (unsigned char)*c) * 1099511628211ULL;
+        all += h;
+    }
+    return all;
+}
+
+static bool is_held_idle(const struct snapshot *s, int index)
+{
+    for (size_t i = 0; s->verdict && i < s->verdict->count; i++) {
+        const struct finding *f = &s->verdict->findings[i];
+        if (f->gpu_index == index && (f->code == FINDING_CONTEXT_HELD || f->code == FINDING_VRAM_HELD) && f->since.ms &&
+            s->taken_at.ms - f->since.ms >= f->hold_ms)
+            return true;
+    }
+    return false;
+}
+
+struct host_sums {
+    int64_t judged, util, util_known, used, total, power, held, hottest;
+    bool has_used, has_total, has_power, has_hottest;
+};
+
+static void add_gpu(struct host_sums *sums, const struct snapshot *s, const struct gpu *gpu)
+{
+    int64_t value;
+    sums->judged += s->verdict && verdict_first(s->verdict, gpu->index);
+    if (reading_get(gpu->util_permille, &value)) {
+        sums->util += value;
+        sums->util_known++;
+    }
+    if (reading_get(gpu->mem_used_bytes, &value)) {
+        sums->used += value;
+        sums->has_used = true;
+        sums->held += is_held_idle(s, gpu->index) ? value : 0;
+    }
+    if (reading_get(gpu->mem_total_bytes, &value)) {
+        sums->total += value;
+        sums->has_total = true;
+    }
+    if (reading_get(gpu->power_mw, &value)) {
+        sums->power += value;
+        sums->has_power = true;
+    }
+    if (reading_get(gpu->temp_mdegc, &value) && (!sums->has_hottest || value > sums->hottest)) {
+        sums->hottest = value;
+        sums->has_hottest = true;
+    }
+}
+
+static void sum_series(struct buf *out, bool known, const char *name, const char *help, double value)
+{
+    if (!known)
+        return;
+    prometheus_head(out, name, "gauge", help);
+    buf_text(out, name);
+    prometheus_value(out, value);
+}
+
+static void host_sums(struct buf *out, const struct snapshot *s)
+{
+    struct host_sums sums = {0};
+    char set[24];
+    for (size_t i = 0; i < s->gpu_count; i++)
+        add_gpu(&sums, s, &s->gpus[i]);
+    snprintf(set, sizeof set, "%016" PRIx64, set_of(s));
+    prometheus_head(out, "whirr_host_gpus", "gauge", "GPUs of the host; `set` differs between hosts that share a name");
+    buf_text(out, "whirr_host_gpus{");
+    prometheus_label(out, true, "set", set);
+    buf_char(out, '}');
+    prometheus_value(out, (double)s->gpu_count);
+    sum_series(out, true, "whirr_host_gpus_judged", "GPUs of the host that have a finding", (double)sums.judged);
+    sum_series(out, true, "whirr_host_gpus_with_utilization", "GPUs of the host that report their utilization",
+               (double)sums.util_known);
+    sum_series(out, sums.util_known, "whirr_host_gpu_utilization_percent", "Mean utilization of the host's GPUs",
+               sums.util_known ? (double)sums.util / 10 / (double)sums.util_known : 0);
+    sum_series(out, sums.has_used, "whirr_host_gpu_memory_used_bytes", "Memory in use on all GPUs of the host", (double)sums.used);
+    sum_series(out, sums.has_total, "whirr_host_gpu_memory_total_bytes", "Memory of all GPUs of the host", (double)sums.total);
+    sum_series(out, sums.has_used, "whirr_host_gpu_memory_held_idle_bytes", "Memory in use on GPUs that are held but idle",
+               (double)sums.held);
+    sum_series(out, sums.has_hottest, "whirr_host_gpu_temperature_celsius", "Temperature of the host's hottest GPU",
+               (double)sums.hottest / 1000);
+    sum_series(out, sums.has_power, "whirr_host_gpu_power_watts", "Power draw of all GPUs of the host", (double)sums.power / 1000);
+}
+
+/* ---- all of it ---- */
+
 /* Reserves about the final size: growing a text of this size by doubling would copy it several times. */
 static void reserve_for(struct buf *out, const struct snapshot *s)
 {
@@ -433,9 +573,9 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
         out->failed |= labels.text.failed;
         buf_done(&labels.text);
     }
-    prometheus_accelerators(out, s);
+    accelerators(out, s);
     prometheus_findings(out, s);
-    prometheus_host_sums(out, s);
+    host_sums(out, s);
     xids(out, extra->health, "gpu_xid_errors_total", "counter", "Critical errors of the driver (XID), by code", false);
     xids(out, extra->health, "gpu_xid_last_timestamp_seconds", "gauge", "When a critical error of the driver (XID) came last",
          true);

@@ -53,11 +53,7 @@ struct prometheus_extra {
 };
 
 void prometheus_write(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);
-/* NPUs and accelerators, as accelerator_*. */
-void prometheus_accelerators(struct buf *out, const struct snapshot *s);
 /* The findings of a snapshot. */
-/* The host's GPUs added up. */
-void prometheus_host_sums(struct buf *out, const struct snapshot *s);
 void prometheus_findings(struct buf *out, const struct snapshot *s);
 
 /* Adds the common labels to all series in `text`: host, and those of the options. */

@@ -11,9 +11,9 @@
 struct why;
 struct finding_settings;
 
-/* `whirr status`: a verdict and one row per GPU. only: the position of one GPU, or ALL_GPUS. */
 /* All codes of findings, with their severity and meaning. */
 void table_finding_codes(struct buf *out, const struct page *page, const struct finding_settings *settings);
+/* `whirr status`: a verdict and one row per GPU. only: the position of one GPU, or ALL_GPUS. */
 void table_status(struct buf *out, const struct page *page, const struct snapshot *s, int only);
 /* The last line: further commands. */
 void table_status_hints(struct buf *out, const struct page *page, const struct snapshot *s);
@@ -62,12 +62,7 @@ struct json_t;
 int table_past(struct buf *out, const struct page *page, const struct json_t *body);
 int table_report(struct buf *out, const struct page *page, const struct json_t *body, const char *by);
 
-/* ---- The lines around the rows of the status table. ---- */
-
 /* "desk   4 GPUs   1184 W   ▲ GPU 1 is throttling (93 °C)", with a clear mark for simulated GPUs. */
 void status_verdict(struct buf *out, const struct page *page, const struct snapshot *s, int only);
-/* One line per source in trouble. */
 /* "61%", "off", "1800 rpm". */
 void show_fan(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu);
-void status_leases(struct buf *out, const struct page *page, const struct snapshot *s, int only); /* one line per lease */
-void status_troubles(struct buf *out, const struct page *page, const struct snapshot *s);

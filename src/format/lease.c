@@ -1,15 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Leases for people.
+ * Leases: the list as JSON; tables for people; series of what is held on each GPU, and how many wait.
  */
-#include "format/table/table.h"
+#include "format/lease.h"
 
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
+#include "format/prometheus/prometheus.h"
 #include "format/table/grid.h"
+#include "format/table/table.h"
 #include "lease/lease_settings.h"
+
+struct told_leases {
+    const struct lease_list *list;
+    bool commands;
+    const struct gpu *only; /* NULL: all */
+    const char (*problems)[LEASE_PROBLEM_SIZE];
+    size_t problem_count;
+    struct lease shown;
+};
+
+static const void *next_lease(const struct answer_at *at, struct answer_step *step)
+{
+    struct told_leases *l = at->context;
+    while (step->at < l->list->count &&
+           (l->list->at[step->at].state == LEASE_ENDED || (l->only && !lease_is_about(&l->list->at[step->at], l->only))))
+        step->at++;
+    if (step->at == l->list->count)
+        return NULL;
+    l->shown = l->list->at[step->at++];
+    if (!l->commands)
+        l->shown.command[0] = '\0';
+    return &l->shown;
+}
+
+SHARED_ANSWER_TABLE(leases_answer, struct told_leases, .name = "Leases")
+{
+    EACH(OBJECT, "leases", next_lease, NULL, FIELDS(lease_answer));
+    TEXTS(TEXT, "problems", problems, problem_count, "Files in the directory that do not count, and why");
+}
+
+void json_leases(struct json_writer *j, const struct lease_list *list, bool commands, const struct gpu *only)
+{
+    struct told_leases listed = {.list = list,
+                                 .commands = commands,
+                                 .only = only,
+                                 .problems = list->problems,
+                                 .problem_count = MIN_OF(list->problem_count, (size_t)LEASE_PROBLEMS_MAX)};
+    answer_write(j, &leases_answer, &listed, &listed);
+}
+
+/* ---- for people ---- */
 
 static const struct grid_column columns[] = {
     {"ID", LEFT, 0},    {"USER", LEFT, 0},  {"GPU", LEFT, 0},   {"WHAT", LEFT, 0}, {"MEMORY", RIGHT, 3},
@@ -116,4 +159,54 @@ void table_lease(struct buf *out, const struct page *page, const struct lease *l
         buf_printf(out, "  process  %d  %s\n", (int)l->pid, l->command);
     if (l->note[0])
         buf_printf(out, "  note     %s\n", l->note);
+}
+
+/* ---- series ---- */
+
+enum lease_series { SERIES_HELD, SERIES_BYTES, LEASE_SERIES };
+
+static void lease_on_gpu(struct buf *out, bool *headed, enum lease_series series, const struct gpu *card,
+                         const struct gpu *instance, const struct lease *l)
+{
+    const struct gpu *gpu = instance ? instance : card;
+    if (l->state != LEASE_ACTIVE || lease_gpu_at(l, gpu_id_key(&gpu->id)) < 0 || (series == SERIES_BYTES && !l->mem_bytes))
+        return;
+    prometheus_head_once(out, headed, series == SERIES_HELD ? "gpu_lease_held" : "gpu_lease_memory_bytes", "gauge",
+                         series == SERIES_HELD ? "1 for each lease on the GPU" : "Memory of the GPU that the lease has");
+    buf_text(out, series == SERIES_HELD ? "gpu_lease_held{" : "gpu_lease_memory_bytes{");
+    prometheus_gpu_labels(out, card, instance);
+    prometheus_label(out, false, "lease", l->id);
+    prometheus_label(out, false, "kind", lease_kind_name(l->kind));
+    prometheus_label(out, false, "user", l->user);
+    buf_char(out, '}');
+    prometheus_value(out, series == SERIES_HELD ? 1 : (double)l->mem_bytes);
+}
+
+static void lease_count_line(struct buf *out, const char *name, const char *help, size_t count)
+{
+    bool headed = false;
+    prometheus_head_once(out, &headed, name, "gauge", help);
+    buf_text(out, name);
+    prometheus_value(out, (double)count);
+}
+
+void prometheus_leases(struct buf *out, const struct snapshot *s, const struct lease_list *list)
+{
+    size_t waiting = 0, idle = 0;
+    for (int series = 0; series < LEASE_SERIES; series++) {
+        bool headed = false;
+        for (size_t g = 0; g < s->gpu_count; g++)
+            for (size_t i = 0; i < list->count; i++) {
+                const struct gpu *card = &s->gpus[g];
+                lease_on_gpu(out, &headed, (enum lease_series)series, card, NULL, &list->at[i]);
+                for (size_t k = 0; k < card->instance_count; k++)
+                    lease_on_gpu(out, &headed, (enum lease_series)series, card, &card->instances[k], &list->at[i]);
+            }
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        waiting += list->at[i].state == LEASE_WAITING;
+        idle += list->at[i].state == LEASE_ACTIVE && list->at[i].idle_since.ms;
+    }
+    lease_count_line(out, "gpu_lease_waiting", "Leases that wait for room", waiting);
+    lease_count_line(out, "gpu_lease_idle", "Reservations on which nothing has run for lease.idle_minutes", idle);
 }
