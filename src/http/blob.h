@@ -36,3 +36,10 @@ static inline void cleanup_blob(struct blob **b)
 const char *blob_etag(struct blob *b);
 /* The gzip form, or NULL if not worth it (short, or hardly smaller) or without zlib. Borrowed from the blob. */
 struct blob *blob_gzip(struct blob *b);
+
+/* ---- Compression by zlib, loaded on first use: a one-shot command never pays for it. ---- */
+
+/* Appends the gzip form of `in` to `out`. False: no zlib, or out is full. */
+bool gzip_compress(struct str in, struct buf *out);
+/* The reverse. False also if the input is damaged or exceeds out's maximum. */
+bool gzip_expand(struct str in, struct buf *out);

@@ -6,11 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "http/blob.h"
-#include "http/conn.h"
-#include "http/credential.h"
-#include "http/rights.h"
-#include "http/token.h"
+#include "http/access.h"
+#include "http/loop.h"
 #include "net/http_message.h"
 
 struct server; /* the handlers' owner; opaque in http/ */

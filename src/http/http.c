@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "http/access.h"
 #include "http/loop.h"
-#include "http/router.h"
 #include "http/site.h"
 
 enum {

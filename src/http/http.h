@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "http/conn.h"
 #include "http/exchange.h"
+#include "http/loop.h"
 
 struct site;
 
@@ -39,3 +39,10 @@ static inline struct http_client *http_client_of(struct conn *c)
 }
 /* After an upgrade: replaces HTTP's state with the new protocol's. */
 void http_hand_over(struct conn *c, const struct protocol *protocol, void *state);
+
+/* ---- router.c: from a path to its route's handler: 404, 405 with Allow, OPTIONS, 401, 406 ---- */
+
+/* Sets x->route and checks method and access; otherwise answers and returns false. */
+bool router_find(struct exchange *x);
+/* Calls the handler after checking Accept. */
+void router_handle(struct exchange *x);

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "http/conn.h"
 #include "http/loop.h"
 
 enum { LISTENER_NAME_SIZE = 128, LISTENER_BACKLOG = 4096 };

@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
 #include "base/str.h"
 
 /* Whether `accept` (absent: at == NULL) allows the type, "application/json". Ignores parameters of our own type. */
@@ -18,10 +17,3 @@ bool accept_names(struct str accept, const char *type);
 bool accepts_gzip(struct str accept_encoding);
 /* Whether If-None-Match contains the tag (without quotes), weak or strong, or is "*". */
 bool none_match_has(struct str if_none_match, const char *etag);
-
-/* ---- Compression by zlib, loaded on first use: a one-shot command never pays for it. ---- */
-
-/* Appends the gzip form of `in` to `out`. False: no zlib, or out is full. */
-bool gzip_compress(struct str in, struct buf *out);
-/* The reverse. False also if the input is damaged or exceeds out's maximum. */
-bool gzip_expand(struct str in, struct buf *out);

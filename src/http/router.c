@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Searches the route tables. Paths are compared whole, after decoding.
  */
-#include "http/router.h"
+#include "http/http.h"
 
 #include <stdio.h>
 #include <string.h>

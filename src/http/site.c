@@ -1,18 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sockets and their options; waiting requests.
+ * Sockets and their options; waiting requests; the tables of browser sessions and of wrong tokens.
  */
 #include "http/site.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "http/credential.h"
+#include "http/access.h"
 #include "http/http.h"
 #include "http/tls/tls.h"
+
+/* ---- sessions ---- */
+
+bool sessions_open(struct sessions *s, const uint8_t token[SHA256_SIZE], int64_t now_ms, char id[SESSION_ID_SIZE])
+{
+    uint8_t random[(SESSION_ID_SIZE - 1) / 2];
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        return false;
+    struct session_slot *place = &s->slots[0];
+    for (int i = 1; i < SESSIONS_MAX; i++)
+        if (s->slots[i].until_ms < place->until_ms)
+            place = &s->slots[i];
+    hex_encode(random, sizeof random, id);
+    sha256(str_from(id), place->id);
+    memcpy(place->token, token, SHA256_SIZE);
+    place->until_ms = now_ms + SESSION_SECONDS * 1000LL;
+    return true;
+}
+
+static struct session_slot *find_session(const struct sessions *s, const uint8_t id[SHA256_SIZE])
+{
+    const struct session_slot *found = NULL;
+    for (int i = 0; i < SESSIONS_MAX; i++) /* check all of them: constant time */
+        if (digest_equal(id, s->slots[i].id, SHA256_SIZE))
+            found = &s->slots[i];
+    return (struct session_slot *)found;
+}
+
+const uint8_t *sessions_find(const struct sessions *s, const uint8_t id[SHA256_SIZE], int64_t now_ms)
+{
+    const struct session_slot *slot = find_session(s, id);
+    return slot && slot->until_ms > now_ms ? slot->token : NULL;
+}
+
+void sessions_close(struct sessions *s, const uint8_t id[SHA256_SIZE])
+{
+    struct session_slot *slot = find_session(s, id);
+    if (slot)
+        *slot = (struct session_slot){0};
+}
+
+/* ---- wrong tokens: a full table evicts the slot that would expire first ---- */
+
+static bool is_current(const struct limiter_slot *slot, int64_t now_ms)
+{
+    return slot->failures && now_ms - slot->since_ms < LIMITER_WINDOW_MS;
+}
+
+int64_t limiter_wait_ms(const struct limiter *l, const struct peer_id *who, int64_t now_ms)
+{
+    for (int i = 0; i < LIMITER_SLOTS; i++) {
+        const struct limiter_slot *slot = &l->slots[i];
+        if (is_current(slot, now_ms) && memcmp(&slot->who, who, sizeof *who) == 0)
+            return slot->failures >= LIMITER_FAILURES ? slot->since_ms + LIMITER_WINDOW_MS - now_ms : 0;
+    }
+    return 0;
+}
+
+void limiter_failed(struct limiter *l, const struct peer_id *who, int64_t now_ms)
+{
+    struct limiter_slot *place = &l->slots[0];
+    for (int i = 0; i < LIMITER_SLOTS; i++) {
+        struct limiter_slot *slot = &l->slots[i];
+        if (is_current(slot, now_ms) && memcmp(&slot->who, who, sizeof *who) == 0) {
+            slot->failures++;
+            return;
+        }
+        if (!is_current(slot, now_ms))
+            place = slot;
+        else if (is_current(place, now_ms) && slot->since_ms < place->since_ms)
+            place = slot;
+    }
+    *place = (struct limiter_slot){.who = *who, .since_ms = now_ms, .failures = 1};
+}
 
 enum { CONNECTIONS_MAX = 16384, SPARE_DESCRIPTORS = 256 };
 

@@ -133,7 +133,7 @@ struct site {
     struct limiter limiter; /* for wrong tokens */
     struct conn *waiters;   /* requests waiting for news */
     struct watch *waiters_timer;
-    struct tenure *tenures; /* lasting rights (http/credential.h) */
+    struct tenure *tenures; /* lasting rights (http/access.h) */
     struct watch *tenures_ticker;
     size_t downloads;
     char own_name[256]; /* of the host */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "http/negotiate.h"
+#include "http/blob.h"
 #include "net/http_client.h"
 
 enum { URL_MAX = 2047, LABEL_MAX = 127 };

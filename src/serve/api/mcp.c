@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "http/http.h"
 #include "http/negotiate.h"
-#include "http/router.h"
 #include "mcp/mcp.h"
 
 enum { RETRY_MS = 250, TIMEOUT_MS = 8000 };

@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "http/access.h"
 #include "http/blob.h"
-#include "http/conn.h"
-#include "http/credential.h"
 #include "http/event.h"
+#include "http/loop.h"
 #include "http/peers.h"
 
 struct exchange;

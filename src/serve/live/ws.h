@@ -3,9 +3,9 @@
  */
 #pragma once
 
-#include "http/conn.h"
-#include "http/credential.h"
+#include "http/access.h"
 #include "http/exchange.h"
+#include "http/loop.h"
 #include "serve/live/ws_frame.h"
 
 struct ws;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "http/router.h"
+#include "http/http.h"
 
 #include <stdio.h>
 #include <string.h>

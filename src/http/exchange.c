@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes answers: status line, fields, the shared body.
+ * Writes answers: status line, fields, the shared body; or slices, over a connection that HTTP has handed over.
  */
+#include "http/exchange.h"
+
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "http/access.h"
-#include "http/exchange.h"
+#include "http/http.h"
 #include "http/negotiate.h"
 #include "http/site.h"
 
@@ -36,7 +39,7 @@ static void add_texts(struct buf *out, const char *const *texts)
         buf_text(out, *texts);
 }
 
-static void reply_add_number(struct buf *out, uint64_t number)
+static void add_number(struct buf *out, uint64_t number)
 {
     char digits[24], *at = digits + sizeof digits;
     do
@@ -52,7 +55,7 @@ static void write_body_fields(struct buf *head, const struct exchange *x, const 
         TEXTS(head, "Content-Type: ", r->type, "\r\n", x->request->minor ? "Transfer-Encoding: chunked\r\n" : "");
     } else if (body && status != 304) {
         TEXTS(head, "Content-Type: ", r->type, "\r\nContent-Length: ");
-        reply_add_number(head, body->len);
+        add_number(head, body->len);
         buf_text(head, "\r\n");
     } else if (status != 204 && status != 304) {
         buf_text(head, "Content-Length: 0\r\n");
@@ -64,9 +67,9 @@ static void write_body_fields(struct buf *head, const struct exchange *x, const 
               x->site->options.cors_origin_count ? ", Origin\r\n" : "\r\n");
     if (r->has_age) {
         buf_text(head, "Age: ");
-        reply_add_number(head, (uint64_t)r->age_ms / 1000);
+        add_number(head, (uint64_t)r->age_ms / 1000);
         buf_text(head, "\r\nX-Sample-Age-Ms: ");
-        reply_add_number(head, (uint64_t)r->age_ms);
+        add_number(head, (uint64_t)r->age_ms);
         buf_text(head, "\r\n");
     }
 }
@@ -76,7 +79,7 @@ static void write_head(struct buf *head, const struct exchange *x, const struct 
                        bool zipped, bool later)
 {
     buf_text(head, "HTTP/1.1 ");
-    reply_add_number(head, (uint64_t)status);
+    add_number(head, (uint64_t)status);
     TEXTS(head, " ", http_status_text(status), "\r\nDate: ", date_field(), "\r\nServer: whirr\r\n");
     write_body_fields(head, x, r, status, body, zipped, later);
     TEXTS(head, "Cache-Control: ", r->cache ? r->cache : "no-cache",
@@ -178,4 +181,135 @@ void exchange_json(struct exchange *x, int status, struct buf *out)
         return; /* router_handle() answers 500 */
     exchange_reply(
         x, &(struct reply){.status = status, .type = "application/json", .body = body, .cache = status == 200 ? NULL : "no-store"});
+}
+
+/* ---- downloads ---- */
+
+enum { STALL_MS = 300000, ASK_AGAIN_MS = 100 };
+
+struct download {
+    struct site *site;
+    struct conn *conn;
+    struct download_source *source;
+    struct tenure tenure;
+    bool asked;   /* waiting for a slice */
+    bool chunked; /* HTTP/1.1 */
+};
+
+static void ask(struct download *d)
+{
+    if (d->asked || d->conn->finishing || conn_queued(d->conn))
+        return;
+    d->asked = d->source->ask(d->source);
+    conn_set_deadline(d->conn, d->asked ? 0 : ASK_AGAIN_MS);
+}
+
+void download_slice(struct conn *c, struct blob *slice, bool more)
+{
+    struct download *d = c->state;
+    char size[24];
+    int len = snprintf(size, sizeof size, "%zx\r\n", slice ? slice->len : 0);
+    d->asked = false;
+    if (slice && d->chunked)
+        conn_send(c, (struct piece[]){{size, (size_t)len, NULL}, piece_blob(slice), PIECE_STR(STR("\r\n"))}, 3);
+    else if (slice)
+        conn_send(c, &(struct piece){slice->at, slice->len, slice}, 1);
+    conn_set_deadline(c, STALL_MS);
+    if (more) {
+        ask(d);
+        return;
+    }
+    if (d->chunked)
+        conn_send(c, &PIECE_STR(STR("0\r\n\r\n")), 1);
+    conn_finish(c, false);
+}
+
+void download_break_off(struct conn *c)
+{
+    struct download *d = c->state;
+    d->asked = false;
+    conn_close(c);
+}
+
+static size_t ignore_input(struct conn *c, char *at, size_t len)
+{
+    (void)c, (void)at;
+    return len;
+}
+
+static void drained(struct conn *c)
+{
+    ask(c->state);
+}
+
+static void expired(struct conn *c)
+{
+    struct download *d = c->state;
+    if (conn_queued(c) && loop_now_ms() - c->progress_ms >= STALL_MS)
+        conn_close(c);
+    else if (conn_queued(c))
+        conn_set_deadline(c, STALL_MS);
+    else
+        ask(d);
+}
+
+/* The client may have closed only its sending side; if it is gone, sending fails. */
+static void hangup(struct conn *c)
+{
+    (void)c;
+}
+
+static void closed(struct conn *c)
+{
+    struct download *d = c->state;
+    tenure_end(&d->tenure);
+    d->source->gone(d->source, d->asked);
+    d->site->downloads--;
+    c->place->downloads--;
+    free(d);
+    c->state = NULL;
+}
+
+static const struct protocol download_protocol = {
+    .input = ignore_input, .drained = drained, .expired = expired, .hangup = hangup, .closed = closed, .input_max = 1};
+
+bool download_has_room(struct exchange *x)
+{
+    bool others_have = x->site->downloads >= DOWNLOADS_MAX, peer_has = x->conn->place->downloads >= DOWNLOADS_OF_ONE;
+    if (peer_has)
+        exchange_error_with(x, 429, "Retry-After: 10\r\n", "too_many_downloads",
+                            "Too many downloads from this address are running already.");
+    else if (others_have)
+        exchange_error_with(x, 503, "Retry-After: 10\r\n", "busy", "Too many downloads are running already.");
+    return !peer_has && !others_have;
+}
+
+/* Aborted without the last chunk, so that no client takes it for complete. */
+static void revoked(void *owner, const char *why)
+{
+    struct download *d = owner;
+    (void)why;
+    conn_close(d->conn);
+}
+
+bool download_begin(struct exchange *x, const struct reply *head, struct download_source *source, struct blob *first, bool more)
+{
+    struct download *d = calloc(1, sizeof *d);
+    if (!d)
+        return false; /* router_handle() answers 500 */
+    *d = (struct download){.site = x->site, .conn = x->conn, .source = source, .chunked = x->request->minor > 0};
+    if (!tenure_begin(&d->tenure, x, d, revoked)) {
+        free(d);
+        return false;
+    }
+    bool only_head = x->request->method == HTTP_HEAD;
+    exchange_begin(x, head);
+    x->site->downloads++;
+    x->conn->place->downloads++;
+    http_hand_over(x->conn, &download_protocol, d);
+    if (only_head)
+        conn_finish(x->conn, false);
+    else
+        download_slice(x->conn, first, more);
+    return true;
 }
