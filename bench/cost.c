@@ -20,7 +20,7 @@
 #include "insight/view/why.h"
 #include "push/push.h"
 #include "serve/data/page.h"
-#include "serve/live/compose.h"
+#include "serve/live/batch.h"
 #include "serve/live/live.h"
 #include "store/store.h"
 #include "tui/draw.h"

@@ -19,7 +19,6 @@
 #include "insight/verdict/health_file.h"
 #include "insight/verdict/judge.h"
 #include "remedy/undo.h"
-#include "serve/live/topic.h"
 
 enum { SAVE_EVERY_MS = 300000 };
 

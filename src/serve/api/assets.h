@@ -33,13 +33,11 @@ void get_asset(struct exchange *x);
 void get_docs(struct exchange *x);
 void get_openapi(struct exchange *x);
 
-/* ---- answers.c: every answer with a table (answer/answer.h); schemas and types are made of them ---- */
-
-extern const struct answer *const all_answers[];
-extern const size_t all_answer_count;
-
 /* ---- openapi.c: the description of the API, openapi.json with the schemas of answers and metrics filled in ---- */
 
+/* Every answer with a table (answer/answer.h): schemas and types are made of them. */
+extern const struct answer *const all_answers[];
+extern const size_t all_answer_count;
 void openapi_write(struct buf *out); /* the buffer fails if out of memory */
 /* The parameter names of each path, as keys: {"/api/why": {"gpu": true, ...}, ...}. */
 struct json_t *openapi_parameters(void);

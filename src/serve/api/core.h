@@ -13,11 +13,11 @@
 #include "http/site.h"
 #include "http/token.h"
 #include "lease/settings_plan.h"
-#include "serve/api/history_api.h"
-#include "serve/api/options.h"
 #include "serve/data/data.h"
-#include "serve/data/part.h"
 #include "serve/live/live.h"
+#include "serve/server.h"
+
+struct process_rows;
 
 /* ---- errand.c: work that would block the loop, for one request at a time. A thread does it while the request is parked. ---- */
 
@@ -50,7 +50,10 @@ bool errand_is_free(const struct errand *e, struct exchange *x);
 /* Starts the work for this request; its handler runs again at the end. */
 void errand_begin(struct errand *e, struct exchange *x);
 
-/* ---- cpu_samples_api.c: GET /api/why/cpu, where a program on a GPU spends its CPU time. Sampling takes a second. ---- */
+/* ---- why_api.c: GET /api/why; /api/why/cpu, where a program on a GPU spends its CPU time, which takes a second to sample; and
+ * /api/why/lines, in which lines a Python program spends its time, which takes two. ---- */
+
+void get_why(struct exchange *x);
 
 struct cpu_samples {
     struct errand errand;
@@ -61,9 +64,6 @@ struct cpu_samples {
 
 int cpu_samples_init(struct cpu_samples *s, struct loop *loop);
 void get_why_cpu(struct exchange *x);
-
-/* ---- lines_api.c: GET /api/why/lines, in which lines a Python program on a GPU spends its time. Looking takes two seconds. ----
- */
 
 struct lines_errand {
     struct errand errand;
@@ -119,6 +119,17 @@ struct setting_errand {
 int setting_errand_init(struct setting_errand *s, struct loop *loop);
 void post_setting(struct exchange *x);
 
+/* ---- history_api.c: finished tasks of the store's readers ---- */
+
+struct history {
+    struct mailbox *done;
+    struct watch *watch;
+};
+
+int history_init(struct history *h, struct loop *loop);
+/* Call after the store has ended: until then it may put tasks into the mailbox. */
+void history_done(struct history *h);
+
 /* ---- the server ---- */
 
 enum { SERVER_WATCHES_MAX = 8 };
@@ -157,6 +168,24 @@ void audit_acted(const struct exchange *x, int status);
 /* `how`: "added", "removed", "changed". */
 void audit_token(struct server *server, const struct access_token *t, const char *how);
 
+/* ---- ready.c: for handlers of readings: waiting for a fresh sample, finding the requested GPU, responding with the age of the
+ * data.
+ * ---- */
+
+/* False: the request waits, and is handled again later. After at most half a second it gets the latest sample. */
+bool ready_fresh(struct exchange *x, unsigned groups, int64_t max_age_ms);
+/* ?max_age_ms=N limits the age of the data; default_ms without it, or -1 for any age. False: it waits, or was answered with 400. */
+bool ready_recent(struct exchange *x, int64_t default_ms);
+/* ?gpu=INDEX|UUID|PCI. The position, or ALL_GPUS without the parameter; lower than ALL_GPUS after answering with an error. */
+int ready_which_gpu(struct exchange *x);
+/* The processes on GPUs that a PID or a part of a name means. False: it was answered with an error. */
+bool ready_find_process(struct exchange *x, const char *asked, int only, struct process_rows *rows);
+/* Responds with 503: there is no sample yet. */
+void ready_starting(struct exchange *x);
+/* Sends a body about the newest snapshot. NULL, out of memory: the router answers 500. */
+void ready_reply(struct exchange *x, struct blob *body, const char *type);
+void ready_json(struct exchange *x, struct buf *out);
+
 /* ---- health_api.c: the state of the service itself ---- */
 
 enum service_status { SERVICE_OK, SERVICE_DEGRADED, SERVICE_ERROR };
@@ -164,7 +193,11 @@ enum service_status { SERVICE_OK, SERVICE_DEGRADED, SERVICE_ERROR };
 /* Writes the body of /api/health, and returns the status that it reports. */
 void service_health_write(struct server *server, struct buf *out, enum service_status *ret);
 
-/* ---- history_query.c: GET /api/history and what is below it ---- */
+/* ---- history_api.c: questions about the past ---- */
+void get_stats_history(struct exchange *x);
+void get_report(struct exchange *x);
+/* True if a request for /api/why is about the past: it has been answered, or will be. */
+bool past_handles(struct exchange *x);
 void get_history(struct exchange *x);
 void get_history_processes(struct exchange *x);
 void get_history_events(struct exchange *x);

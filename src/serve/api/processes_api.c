@@ -13,7 +13,6 @@
 #include "format/table/table.h"
 #include "host/identity.h"
 #include "http/exchange.h"
-#include "serve/api/ready.h"
 
 enum { NAME_SIZE = 128, CMDLINE_SIZE = 4096 };
 

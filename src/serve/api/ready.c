@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Waits for readings and sends them.
  */
-#include "serve/api/ready.h"
+#include "serve/api/core.h"
 
 #include <ctype.h>
 #include <errno.h>
 
 #include "format/process_rows.h"
-#include "serve/api/core.h"
 
 /* Waits only while the daemon is starting. If the first sample takes longer, every client learns at once that it has not
  * arrived. */

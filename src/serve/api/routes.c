@@ -13,7 +13,6 @@
 #include "http/negotiate.h"
 #include "serve/api/assets.h"
 #include "serve/api/core.h"
-#include "serve/api/ready.h"
 #include "serve/data/page.h"
 
 enum { PART_ANSWER_MAX = 64 << 20 }; /* enough for a thousand hosts with all their GPUs */
@@ -93,66 +92,6 @@ static void get_resources(struct exchange *x)
 {
     if (ready_recent(x, -1))
         reply_kind(x, BODY_RESOURCES);
-}
-
-static void write_why_of(struct exchange *x, int gpu)
-{
-    const struct why *why = data_why(&x->server->data);
-    if (!why)
-        return;
-    AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
-    json_why(JSON_LINE(&out), x->server->data.latest, why, gpu);
-    ready_json(x, &out);
-}
-
-static void write_why_of_job(struct exchange *x, const char *id)
-{
-    const struct why *why = data_why(&x->server->data);
-    AUTO_SNAPSHOT const struct snapshot *part = NULL;
-    struct why *own = NULL;
-    int rc = why ? why_of_job(x->server->data.latest, why, id, &part, &own) : -ENOMEM;
-    if (rc < 0) {
-        if (rc == -ENOENT)
-            exchange_error(x, 404, "no_such_job", "No process of job '%s' is on a GPU here.", id);
-        else
-            exchange_error(x, 503, "out_of_memory", "Out of memory.");
-        return;
-    }
-    AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
-    json_why(JSON_LINE(&out), part, own, ALL_GPUS);
-    ready_json(x, &out);
-    why_free(own);
-}
-
-static void write_why_of_process(struct exchange *x, const char *asked)
-{
-    AUTO_PROCESS_ROWS struct process_rows rows = {0};
-    int only = ready_which_gpu(x);
-    if (only < ALL_GPUS || !ready_find_process(x, asked, only, &rows))
-        return;
-    AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
-    json_limits(JSON_LINE(&out), x->server->data.latest, &rows, &(struct limits_told){"", NULL, ""});
-    ready_json(x, &out);
-}
-
-static void get_why(struct exchange *x)
-{
-    char job[PROCESS_CONTAINER_NAME_SIZE], process[PROCESS_WORDS];
-    if (past_handles(x) || !ready_recent(x, -1))
-        return;
-    if (http_query(x->request, "job", job, sizeof job)) {
-        write_why_of_job(x, job);
-        return;
-    }
-    if (http_query(x->request, "process", process, sizeof process)) {
-        write_why_of_process(x, process);
-        return;
-    }
-    int gpu = ready_which_gpu(x);
-    if (gpu == ALL_GPUS)
-        reply_kind(x, BODY_WHY);
-    else if (gpu >= 0)
-        write_why_of(x, gpu);
 }
 
 static void get_health(struct exchange *x)

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "base/json_writer.h"
-#include "serve/api/ready.h"
 
 /* ---- in the thread ---- */
 

@@ -11,7 +11,6 @@
 #include "base/units.h"
 #include "format/json/json.h"
 #include "model/metric.h"
-#include "serve/api/ready.h"
 #include "serve/data/page.h"
 
 enum mood { MOOD_NONE, MOOD_OK, MOOD_WARNING, MOOD_CRITICAL };

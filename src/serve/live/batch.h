@@ -9,7 +9,29 @@
 #include "base/json_writer.h"
 #include "http/blob.h"
 #include "model/snapshot.h"
-#include "serve/live/topic.h"
+
+struct why;
+
+/* The kinds of messages for clients, in the order in which those of one sample are sent. */
+enum topic {
+    TOPIC_STATUS, /* once, on connect */
+    TOPIC_STATUS_UPDATE,
+    TOPIC_STATS,
+    TOPIC_HIGH_USAGE,
+    TOPIC_GPU_EVENT,  /* reported by the driver: XID, lost, back */
+    TOPIC_GPU_HEALTH, /* a GPU's health changed */
+    TOPIC_ALERT,
+    TOPIC_GUARD,
+    TOPIC_MISSED,
+    TOPIC_ERROR,
+    TOPIC_COUNT,
+};
+
+enum { TOPICS_ALL = (1 << TOPIC_COUNT) - 1 };
+/* Topics that a client can't switch off: its welcome, missed samples, its own errors. */
+enum { TOPICS_ALWAYS = 1 << TOPIC_STATUS | 1 << TOPIC_MISSED | 1 << TOPIC_ERROR };
+
+bool topic_from_name(struct str name, enum topic *ret);
 
 /* Wire formats of messages. */
 enum language {
@@ -48,3 +70,16 @@ void batch_end(struct batch *b);
 struct blob *batch_bytes(struct batch *b, enum language language, unsigned topics);
 /* Appends a single message. */
 void batch_write_message(struct buf *out, enum language language, enum topic topic, struct str data);
+
+/* ---- what the messages say: the data of each ---- */
+
+/* Which GPUs exceed the threshold of high_gpu_usage_alert, by position in the snapshot. */
+struct high_usage {
+    bool above[GPU_MAX];
+};
+
+/* All messages of a periodic sample, in the order of docs/api.md. `why` may be NULL. */
+void compose_sample(struct batch *b, const struct snapshot *s, const struct why *why, struct high_usage *usage,
+                    double limit_percent);
+/* The data of gpu_status. */
+void compose_status(struct json_writer *j, const struct snapshot *s, const struct why *why, int64_t interval_ms);

@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "http/exchange.h"
 #include "serve/data/data.h"
-#include "serve/live/compose.h"
 #include "serve/live/ws.h"
 
 enum { DATA_MAX = 64 << 20, QUEUE_MAX = 8 << 20, UNREAD_MAX = 256 * 1024 };

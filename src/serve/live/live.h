@@ -10,7 +10,6 @@
 
 #include "http/loop.h"
 #include "serve/live/batch.h"
-#include "serve/live/compose.h"
 #include "serve/live/engineio.h"
 
 /* ---- hub.c: delivers each sample to all subscribers, in slices of a few milliseconds so that requests are handled in between. It

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "serve/live/compose.h"
+#include "serve/live/batch.h"
 #include "test.h"
 
 struct listener_fake {
