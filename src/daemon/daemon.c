@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/os/memory.h"
 #include "config/places.h"
-#include "daemon/history_part.h"
 #include "daemon/part.h"
 #include "daemon/sandbox.h"
 #include "engine/engine.h"
@@ -370,7 +369,7 @@ static int open_part(struct daemon *d, const struct part_ops *ops, struct error 
         return err->code ? err->code : error_set(err, -ENOMEM, "out of memory");
     d->host.parts[d->host.count++] = (struct part){ops, self};
     if (ops == &history_part_ops)
-        d->host.store = ((struct history_part *)self)->service;
+        d->host.store = history_part_service(self);
     return 0;
 }
 

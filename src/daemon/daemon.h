@@ -25,13 +25,6 @@ struct daemon_options {
 /* Runs until SIGTERM or SIGINT. Returns the exit status. */
 int daemon_run(const struct daemon_options *options);
 
-/* ---- Dropping privileges. ---- */
-
-/* For a process with capabilities (started by root): keeps those for other users' processes, counters, the kernel log, files and
- * low ports, and drops the rest. Call before starting threads: each has its own set. Returns how many were dropped, or -errno.
- * Does not affect programs that it runs. */
-int privileges_drop(void);
-
 /* ---- Messages to systemd: sd_notify without its library. ---- */
 
 /* "READY=1", "STATUS=...", "WATCHDOG=1", "STOPPING=1"; may contain several lines. Does nothing outside of systemd. */

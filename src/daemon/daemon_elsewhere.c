@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Replaces sandbox.c and privileges.c on systems that lack these mechanisms.
+ * Replaces sandbox.c on systems that lack these mechanisms.
  */
 #include <errno.h>
 #include <stdio.h>
 
-#include "daemon/daemon.h"
 #include "daemon/sandbox.h"
 
 void sandbox_daemon(const struct config *config, struct outside *outside, struct sandbox *ret)

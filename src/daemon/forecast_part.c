@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/os/place.h"
 #include "config/places.h"
-#include "daemon/history_part.h"
 #include "daemon/part.h"
 #include "engine/engine.h"
 #include "format/forecast.h"

@@ -23,11 +23,8 @@
 enum { SAVE_EVERY_MS = 300000 };
 
 struct health_part {
-    const struct env *env;
-    struct engine *engine; /* its judge remembers the GPUs */
-    struct server *server;
-    struct store_service *store; /* NULL: no history is recorded */
-    struct health *latest;       /* NULL before the first sample */
+    const struct part_host *host; /* the judge of its engine remembers the GPUs */
+    struct health *latest;        /* NULL before the first sample */
     struct wall watched_since;
     const struct snapshot *last; /* which GPUs there are, for ?gpu= */
     struct health_place place;   /* path "": what is known is not kept */
@@ -41,8 +38,8 @@ struct health_part {
 static int health_part_load(struct health_part *p, const char *state, struct error *err)
 {
     struct health_log_mark seen;
-    int rc = engine_recall(p->engine, state, &p->place, &seen, err);
-    fault_log_skip(engine_fault_log(p->engine), seen);
+    int rc = engine_recall(p->host->engine, state, &p->place, &seen, err);
+    fault_log_skip(engine_fault_log(p->host->engine), seen);
     if (rc == -EINVAL || rc == -EFBIG) {
         struct error moved = {0};
         keep_aside(p->place.path, &moved);
@@ -53,10 +50,10 @@ static int health_part_load(struct health_part *p, const char *state, struct err
 static int write_file(struct health_part *p, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
-    struct judge *judge = engine_lock_judge(p->engine);
-    health_write(judge_health(judge), &p->place.host, fault_log_mark(engine_fault_log(p->engine)), clock_wall(p->env->clock),
-                 &text);
-    engine_unlock_judge(p->engine);
+    struct judge *judge = engine_lock_judge(p->host->engine);
+    health_write(judge_health(judge), &p->place.host, fault_log_mark(engine_fault_log(p->host->engine)),
+                 clock_wall(p->host->env->clock), &text);
+    engine_unlock_judge(p->host->engine);
     int rc = buf_check(&text, err, "the health records of the GPUs are too large");
     return rc < 0 ? rc : keep_write(p->place.path, buf_view(&text), err);
 }
@@ -81,22 +78,13 @@ static void *open_health(const struct part_host *host, struct error *ret)
     char state[PLACE_SIZE];
     if (!p)
         return NULL;
-    p->env = host->env;
-    p->engine = host->engine;
+    p->host = host;
     if (place_state(state, &err) < 0)
         log_warn("health records of the GPUs will not survive a restart", LOG_TEXT("error", err.text));
     else if (health_part_load(p, state, &err) < 0 && err.code != -ENOENT)
         log_warn("cannot read the health records of the GPUs, starting over", LOG_TEXT("file", p->place.path),
                  LOG_TEXT("error", err.text));
     return p;
-}
-
-static int health_part_start(void *part, const struct part_host *host)
-{
-    struct health_part *p = part;
-    p->server = host->server;
-    p->store = host->store;
-    return 0;
 }
 
 /* Saves while the judge still exists. */
@@ -145,11 +133,11 @@ static void tell_change(struct health_part *p, const struct health_verdict *v, s
         return;
     log_change(v);
     snprintf(text, sizeof text, "GPU %d is %s: %s", v->gpu_index, health_state_name(v->state), v->reason);
-    if (p->server)
-        server_announce(p->server, TOPIC_GPU_HEALTH, buf_view(&data));
-    if (p->store)
+    if (p->host->server)
+        server_announce(p->host->server, TOPIC_GPU_HEALTH, buf_view(&data));
+    if (p->host->store)
         store_service_event(
-            p->store,
+            p->host->store,
             &(struct store_event){
                 .at = at, .gpu_index = v->gpu_index, .kind = "health", .severity = severity(v), .text = text, .data = data.at});
 }
@@ -157,10 +145,10 @@ static void tell_change(struct health_part *p, const struct health_verdict *v, s
 static struct health_basis basis_of(struct health_part *p)
 {
     struct health_basis basis = {.remembered = true, .watched_since = p->watched_since};
-    engine_lock_judge(p->engine);
-    basis.log_state = fault_log_state(engine_fault_log(p->engine));
-    basis.log_message = fault_log_message(engine_fault_log(p->engine));
-    engine_unlock_judge(p->engine);
+    engine_lock_judge(p->host->engine);
+    basis.log_state = fault_log_state(engine_fault_log(p->host->engine));
+    basis.log_message = fault_log_message(engine_fault_log(p->host->engine));
+    engine_unlock_judge(p->host->engine);
     if (p->last)
         basis.at = p->last->taken_at;
     return basis;
@@ -197,8 +185,8 @@ static void health_part_compare(struct health *fresh, const struct health *last)
 
 static void health_part_take(struct health_part *p, const struct snapshot *s)
 {
-    struct health *fresh = judge_copy_health(engine_lock_judge(p->engine));
-    engine_unlock_judge(p->engine);
+    struct health *fresh = judge_copy_health(engine_lock_judge(p->host->engine));
+    engine_unlock_judge(p->host->engine);
     snapshot_unref(p->last);
     p->last = snapshot_ref(s);
     if (!fresh)
@@ -255,8 +243,8 @@ static int get_inventory(void *part, const struct part_request *r, struct buf *o
     char which[GPU_UUID_SIZE];
     /* It may be missing. */
     bool one = part_query(r, "gpu", which, sizeof which) || part_query(r, "gpu_index", which, sizeof which);
-    size_t found = json_inventory(&j, judge_health(engine_lock_judge(p->engine)), r->latest, one ? which : NULL);
-    engine_unlock_judge(p->engine);
+    size_t found = json_inventory(&j, judge_health(engine_lock_judge(p->host->engine)), r->latest, one ? which : NULL);
+    engine_unlock_judge(p->host->engine);
     if (one && !found) {
         out->len = 0;
         return part_error(out, 404, "no_such_gpu", "No such GPU was ever seen here.");
@@ -276,26 +264,26 @@ static void tell_forgotten(struct health_part *p, const struct health_card *card
              LOG_TEXT("kind", device_kind_name(card->id.kind)), LOG_TEXT("uuid", card->id.uuid),
              LOG_TEXT("pci", card->id.pci_address), LOG_TEXT("by", by));
     json_inventory_gpu(JSON_TO(&data), card, p->last);
-    if (p->store && !data.failed)
-        store_service_event(p->store, &(struct store_event){.at = at,
-                                                            .gpu_index = card->id.kind == DEVICE_GPU ? card->index : -1,
-                                                            .kind = "inventory",
-                                                            .severity = "info",
-                                                            .text = text,
-                                                            .data = data.at});
+    if (p->host->store && !data.failed)
+        store_service_event(p->host->store, &(struct store_event){.at = at,
+                                                                  .gpu_index = card->id.kind == DEVICE_GPU ? card->index : -1,
+                                                                  .kind = "inventory",
+                                                                  .severity = "info",
+                                                                  .text = text,
+                                                                  .data = data.at});
 }
 
 /* `at` 0: it has to be there again. *ret: a copy. 0 or -errno of health_forget(). */
 static int forget_one(struct health_part *p, const char *which, struct wall at, const char *by, struct health_card *ret)
 {
-    struct wall now = clock_wall(p->env->clock);
+    struct wall now = clock_wall(p->host->env->clock);
     struct health_card *found;
     if (!p->last)
         return -ENOENT;
-    int rc = health_forget(judge_health(engine_lock_judge(p->engine)), p->last, which, at, by, &found);
+    int rc = health_forget(judge_health(engine_lock_judge(p->host->engine)), p->last, which, at, by, &found);
     if (rc == 0)
         *ret = *found;
-    engine_unlock_judge(p->engine);
+    engine_unlock_judge(p->host->engine);
     if (rc == 0) {
         tell_forgotten(p, ret, by, now);
         health_part_save(p, now);
@@ -311,7 +299,7 @@ int health_part_expect(struct health_part *p, const char *which, const char *by)
 
 void health_part_undo(struct health_part *p, const struct gpu *only, struct undo_list *list)
 {
-    const struct health_history *known = p ? judge_health(engine_lock_judge(p->engine)) : NULL;
+    const struct health_history *known = p ? judge_health(engine_lock_judge(p->host->engine)) : NULL;
     for (size_t i = 0; known && i < known->card_count; i++) {
         const struct health_card *card = &known->cards[i];
         const char *name = gpu_id_key(&card->id);
@@ -327,13 +315,13 @@ void health_part_undo(struct health_part *p, const struct gpu *only, struct undo
         e->since = card->forgotten;
     }
     if (known)
-        engine_unlock_judge(p->engine);
+        engine_unlock_judge(p->host->engine);
 }
 
 /* What can be forgotten, or expected again. */
 static int answer_unknown(struct health_part *p, bool undo, struct buf *out)
 {
-    const struct health_history *known = judge_health(engine_lock_judge(p->engine));
+    const struct health_history *known = judge_health(engine_lock_judge(p->host->engine));
     AUTO_BUF struct buf text = BUF(1024);
     buf_text(&text, undo ? "Nothing forgotten is called that; forgotten:" : "Nothing missing is called that; missing:");
     size_t count = 0;
@@ -343,7 +331,7 @@ static int answer_unknown(struct health_part *p, bool undo, struct buf *out)
         if (one.place != INVENTORY_PRESENT && (one.place == INVENTORY_FORGOTTEN) == undo)
             buf_printf(&text, "%s %s", count++ ? "," : "", one.name);
     }
-    engine_unlock_judge(p->engine);
+    engine_unlock_judge(p->host->engine);
     buf_text(&text, count ? "." : " nothing.");
     return part_error(out, 404, "no_such_gpu", text.failed ? "Nothing is called that; `whirr forget` lists them." : text.at);
 }
@@ -351,7 +339,7 @@ static int answer_unknown(struct health_part *p, bool undo, struct buf *out)
 static int answer_forget(struct health_part *p, const char *which, bool undo, const char *by, struct buf *out)
 {
     struct health_card card;
-    int rc = forget_one(p, which, undo ? (struct wall){0} : clock_wall(p->env->clock), by, &card);
+    int rc = forget_one(p, which, undo ? (struct wall){0} : clock_wall(p->host->env->clock), by, &card);
     if (rc == -EBUSY)
         return part_error(out, 409, "gpu_is_there", "It is there: only what is missing or was replaced can be forgotten.");
     if (rc == -EMLINK)
@@ -405,7 +393,6 @@ const struct part_ops health_part_ops = {.name = "health",
                                          .routes = routes_of_health,
                                          .route_count = ARRAY_LEN(routes_of_health),
                                          .open = open_health,
-                                         .start = health_part_start,
                                          .sampled = health_part_sampled,
                                          .metrics = health_part_metrics,
                                          .counts = counts,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Starts the history database for the daemon.
+ * The history as a part of the daemon: turns settings into a running service. And what other parts learn from it.
  */
-#include "daemon/history_part.h"
+#include "daemon/part.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -20,6 +20,19 @@
 #include "config/places.h"
 #include "format/prometheus/prometheus.h"
 #include "store/admin.h"
+
+/* The place of the history, while it is in use. */
+struct history_place {
+    char text[STORE_PLACE_SIZE]; /* an absolute path, or a server without its password; "": none */
+    int lock;                    /* one daemon per file; -1: none */
+};
+
+struct history_part {
+    struct store_service *service; /* NULL: disabled, or not available */
+    struct history_place place;
+    struct history_memory memory; /* previous places */
+    struct damage_look *look;     /* damage check; NULL: none */
+};
 
 enum { LOOK_MS = 60000 }; /* limit of the damage check at each start: 60 s are enough for a few GiB */
 enum { END_MS = 4000 };   /* limit for writing what is queued; the rest is kept for the next start */
@@ -313,6 +326,11 @@ static bool is_degraded(void *part)
     return store_is_troubled(&status);
 }
 
+struct store_service *history_part_service(const struct history_part *p)
+{
+    return p->service;
+}
+
 void history_part_end(struct history_part *p)
 {
     if (p)
@@ -338,3 +356,48 @@ const struct part_ops history_part_ops = {.name = "store",
                                           .is_degraded = is_degraded,
                                           .reload = history_part_reload,
                                           .close = close_history};
+
+/* ---- what a part learns from the history ---- */
+
+void recall_unref(struct recall *r)
+{
+    if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
+        return;
+    if (r->done)
+        r->done(r);
+    free(r);
+}
+
+static int find_for_part(struct store_question *q, struct store *s, struct error *err)
+{
+    struct recall *r = (struct recall *)q;
+    return r->find(r, s, err);
+}
+
+static void answered(struct store_question *q, int rc, const struct error *err)
+{
+    struct recall *r = (struct recall *)q;
+    (void)err;
+    r->rc = rc;
+    atomic_store(&r->over, true);
+    recall_unref(r);
+}
+
+bool recall_ask(struct recall *r, struct store_service *store, const struct snapshot *s)
+{
+    const char *named = store_service_host(store);
+    str_copy(r->host, sizeof r->host, str_from(named[0] ? named : s->host.name));
+    r->until = s->taken_at;
+    r->question = (struct store_question){.read = find_for_part, .answered = answered};
+    atomic_store(&r->refs, 2);
+    if (store_service_ask(store, &r->question) == 0)
+        return true;
+    recall_unref(r);
+    recall_unref(r);
+    return false;
+}
+
+bool recall_is_over(const struct recall *r)
+{
+    return r && atomic_load(&r->over);
+}

@@ -36,9 +36,8 @@ struct hook_runs {
 };
 
 struct hook_part {
-    const struct env *env;
+    const struct part_host *host;
     const struct config *config; /* from the start or the last reload */
-    struct store_service *store; /* NULL: no history is recorded */
     struct mailbox *jobs;        /* NULL until the first hook */
     pthread_t thread;
     _Atomic bool stop;
@@ -77,7 +76,7 @@ static void keep_record(struct hook_part *p, const struct hook_job *job, const c
         log_info(text, name, alert, gpu, status);
     else
         log_error(text, name, alert, gpu, status);
-    if (!p->store)
+    if (!p->host->store)
         return;
     AUTO_BUF struct buf data = BUF(HOOK_BODY_MAX);
     struct json_writer j = JSON_WRITER(&data);
@@ -88,12 +87,12 @@ static void keep_record(struct hook_part *p, const struct hook_job *job, const c
     jw_key_text(&j, "status", notice_status_name(n->status));
     jw_key_text(&j, "result", result);
     jw_end(&j);
-    store_service_event(p->store, &(struct store_event){.at = clock_wall(&clock_system),
-                                                        .gpu_index = n->gpu_index,
-                                                        .kind = "hook",
-                                                        .severity = good ? "info" : "warning",
-                                                        .text = text,
-                                                        .data = data.failed ? NULL : buf_view(&data).at});
+    store_service_event(p->host->store, &(struct store_event){.at = clock_wall(&clock_system),
+                                                              .gpu_index = n->gpu_index,
+                                                              .kind = "hook",
+                                                              .severity = good ? "info" : "warning",
+                                                              .text = text,
+                                                              .data = data.failed ? NULL : buf_view(&data).at});
 }
 
 static void run_job(struct hook_part *p, const struct hook_job *job)
@@ -101,7 +100,7 @@ static void run_job(struct hook_part *p, const struct hook_job *job)
     AUTO_BUF struct buf body = BUF(HOOK_BODY_MAX), out = BUF(HOOK_SAID_MAX), diag = BUF(HOOK_SAID_MAX);
     struct error err = {0};
     char why[WHY_SIZE], result[512], said[256], took[WORDS_SIZE];
-    if (!loader_trusts(p->env, job->argv[0], why)) {
+    if (!loader_trusts(p->host->env, job->argv[0], why)) {
         snprintf(result, sizeof result, "not run: %.480s", why);
         keep_record(p, job, result, false);
         return;
@@ -114,7 +113,7 @@ static void run_job(struct hook_part *p, const struct hook_job *job)
                                   .err = &diag,
                                   .in = buf_view(&body),
                                   .cancel = &p->stop};
-    int status = p->env->launch(p->env, &launch, &err);
+    int status = p->host->env->launch(p->host->env, &launch, &err);
     words_duration(mono_since_ms(clock_mono(&clock_system), begin), took);
     str_copy_clean(said, sizeof said, str_trim(buf_view(diag.len ? &diag : &out)));
     if (status < 0)
@@ -230,14 +229,8 @@ static void *open_hooks(const struct part_host *host, struct error *err)
     (void)err;
     struct hook_part *p = calloc(1, sizeof *p);
     if (p)
-        *p = (struct hook_part){.env = host->env, .config = host->config};
+        *p = (struct hook_part){.host = host, .config = host->config};
     return p;
-}
-
-static int hook_part_start(void *part, const struct part_host *host)
-{
-    ((struct hook_part *)part)->store = host->store;
-    return 0;
 }
 
 static void hook_part_reload(void *part, const struct config *config)
@@ -260,5 +253,4 @@ static void close_hooks(void *part)
     free(p);
 }
 
-const struct part_ops hook_part_ops = {
-    .name = "hook", .open = open_hooks, .start = hook_part_start, .reload = hook_part_reload, .close = close_hooks};
+const struct part_ops hook_part_ops = {.name = "hook", .open = open_hooks, .reload = hook_part_reload, .close = close_hooks};

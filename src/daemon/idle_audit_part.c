@@ -24,8 +24,7 @@ struct idle_audit_look {
 };
 
 struct idle_audit_part {
-    const struct env *env;
-    struct server *server;
+    const struct part_host *host;
     const struct usual_part *usual;
     struct idle_audit_look *look; /* running; NULL: none */
     struct mono next;
@@ -48,7 +47,7 @@ static void idle_audit_part_begin(struct idle_audit_part *p, const struct snapsh
     p->next = (struct mono){s->taken.ns + LOOK_EVERY_MS * (int64_t)NS_PER_MS};
     if (!l)
         return;
-    *l = (struct idle_audit_look){.env = p->env, .snapshot = snapshot_ref(s)};
+    *l = (struct idle_audit_look){.env = p->host->env, .snapshot = snapshot_ref(s)};
     if (pthread_create(&l->thread, NULL, idle_audit_part_run, l) == 0) {
         p->look = l;
         return;
@@ -86,8 +85,8 @@ static void idle_audit_part_sampled(void *part, const struct snapshot *s)
     if (p->look && atomic_load(&p->look->over)) {
         size_t count = p->look->snapshot->gpu_count;
         struct idle_facts *found = idle_audit_part_finish(p);
-        if (found && p->server)
-            data_set_idle_facts(server_data(p->server), found, count);
+        if (found && p->host->server)
+            data_set_idle_facts(server_data(p->host->server), found, count);
         if (found) {
             free(p->latest);
             p->latest = found;
@@ -102,15 +101,8 @@ static void *open_idle_audit(const struct part_host *host, struct error *err)
     (void)err;
     struct idle_audit_part *p = calloc(1, sizeof *p);
     if (p)
-        *p = (struct idle_audit_part){.env = host->env, .usual = part_find(host, &usual_part_ops)};
+        *p = (struct idle_audit_part){.host = host, .usual = part_find(host, &usual_part_ops)};
     return p;
-}
-
-static int idle_audit_part_start(void *part, const struct part_host *host)
-{
-    struct idle_audit_part *p = part;
-    p->server = host->server;
-    return 0;
 }
 
 static void close_idle_audit(void *part)
@@ -124,8 +116,5 @@ static void close_idle_audit(void *part)
     free(p);
 }
 
-const struct part_ops idle_audit_part_ops = {.name = "idle_audit",
-                                             .open = open_idle_audit,
-                                             .start = idle_audit_part_start,
-                                             .sampled = idle_audit_part_sampled,
-                                             .close = close_idle_audit};
+const struct part_ops idle_audit_part_ops = {
+    .name = "idle_audit", .open = open_idle_audit, .sampled = idle_audit_part_sampled, .close = close_idle_audit};

@@ -423,12 +423,6 @@ static void *open_leases(const struct part_host *host, struct error *err)
     return p;
 }
 
-static int lease_part_start(void *part, const struct part_host *host)
-{
-    ((struct lease_part *)part)->store = host->store;
-    return poller_start(part, host);
-}
-
 static void close_leases(void *part)
 {
     struct lease_part *p = part;
@@ -451,7 +445,7 @@ const struct part_ops lease_part_ops = {
     .routes = routes_of_leases,
     .route_count = ARRAY_LEN(routes_of_leases),
     .open = open_leases,
-    .start = lease_part_start,
+    .start = poller_start,
     .sampled = lease_part_sampled,
     .metrics = lease_part_metrics,
     .reload = lease_part_reload,

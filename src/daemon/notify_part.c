@@ -15,8 +15,7 @@
 #include "serve/data/data.h"
 
 struct notify_part {
-    const struct env *env;
-    struct server *server;            /* NULL until it starts */
+    const struct part_host *host;
     struct notifier_service *service; /* NULL: it failed to start; see the log */
 };
 
@@ -35,29 +34,22 @@ static void *open_notify(const struct part_host *host, struct error *ret)
         log_warn("queued notifications will not survive a restart", LOG_TEXT("error", err.text));
     const struct notifier_options options = {
         .env = host->env, .config = config, .folder = folder[0] ? folder : NULL, .say = log_plainly};
-    p->env = host->env;
+    p->host = host;
     p->service = notifier_service_new(&options, &err);
     if (!p->service)
         log_error("no notifications of alerts are sent", LOG_TEXT("error", err.text));
     return p;
 }
 
-static int notify_part_start(void *part, const struct part_host *host)
-{
-    struct notify_part *p = part;
-    p->server = host->server;
-    return 0;
-}
-
 /* Passes the host's state, with the answers of why, to notifiers that publish it. */
 static void notify_part_sampled(void *part, const struct snapshot *s)
 {
     struct notify_part *p = part;
-    struct mono now = clock_mono(p->env->clock);
-    if (!p->service || !p->server || !notifier_service_wants_view(p->service, now))
+    struct mono now = clock_mono(p->host->env->clock);
+    if (!p->service || !p->host->server || !notifier_service_wants_view(p->service, now))
         return;
     AUTO_FREE struct home_view *view = calloc(1, sizeof *view + s->gpu_count * sizeof view->gpu_why[0]);
-    const struct why *why = data_why(server_data(p->server));
+    const struct why *why = data_why(server_data(p->host->server));
     if (!view)
         return;
     view->snapshot = s;
@@ -131,7 +123,6 @@ const struct part_ops notify_part_ops = {.name = "notify",
                                          .routes = routes_of_notify,
                                          .route_count = ARRAY_LEN(routes_of_notify),
                                          .open = open_notify,
-                                         .start = notify_part_start,
                                          .sampled = notify_part_sampled,
                                          .metrics = notify_part_metrics,
                                          .reload = notify_part_reload,

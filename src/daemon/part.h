@@ -46,7 +46,17 @@ extern const struct part_ops log_changes_ops, history_part_ops, usual_part_ops, 
 extern const struct part_ops *const daemon_parts[];
 extern const size_t daemon_part_count;
 
-/* ---- recall.c: what a part learns from the history. A reader's thread finds it, and the part takes it with a later sample. ----
+/* ---- The history: settings become a running service. ---- */
+
+struct history_part;
+struct store_limits history_limits(const struct config *config);
+/* NULL: disabled, or not available. */
+struct store_service *history_part_service(const struct history_part *p);
+/* Call between stopping the engine, which fills it, and the server, which waits for its answers. NULL is fine. */
+void history_part_end(struct history_part *p);
+
+/* ---- history_part.c: what a part learns from the history. A reader's thread finds it, and the part takes it with a later sample.
+ * ----
  */
 
 struct recall {
@@ -130,8 +140,3 @@ int remedy_part_put_back(struct remedy_part *p, const struct undo_entry *e, stru
 struct alert_part;
 const struct silences *alert_part_silences(const struct alert_part *p); /* NULL: none */
 bool alert_part_unsilence(struct alert_part *p, const char *id);
-
-/* ---- Requests that change silences. ---- */
-
-/* Appends the body and returns the status; below 300: the silences have changed. */
-int silence_request(struct silences *silences, struct wall now, const struct part_request *r, struct buf *out);

@@ -21,9 +21,7 @@
 enum { SENDERS_MAX = 16, EARLY_MS = 500 };
 
 struct push_part {
-    struct server *server;
-    const struct env *env;
-    const struct config *config; /* from the start */
+    const struct part_host *host;
     char folder[PLACE_SIZE + 8]; /* of the queues; "": queue in memory */
     struct wall started;
     struct push_sender *retired[SENDERS_MAX]; /* removed from the configuration: they end in their own time */
@@ -64,7 +62,7 @@ static void open_sender(struct push_part *p, const struct config *config, const 
     }
     free_retired(p, settings->entry.name);
     const struct push_setup setup = {
-        .env = p->env, .folder = p->folder[0] ? p->folder : NULL, .host = name, .started = p->started, .say = log_plainly};
+        .env = p->host->env, .folder = p->folder[0] ? p->folder : NULL, .host = name, .started = p->started, .say = log_plainly};
     struct push_sender *sender = push_sender_new(&setup, settings, &err);
     if (!sender) {
         log_error("metrics are not pushed", LOG_TEXT("push", settings->entry.name), LOG_TEXT("error", err.text));
@@ -97,8 +95,7 @@ static void *open_push(const struct part_host *host, struct error *ret)
     struct push_part *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    p->env = host->env;
-    p->config = host->config;
+    p->host = host;
     p->started = clock_wall(host->env->clock);
     if (host->config->push_count)
         find_folder(p);
@@ -144,12 +141,6 @@ static void push_part_reload(void *part, const struct config *config)
     }
 }
 
-static int push_part_start(void *part, const struct part_host *host)
-{
-    ((struct push_part *)part)->server = host->server;
-    return 0;
-}
-
 /* Samples have their own rhythm, so accept one that is slightly early. */
 static void push_part_sampled(void *part, const struct snapshot *s)
 {
@@ -157,7 +148,7 @@ static void push_part_sampled(void *part, const struct snapshot *s)
     free_retired(p, NULL);
     for (size_t i = 0; i < p->count; i++) {
         bool due = !p->list[i].given.ns || mono_since_ms(s->taken, p->list[i].given) + EARLY_MS >= p->list[i].every_ms;
-        const struct blob *text = due ? data_body(server_data(p->server), BODY_PROMETHEUS) : NULL;
+        const struct blob *text = due ? data_body(server_data(p->host->server), BODY_PROMETHEUS) : NULL;
         if (!text)
             continue;
         p->list[i].given = s->taken;
@@ -305,7 +296,7 @@ static int get_targets(void *part, const struct part_request *r, struct buf *out
 {
     const struct push_part *p = part;
     (void)r;
-    json_scrape_targets(JSON_LINE(out), p->config);
+    json_scrape_targets(JSON_LINE(out), p->host->config);
     return 200;
 }
 
@@ -315,7 +306,6 @@ const struct part_ops push_part_ops = {.name = "push",
                                        .routes = routes_of_push,
                                        .route_count = ARRAY_LEN(routes_of_push),
                                        .open = open_push,
-                                       .start = push_part_start,
                                        .reload = push_part_reload,
                                        .sampled = push_part_sampled,
                                        .metrics = push_part_metrics,

@@ -67,12 +67,6 @@ static void *open_resume(const struct part_host *host, struct error *err)
     return p;
 }
 
-static int resume_part_start(void *part, const struct part_host *host)
-{
-    ((struct resume_part *)part)->store = host->store;
-    return 0;
-}
-
 static void close_resume(void *part)
 {
     struct resume_part *p = part;
@@ -84,4 +78,4 @@ static void close_resume(void *part)
 }
 
 const struct part_ops resume_part_ops = {
-    .name = "resume", .open = open_resume, .start = resume_part_start, .sampled = resume_part_sampled, .close = close_resume};
+    .name = "resume", .open = open_resume, .sampled = resume_part_sampled, .close = close_resume};

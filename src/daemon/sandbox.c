@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Uses the system calls directly: Landlock has no library, and the filter is a list of numbers.
+ * Uses the system calls directly: Landlock has no library, the filter is a list of numbers, and capabilities are two calls.
  *
  * The filter lists refused calls, not allowed ones: the daemon loads driver libraries, whose calls may change with any version.
  * ptrace(2) and process_vm_readv(2) stay allowed because the driver's checkpoints may need them.
@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -356,4 +358,42 @@ void sandbox_daemon(const struct config *config, struct outside *outside, struct
         snprintf(ret->reason, sizeof ret->reason, "Landlock: %s", strerror(-version));
     else if (calls < 0)
         snprintf(ret->reason, sizeof ret->reason, "seccomp: %s", strerror(-calls));
+}
+
+/* ---- capabilities ---- */
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38 /* Linux 5.8 */
+#endif
+
+static const int kept_capabilities[] = {
+    CAP_SYS_PTRACE, /* other users' processes and their file descriptors */
+    CAP_PERFMON,    /* the addresses at which they run */
+    CAP_SYSLOG,     /* driver errors in the kernel log */
+    CAP_DAC_OVERRIDE,
+    CAP_DAC_READ_SEARCH,  /* state, configuration and keys of any owner */
+    CAP_KILL,             /* guarded workers of other users */
+    CAP_NET_BIND_SERVICE, /* --listen on a port below 1024 */
+};
+
+int privileges_drop(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    if (syscall(SYS_capget, &header, data))
+        return -errno;
+    uint64_t keep = 0;
+    for (size_t i = 0; i < ARRAY_LEN(kept_capabilities); i++)
+        keep |= UINT64_C(1) << kept_capabilities[i];
+    int given_up = 0;
+    for (int word = 0; word < _LINUX_CAPABILITY_U32S_3; word++) {
+        uint32_t mask = (uint32_t)(keep >> (32 * word));
+        given_up += __builtin_popcount(data[word].permitted & ~mask);
+        data[word].permitted &= mask;
+        data[word].effective &= mask;
+        data[word].inheritable &= mask;
+    }
+    if (given_up && syscall(SYS_capset, &header, data))
+        return -errno;
+    return given_up;
 }

@@ -26,3 +26,8 @@ bool sandbox_finds_new_program(const struct config *config, const struct outside
 /* The two halves. `places`: writing is allowed below these (or the nearest existing parents). Returns the version, or -errno. */
 int sandbox_writes(const char *const *places, size_t count);
 int sandbox_calls(void);
+
+/* For a process with capabilities (started by root): keeps those for other users' processes, counters, the kernel log, files and
+ * low ports, and drops the rest. Call before starting threads: each has its own set. Returns how many were dropped, or -errno.
+ * Does not affect programs that it runs. */
+int privileges_drop(void);

@@ -110,9 +110,7 @@ static void *open_usual(const struct part_host *host, struct error *err)
 
 static int usual_part_start(void *part, const struct part_host *host)
 {
-    struct usual_part *p = part;
-    p->server = host->server;
-    p->store = host->store;
+    ((struct usual_part *)part)->server = host->server;
     return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "cli/command.h"
-#include "daemon/guard_sampler.h"
+#include "daemon/guard_part.h"
 #include "format/table/page_table.h"
 #include "guard/guard.h"
 

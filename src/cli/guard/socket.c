@@ -18,7 +18,7 @@
 #include "base/os/shared.h"
 #include "base/os/wake.h"
 #include "config/places.h"
-#include "daemon/guard_routes.h"
+#include "daemon/guard_part.h"
 #include "net/http_message.h"
 
 enum { ANSWER_MAX = 1 << 20, CLIENT_MS = 2000, PAUSE_MS = 200 };

@@ -15,7 +15,7 @@
 #include "base/words.h"
 #include "cli/cli_show.h"
 #include "config/places.h"
-#include "daemon/history_part.h"
+#include "daemon/part.h"
 #include "format/table/grid.h"
 #include "store/admin.h"
 

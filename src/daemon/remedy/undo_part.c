@@ -8,8 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_reader.h"
-#include "daemon/guard_routes.h"
-#include "daemon/part.h"
+#include "daemon/guard_part.h"
 #include "remedy/undo.h"
 
 struct undo_part {
