@@ -37,16 +37,21 @@ struct told_lease {
     int64_t used_ms;
 };
 
+/* The leases at a moment. */
+struct lease_view {
+    struct wall at; /* when their files were read */
+    bool there;     /* the directory exists */
+    struct lease_list list;
+    struct lease_programs programs;
+};
+
 struct lease_part {
     struct poller poller; /* its lock protects everything below */
     struct store_service *store;
     char dir[PATH_SIZE];
     _Atomic int64_t idle_ms;
     _Atomic bool give_back, may_control;
-    bool there;          /* the directory exists */
-    struct wall read_at; /* when its files were read */
-    struct lease_list list;
-    struct lease_programs programs;
+    struct lease_view seen;
     struct lease_course *courses;
     size_t course_count, course_capacity;
     /* Used by the loop only: */
@@ -138,33 +143,41 @@ static bool is_outdated(const struct lease_part *p)
 {
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
     struct error err;
-    return lease_dir_find(&dir, p->dir, &err) == 0 && lease_dir_changed_at(&dir).ms >= p->read_at.ms;
+    return lease_dir_find(&dir, p->dir, &err) == 0 && lease_dir_changed_at(&dir).ms >= p->seen.at.ms;
 }
 
-/* Reads the leases, and finds the sample's programs under them. Called locked. */
+static void view_done(struct lease_view *v)
+{
+    lease_list_done(&v->list);
+    lease_programs_done(&v->programs);
+}
+
+/* Reads the leases, and finds the sample's programs under them. True: there are leases, and it is known who uses them. */
+static bool view_read(struct lease_part *p, struct lease_dir *dir, const struct snapshot *s, struct lease_view *ret)
+{
+    struct error err = {0};
+    *ret = (struct lease_view){.at = clock_wall(p->poller.env->clock)};
+    ret->there = lease_dir_find(dir, p->dir, &err) == 0 && lease_dir_list(dir, ret->at, &ret->list, &err) == 0;
+    bool counted = s && lease_add_simulated(&ret->list, s) == 0 && ret->list.count &&
+                   lease_programs_find(&ret->programs, &ret->list, p->poller.env, s) == 0;
+    if (counted)
+        lease_count_use(&ret->list, s);
+    return counted;
+}
+
+/* For a new reservation, which the next sample must show. Called locked. */
 static void read_now(struct lease_part *p, const struct snapshot *s)
 {
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
-    AUTO_LEASE_LIST struct lease_list list = {0};
-    struct lease_programs programs = {0};
-    struct error err = {0};
-    struct wall now = clock_wall(p->poller.env->clock);
-    bool there = lease_dir_find(&dir, p->dir, &err) == 0 && lease_dir_list(&dir, now, &list, &err) == 0;
-    if (!there || lease_add_simulated(&list, s) < 0)
-        return;
-    if (list.count && lease_programs_find(&programs, &list, p->poller.env, s) == 0)
-        lease_count_use(&list, s);
-    for (size_t i = 0; i < list.count; i++) {
-        const struct lease *before = lease_list_find(&p->list, list.at[i].id);
-        list.at[i].idle_since = before ? before->idle_since : (struct wall){0};
+    struct lease_view fresh;
+    view_read(p, &dir, s, &fresh);
+    for (size_t i = 0; i < fresh.list.count; i++) {
+        const struct lease *before = lease_list_find(&p->seen.list, fresh.list.at[i].id);
+        fresh.list.at[i].idle_since = before ? before->idle_since : (struct wall){0};
     }
-    struct lease_list old = p->list;
-    lease_programs_done(&p->programs);
-    p->list = list;
-    p->programs = programs;
-    p->there = true;
-    p->read_at = now;
-    list = old;
+    view_done(fresh.there ? &p->seen : &fresh);
+    if (fresh.there)
+        p->seen = fresh;
 }
 
 /* Keeps the reason why a lease ended, which the next list no longer has. Called locked. */
@@ -172,7 +185,7 @@ static void keep_reasons(struct lease_part *p)
 {
     for (size_t i = 0; i < p->told_count; i++) {
         struct lease *told = &p->told[i].lease;
-        const struct lease *l = lease_list_find(&p->list, told->id);
+        const struct lease *l = lease_list_find(&p->seen.list, told->id);
         if (l && l->ended_why[0])
             str_copy(told->ended_why, sizeof told->ended_why, str_from(l->ended_why));
     }
@@ -182,31 +195,21 @@ static int64_t lease_part_look(void *part)
 {
     struct lease_part *p = part;
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
-    AUTO_LEASE_LIST struct lease_list list = {0};
-    struct lease_programs programs = {0};
-    struct error err = {0};
-    struct wall now = clock_wall(p->poller.env->clock);
-    bool there = lease_dir_find(&dir, p->dir, &err) == 0 && lease_dir_list(&dir, now, &list, &err) == 0;
     AUTO_SNAPSHOT const struct snapshot *s = engine_latest(p->poller.engine);
-    if (s && lease_add_simulated(&list, s) == 0 && list.count && lease_programs_find(&programs, &list, p->poller.env, s) == 0) {
-        lease_count_use(&list, s);
+    struct lease_view fresh;
+    if (view_read(p, &dir, s, &fresh)) {
         pthread_mutex_lock(&p->poller.lock);
-        follow(p, &list, s, now);
+        follow(p, &fresh.list, s, fresh.at);
         pthread_mutex_unlock(&p->poller.lock);
-        clean(p, &dir, &list);
+        clean(p, &dir, &fresh.list);
     }
     pthread_mutex_lock(&p->poller.lock);
-    struct lease_list old = p->list;
-    struct lease_programs old_programs = p->programs;
-    p->list = list;
-    p->programs = programs;
-    p->there = there;
-    p->read_at = now;
-    list = old;
+    struct lease_view old = p->seen;
+    p->seen = fresh;
     keep_reasons(p);
-    bool any = p->list.count > 0;
+    bool any = p->seen.list.count > 0;
     pthread_mutex_unlock(&p->poller.lock);
-    lease_programs_done(&old_programs);
+    view_done(&old);
     return any ? EVERY_MS : NONE_EVERY_MS;
 }
 
@@ -214,9 +217,9 @@ static void annotate(void *part, struct snapshot *s)
 {
     struct lease_part *p = part;
     s->may_control = p->may_control;
-    if (is_outdated(p)) /* the next sample must show a new reservation */
+    if (is_outdated(p))
         read_now(p, s);
-    lease_show(&p->list, &p->programs, s);
+    lease_show(&p->seen.list, &p->seen.programs, s);
     check_show(s);
 }
 
@@ -265,7 +268,7 @@ static void tell_ended(struct lease_part *p, struct wall now)
     size_t kept = 0;
     for (size_t i = 0; i < p->told_count; i++) {
         struct told_lease *t = &p->told[i];
-        const struct lease *l = lease_list_find(&p->list, t->lease.id);
+        const struct lease *l = lease_list_find(&p->seen.list, t->lease.id);
         if (l && is_held(l, now)) {
             t->used_ms = used_of(p, l->id);
             p->told[kept++] = *t;
@@ -295,8 +298,8 @@ static void lease_part_sampled(void *part, const struct snapshot *s)
         return;
     pthread_mutex_lock(&p->poller.lock);
     tell_ended(p, s->taken_at);
-    for (size_t i = 0; i < p->list.count; i++) {
-        const struct lease *l = &p->list.at[i];
+    for (size_t i = 0; i < p->seen.list.count; i++) {
+        const struct lease *l = &p->seen.list.at[i];
         if (!is_held(l, s->taken_at) || is_told(p, l->id) || !ROOM_FOR_ONE(p->told, p->told_count, p->told_capacity, 16))
             continue;
         p->told[p->told_count++] = (struct told_lease){.lease = *l};
@@ -317,7 +320,7 @@ static int get_leases(void *part, const struct part_request *r, struct buf *out)
     pthread_mutex_lock(&p->poller.lock);
     if (r->latest && is_outdated(p))
         read_now(p, r->latest);
-    json_leases(&j, &p->list, r->owner, at == ALL_GPUS ? NULL : &r->latest->gpus[at]);
+    json_leases(&j, &p->seen.list, r->owner, at == ALL_GPUS ? NULL : &r->latest->gpus[at]);
     pthread_mutex_unlock(&p->poller.lock);
     buf_char(out, '\n');
     return 200;
@@ -327,7 +330,7 @@ static int get_leases(void *part, const struct part_request *r, struct buf *out)
 static bool find_kind(struct lease_part *p, const char *id, enum lease_kind *kind)
 {
     pthread_mutex_lock(&p->poller.lock);
-    const struct lease *l = lease_list_find(&p->list, id);
+    const struct lease *l = lease_list_find(&p->seen.list, id);
     if (l)
         *kind = l->state == LEASE_WAITING ? LEASE_RUN : l->kind;
     pthread_mutex_unlock(&p->poller.lock);
@@ -343,7 +346,7 @@ int lease_part_end(struct lease_part *p, const char *id, struct error *err)
     if (rc < 0)
         return rc;
     pthread_mutex_lock(&p->poller.lock);
-    struct lease *l = lease_list_find(&p->list, id);
+    struct lease *l = lease_list_find(&p->seen.list, id);
     if (l)
         l->state = LEASE_ENDED;
     pthread_mutex_unlock(&p->poller.lock);
@@ -357,9 +360,9 @@ void lease_part_undo(struct lease_part *p, const struct snapshot *latest, const 
     pthread_mutex_lock(&p->poller.lock);
     if (latest && is_outdated(p))
         read_now(p, latest);
-    for (size_t i = 0; i < p->list.count; i++)
-        if (!only || lease_is_about(&p->list.at[i], only))
-            undo_add_lease(list, &p->list.at[i]);
+    for (size_t i = 0; i < p->seen.list.count; i++)
+        if (!only || lease_is_about(&p->seen.list.at[i], only))
+            undo_add_lease(list, &p->seen.list.at[i]);
     pthread_mutex_unlock(&p->poller.lock);
 }
 
@@ -388,8 +391,8 @@ static void lease_part_metrics(void *part, const struct snapshot *s, struct buf 
 {
     struct lease_part *p = part;
     pthread_mutex_lock(&p->poller.lock);
-    if (p->there)
-        prometheus_leases(out, s, &p->list);
+    if (p->seen.there)
+        prometheus_leases(out, s, &p->seen.list);
     pthread_mutex_unlock(&p->poller.lock);
 }
 
@@ -428,9 +431,8 @@ static void close_leases(void *part)
     struct lease_part *p = part;
     if (!p)
         return;
-    lease_list_done(&p->list);
+    view_done(&p->seen);
     free(p->told);
-    lease_programs_done(&p->programs);
     free(p->courses);
     poller_close(p);
 }

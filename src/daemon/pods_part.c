@@ -174,20 +174,17 @@ static void pods_part_metrics(void *part, const struct snapshot *s, struct buf *
 {
     struct pods_part *k = part;
     pthread_mutex_lock(&k->poller.lock);
-    if (k->there) {
-        prometheus_head(out, "whirr_kubelet_up", "gauge", "1 if the kubelet said which pods have GPUs, 0 if it could not be asked");
-        buf_printf(out, "whirr_kubelet_up %d\n", k->answers);
-    }
+    if (k->there)
+        prometheus_plain(out, "whirr_kubelet_up", "gauge", "1 if the kubelet said which pods have GPUs, 0 if it could not be asked",
+                         k->answers);
     bool headed = false;
     for (size_t g = 0; s && g < s->gpu_count; g++)
         for (size_t i = 0; i < k->devices.count; i++) {
             const struct kubelet_device *d = &k->devices.list[i];
             if (!kubelet_device_is(d, &s->gpus[g]) || !is_first(&k->devices, i, &s->gpus[g]))
                 continue;
-            if (!headed)
-                prometheus_head(out, "gpu_pod_info", "gauge",
-                                "1 for each container that Kubernetes has given the GPU to, whether it uses it or not");
-            headed = true;
+            prometheus_head_once(out, &headed, "gpu_pod_info", "gauge",
+                                 "1 for each container that Kubernetes has given the GPU to, whether it uses it or not");
             buf_text(out, "gpu_pod_info{");
             prometheus_gpu_labels(out, &s->gpus[g], NULL);
             prometheus_label(out, false, "container", d->container);

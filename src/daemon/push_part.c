@@ -177,8 +177,7 @@ static void push_part_series(struct buf *out, const struct push_part *p, const c
         push_sender_stats(p->list[i].sender, &stats);
         buf_printf(out, "%s{", name);
         prometheus_label(out, true, "push", stats.name);
-        buf_char(out, '}');
-        prometheus_value(out, value(&stats));
+        prometheus_end(out, value(&stats));
     }
 }
 
@@ -220,8 +219,7 @@ static void clock_series(struct buf *out, const struct push_part *p)
                              "How far this host's clock is ahead of the receiver's; negative: behind it");
         buf_text(out, "whirr_push_clock_ahead_seconds{");
         prometheus_label(out, true, "push", stats.name);
-        buf_char(out, '}');
-        prometheus_value(out, (double)stats.clock_ahead_ms.value / MS_PER_S);
+        prometheus_end(out, (double)stats.clock_ahead_ms.value / MS_PER_S);
     }
 }
 

@@ -264,8 +264,7 @@ static void write_phase(struct buf *out, const struct alert_set *set, enum alert
         prometheus_label(out, true, "alert", a->rule);
         prometheus_label(out, false, "severity", severity_text(a->severity));
         prometheus_label(out, false, "gpu", gpu);
-        buf_char(out, '}');
-        prometheus_value(out, (double)count);
+        prometheus_end(out, (double)count);
         buf_char(out, '\n');
     }
 }
@@ -279,10 +278,8 @@ void prometheus_alerts(struct buf *out, const struct alert_set *set)
         rules += set->rules->list[i].enabled;
     write_phase(out, set, ALERT_FIRING, "whirr_alert_firing", "Alerts that fire, of one rule and GPU");
     write_phase(out, set, ALERT_PENDING, "whirr_alert_pending", "Alerts whose condition holds, but not long enough yet");
-    prometheus_head(out, "whirr_alerts_silenced", "gauge", "Firing alerts whose notifications are silenced");
-    buf_printf(out, "whirr_alerts_silenced %zu\n", silenced);
-    prometheus_head(out, "whirr_alerts_fired_total", "counter", "Alerts that began to fire since the start");
-    buf_printf(out, "whirr_alerts_fired_total %llu\n", (unsigned long long)set->fired_total);
-    prometheus_head(out, "whirr_alert_rules", "gauge", "Alert rules that are evaluated");
-    buf_printf(out, "whirr_alert_rules %zu\n", rules);
+    prometheus_plain(out, "whirr_alerts_silenced", "gauge", "Firing alerts whose notifications are silenced", (double)silenced);
+    prometheus_plain(out, "whirr_alerts_fired_total", "counter", "Alerts that began to fire since the start",
+                     (double)set->fired_total);
+    prometheus_plain(out, "whirr_alert_rules", "gauge", "Alert rules that are evaluated", (double)rules);
 }

@@ -507,8 +507,7 @@ void prometheus_capacity(struct buf *out, const struct snapshot *s, const struct
             prometheus_gpu_labels(out, card, gpu->instance >= 0 ? &card->instances[gpu->instance] : NULL);
             if (series[n].window)
                 prometheus_label(out, false, "window", series[n].window);
-            buf_char(out, '}');
-            prometheus_value(out, (double)value.value);
+            prometheus_end(out, (double)value.value);
         }
     }
 }

@@ -268,7 +268,6 @@ void prometheus_findings(struct buf *out, const struct snapshot *s)
                              "Of the worst finding: 0 info, 1 notice, 2 warning, 3 critical");
         buf_text(out, "whirr_severity{");
         prometheus_gpu_labels(out, &s->gpus[i], NULL);
-        buf_text(out, "}");
-        prometheus_value(out, (double)verdict_severity(v, s->gpus[i].index));
+        prometheus_end(out, (double)verdict_severity(v, s->gpus[i].index));
     }
 }

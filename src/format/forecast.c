@@ -363,8 +363,7 @@ static void forecast_series(struct buf *out, const char *name, const struct fore
 {
     buf_printf(out, "%s{", name);
     prometheus_id_labels(out, g->gpu_index, &g->id, g->simulated);
-    buf_char(out, '}');
-    prometheus_value(out, value);
+    prometheus_end(out, value);
 }
 
 static const struct forecast_when *vram_when(const struct forecast_gpu *g)
@@ -390,9 +389,7 @@ static void gpu_gauge(struct buf *out, const struct forecast *f, const char *nam
         double seconds = seconds_of(when(&f->gpus[i]));
         if (isnan(seconds))
             continue;
-        if (!head)
-            prometheus_head(out, name, "gauge", help);
-        head = true;
+        prometheus_head_once(out, &head, name, "gauge", help);
         forecast_series(out, name, &f->gpus[i], seconds);
     }
 }
@@ -406,16 +403,12 @@ void prometheus_forecast(struct buf *out, const struct forecast *f)
     for (size_t i = 0; i < f->count; i++) {
         if (isnan(f->gpus[i].heat.final_c) || f->gpus[i].heat.when.verdict == FORECAST_UNKNOWN)
             continue;
-        if (!head)
-            prometheus_head(out, "gpu_temperature_final_celsius", "gauge",
-                            "Forecast: temperature at which the GPU settles under its present load");
-        head = true;
+        prometheus_head_once(out, &head, "gpu_temperature_final_celsius", "gauge",
+                             "Forecast: temperature at which the GPU settles under its present load");
         forecast_series(out, "gpu_temperature_final_celsius", &f->gpus[i], round(f->gpus[i].heat.final_c * 10) / 10);
     }
-    if (f->has_store && !isnan(seconds_of(&f->store.when))) {
-        prometheus_head(out, "whirr_store_full_seconds", "gauge",
-                        "Forecast: seconds until the history database reaches its size limit or its disk is full");
-        buf_text(out, "whirr_store_full_seconds");
-        prometheus_value(out, seconds_of(&f->store.when));
-    }
+    if (f->has_store && !isnan(seconds_of(&f->store.when)))
+        prometheus_plain(out, "whirr_store_full_seconds", "gauge",
+                         "Forecast: seconds until the history database reaches its size limit or its disk is full",
+                         seconds_of(&f->store.when));
 }

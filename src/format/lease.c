@@ -178,16 +178,7 @@ static void lease_on_gpu(struct buf *out, bool *headed, enum lease_series series
     prometheus_label(out, false, "lease", l->id);
     prometheus_label(out, false, "kind", lease_kind_name(l->kind));
     prometheus_label(out, false, "user", l->user);
-    buf_char(out, '}');
-    prometheus_value(out, series == SERIES_HELD ? 1 : (double)l->mem_bytes);
-}
-
-static void lease_count_line(struct buf *out, const char *name, const char *help, size_t count)
-{
-    bool headed = false;
-    prometheus_head_once(out, &headed, name, "gauge", help);
-    buf_text(out, name);
-    prometheus_value(out, (double)count);
+    prometheus_end(out, series == SERIES_HELD ? 1 : (double)l->mem_bytes);
 }
 
 void prometheus_leases(struct buf *out, const struct snapshot *s, const struct lease_list *list)
@@ -207,6 +198,6 @@ void prometheus_leases(struct buf *out, const struct snapshot *s, const struct l
         waiting += list->at[i].state == LEASE_WAITING;
         idle += list->at[i].state == LEASE_ACTIVE && list->at[i].idle_since.ms;
     }
-    lease_count_line(out, "gpu_lease_waiting", "Leases that wait for room", waiting);
-    lease_count_line(out, "gpu_lease_idle", "Reservations on which nothing has run for lease.idle_minutes", idle);
+    prometheus_plain(out, "gpu_lease_waiting", "gauge", "Leases that wait for room", (double)waiting);
+    prometheus_plain(out, "gpu_lease_idle", "gauge", "Reservations on which nothing has run for lease.idle_minutes", (double)idle);
 }

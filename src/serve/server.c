@@ -30,12 +30,6 @@ static void on_periodic(void *owner)
         s->parts.sampled(s->parts.user, s->data.periodic);
 }
 
-static void add_series(struct buf *out, const char *name, const char *type, const char *help, uint64_t value)
-{
-    prometheus_head(out, name, type, help);
-    buf_printf(out, "%s %llu\n", name, (unsigned long long)value);
-}
-
 /* A monitor reports its own cost. */
 static void write_own_cost(struct buf *out)
 {
@@ -44,25 +38,26 @@ static void write_own_cost(struct buf *out)
         return;
     double seconds =
         (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-    prometheus_head(out, "process_cpu_seconds_total", "counter", "CPU time that whirr itself has used");
-    buf_text(out, "process_cpu_seconds_total");
-    prometheus_value(out, seconds);
-    add_series(out, "process_peak_resident_memory_bytes", "gauge", "Most memory that whirr itself has used",
-               (uint64_t)used.ru_maxrss * 1024);
+    prometheus_plain(out, "process_cpu_seconds_total", "counter", "CPU time that whirr itself has used", seconds);
+    prometheus_plain(out, "process_peak_resident_memory_bytes", "gauge", "Most memory that whirr itself has used",
+                     (double)used.ru_maxrss * 1024);
 }
 
 static void on_prometheus(void *owner, struct buf *out)
 {
     const struct server *s = owner;
-    add_series(out, "whirr_http_requests_total", "counter", "Requests that were answered", s->site.requests_total);
-    add_series(out, "whirr_http_errors_total", "counter", "Answers that say that the service failed (500, 503, 504)",
-               s->site.errors_total);
-    add_series(out, "whirr_connections", "gauge", "Open connections of clients", s->site.loop.conn_count);
-    add_series(out, "whirr_connections_refused_total", "counter", "Connections that found no place", s->site.loop.rejected);
-    add_series(out, "whirr_live_clients", "gauge", "WebSocket and Socket.IO clients", s->live.hub.count);
-    add_series(out, "whirr_live_samples_sent_total", "counter", "Samples sent to live clients", s->live.hub.samples_sent);
-    add_series(out, "whirr_live_samples_missed_total", "counter", "Samples that slow clients skipped", s->live.hub.samples_missed);
-    add_series(out, "whirr_sent_bytes_total", "counter", "Bytes sent to clients", s->site.loop.bytes_out);
+    prometheus_plain(out, "whirr_http_requests_total", "counter", "Requests that were answered", (double)s->site.requests_total);
+    prometheus_plain(out, "whirr_http_errors_total", "counter", "Answers that say that the service failed (500, 503, 504)",
+                     (double)s->site.errors_total);
+    prometheus_plain(out, "whirr_connections", "gauge", "Open connections of clients", (double)s->site.loop.conn_count);
+    prometheus_plain(out, "whirr_connections_refused_total", "counter", "Connections that found no place",
+                     (double)s->site.loop.rejected);
+    prometheus_plain(out, "whirr_live_clients", "gauge", "WebSocket and Socket.IO clients", (double)s->live.hub.count);
+    prometheus_plain(out, "whirr_live_samples_sent_total", "counter", "Samples sent to live clients",
+                     (double)s->live.hub.samples_sent);
+    prometheus_plain(out, "whirr_live_samples_missed_total", "counter", "Samples that slow clients skipped",
+                     (double)s->live.hub.samples_missed);
+    prometheus_plain(out, "whirr_sent_bytes_total", "counter", "Bytes sent to clients", (double)s->site.loop.bytes_out);
     write_own_cost(out);
 }
 

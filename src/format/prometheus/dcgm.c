@@ -208,8 +208,7 @@ void prometheus_dcgm(struct buf *out, const struct snapshot *s, const struct pro
                 buf_add(out, labels.at + end[i], end[i + 1] - end[i]);
                 if (k)
                     instance_labels(out, gpu, k - 1);
-                buf_char(out, '}');
-                prometheus_value(out, value * (old ? row->old_scale : row->scale));
+                prometheus_end(out, value * (old ? row->old_scale : row->scale));
             }
     }
 }

@@ -90,12 +90,6 @@ static void nvidia_smi_begin(struct buf *out, const char *name, const struct gpu
     uuid_label(out, id);
 }
 
-static void finish(struct buf *out, double value)
-{
-    buf_char(out, '}');
-    prometheus_value(out, value);
-}
-
 static void readings(struct buf *out, const struct snapshot *s, const struct prometheus_alias *row)
 {
     bool headed = false;
@@ -105,7 +99,7 @@ static void readings(struct buf *out, const struct snapshot *s, const struct pro
             continue;
         prometheus_head_once(out, &headed, row->name, row->type, row->help);
         nvidia_smi_begin(out, row->name, &gpu->id);
-        finish(out, (double)gpu->metric[row->metric].value * row->scale);
+        prometheus_end(out, (double)gpu->metric[row->metric].value * row->scale);
     }
 }
 
@@ -122,12 +116,12 @@ static void identity(struct buf *out, const struct snapshot *s)
         prometheus_label(out, false, "pci_bus_id", gpu->id.pci_address);
         prometheus_label(out, false, "driver_version", gpu->driver_version.value);
         prometheus_label(out, false, "vbios_version", gpu->vbios_version.value);
-        finish(out, 1);
+        prometheus_end(out, 1);
     }
     prometheus_head(out, "nvidia_smi_index", "gauge", "index");
     for (size_t i = 0; i < s->gpu_count; i++) {
         nvidia_smi_begin(out, "nvidia_smi_index", &s->gpus[i].id);
-        finish(out, s->gpus[i].index);
+        prometheus_end(out, s->gpus[i].index);
     }
 }
 
@@ -141,7 +135,7 @@ static void throttling(struct buf *out, const struct snapshot *s)
                 continue;
             prometheus_head_once(out, &headed, reasons[r].name, "gauge", "1 while the clocks are lowered for this reason");
             nvidia_smi_begin(out, reasons[r].name, &s->gpus[i].id);
-            finish(out, (bits & reasons[r].bit) != 0);
+            prometheus_end(out, (bits & reasons[r].bit) != 0);
         }
     }
 }
@@ -155,7 +149,7 @@ static void fabric(struct buf *out, const struct snapshot *s)
             continue;
         prometheus_head_once(out, &headed, "nvidia_smi_fabric_state", "gauge", "1 not started, 3 completed");
         nvidia_smi_begin(out, "nvidia_smi_fabric_state", &s->gpus[i].id);
-        finish(out, ready ? FABRIC_COMPLETED : FABRIC_NOT_STARTED);
+        prometheus_end(out, ready ? FABRIC_COMPLETED : FABRIC_NOT_STARTED);
     }
 }
 
@@ -173,7 +167,7 @@ static void apps(struct buf *out, const struct snapshot *s, const char *name, co
             nvidia_smi_begin(out, name, &s->gpus[i].id);
             prometheus_label(out, false, "pid", pid);
             prometheus_label(out, false, "process_name", p->name);
-            finish(out, memory ? (double)p->mem_bytes.value : 1);
+            prometheus_end(out, memory ? (double)p->mem_bytes.value : 1);
         }
 }
 
@@ -182,8 +176,8 @@ static void collected(struct buf *out, const struct snapshot *s)
     bool all = true;
     for (size_t i = 0; i < s->gpu_count; i++)
         all &= s->gpus[i].processes_state == READING_OK || s->gpus[i].state == GPU_ASLEEP;
-    prometheus_head(out, "nvidia_smi_compute_apps_last_collect_success", "gauge", "1 while the processes of all GPUs are known");
-    buf_printf(out, "nvidia_smi_compute_apps_last_collect_success %d\n", all);
+    prometheus_plain(out, "nvidia_smi_compute_apps_last_collect_success", "gauge", "1 while the processes of all GPUs are known",
+                     all);
 }
 
 static void xids(struct buf *out, const struct health *health, bool when)
@@ -198,7 +192,7 @@ static void xids(struct buf *out, const struct health *health, bool when)
             snprintf(code, sizeof code, "%d", (int)xid->code);
             nvidia_smi_begin(out, name, &health->verdicts[i].id);
             prometheus_label(out, false, "xid", code);
-            finish(out, when ? (double)xid->last_at.ms / MS_PER_S : (double)xid->total);
+            prometheus_end(out, when ? (double)xid->last_at.ms / MS_PER_S : (double)xid->total);
         }
 }
 
@@ -223,7 +217,7 @@ static void instances(struct buf *out, const struct snapshot *s, const struct pr
             prometheus_label(out, false, "gpu_instance_id", text);
             if (info)
                 prometheus_label(out, false, "profile", mig->profile);
-            finish(out, (double)value.value * row->scale);
+            prometheus_end(out, (double)value.value * row->scale);
             last = id;
         }
     }

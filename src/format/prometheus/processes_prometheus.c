@@ -251,8 +251,7 @@ static void limits(struct buf *out, const struct sums *sums)
             buf_text(out, "gpu_process_limit{");
             buf_str(out, sum_labels(sums, i));
             prometheus_label(out, false, "limit", limit_name((enum limit)k));
-            buf_char(out, '}');
-            prometheus_value(out, (double)sum->limited[k] / (double)sum->judged * 1e-3);
+            prometheus_end(out, (double)sum->limited[k] / (double)sum->judged * 1e-3);
         }
 }
 

@@ -121,6 +121,19 @@ void prometheus_value(struct buf *out, double value)
     buf_add(out, at, (size_t)(end - at));
 }
 
+void prometheus_end(struct buf *out, double value)
+{
+    buf_char(out, '}');
+    prometheus_value(out, value);
+}
+
+void prometheus_plain(struct buf *out, const char *name, const char *type, const char *help, double value)
+{
+    prometheus_head(out, name, type, help);
+    buf_text(out, name);
+    prometheus_value(out, value);
+}
+
 void prometheus_id_labels(struct buf *out, int index, const struct gpu_id *id, bool simulated)
 {
     char number[16];
@@ -169,8 +182,7 @@ void prometheus_series(struct buf *out, struct str name, struct str labels, doub
     buf_str(out, name);
     buf_char(out, '{');
     buf_str(out, labels);
-    buf_char(out, '}');
-    prometheus_value(out, value);
+    prometheus_end(out, value);
 }
 
 static void instance_series(struct buf *out, const char *name, const struct gpu *card, const struct gpu *instance, double value)
@@ -178,8 +190,7 @@ static void instance_series(struct buf *out, const char *name, const struct gpu 
     buf_text(out, name);
     buf_char(out, '{');
     prometheus_gpu_labels(out, card, instance);
-    buf_char(out, '}');
-    prometheus_value(out, value);
+    prometheus_end(out, value);
 }
 
 static bool have_metric(const struct snapshot *s, size_t metric)
@@ -294,8 +305,7 @@ static void xids(struct buf *out, const struct health *health, const char *name,
             buf_printf(out, "%s{", name);
             prometheus_gpu_labels(out, &gpu, NULL);
             prometheus_label(out, false, "xid", code);
-            buf_char(out, '}');
-            prometheus_value(out, when ? (double)v->xids[k].last_at.ms / MS_PER_S : (double)v->xids[k].total);
+            prometheus_end(out, when ? (double)v->xids[k].last_at.ms / MS_PER_S : (double)v->xids[k].total);
         }
 }
 
@@ -316,13 +326,6 @@ static void other_processes(struct buf *out, const struct snapshot *s, const str
     }
 }
 
-static void plain(struct buf *out, const char *name, const char *type, const char *help, double value)
-{
-    prometheus_head(out, name, type, help);
-    buf_text(out, name);
-    prometheus_value(out, value);
-}
-
 static void source_series(struct buf *out, const struct snapshot *s, const char *name, const char *type, const char *help,
                           double (*value)(const struct source_status *))
 {
@@ -332,8 +335,7 @@ static void source_series(struct buf *out, const struct snapshot *s, const char 
             continue;
         buf_printf(out, "%s{", name);
         prometheus_label(out, true, "source", s->sources[i].name);
-        buf_char(out, '}');
-        prometheus_value(out, value(&s->sources[i]));
+        prometheus_end(out, value(&s->sources[i]));
     }
 }
 
@@ -362,15 +364,15 @@ static void machine(struct buf *out, const struct host *host)
     for (size_t i = 0; i < HOST_METRIC_COUNT; i++) {
         const struct metric_info *info = &host_metric_table[i];
         if (info->prometheus[0] && host->metric[i].state == READING_OK)
-            plain(out, info->prometheus, "gauge", info->help, (double)host->metric[i].value * info->prometheus_scale);
+            prometheus_plain(out, info->prometheus, "gauge", info->help, (double)host->metric[i].value * info->prometheus_scale);
     }
 }
 
 static void old_names(struct buf *out, const struct snapshot *s)
 {
-    plain(out, "gpu_count", "gauge", "Old name of gpu_devices, until 0.4", (double)s->gpu_count);
+    prometheus_plain(out, "gpu_count", "gauge", "Old name of gpu_devices, until 0.4", (double)s->gpu_count);
     if (s->host.cpu_count.state == READING_OK)
-        plain(out, "host_cpu_count", "gauge", "Old name of host_cpus, until 0.4", (double)s->host.cpu_count.value);
+        prometheus_plain(out, "host_cpu_count", "gauge", "Old name of host_cpus, until 0.4", (double)s->host.cpu_count.value);
 }
 
 static void sources_and_self(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
@@ -382,19 +384,20 @@ static void sources_and_self(struct buf *out, const struct snapshot *s, const st
         nvml_errors += (double)s->sources[i].errors_total;
         nvml_init_failures += (double)s->sources[i].init_failures_total;
     }
-    plain(out, "gpu_devices", "gauge", "GPUs of this host", (double)s->gpu_count);
-    plain(out, "gpu_evictions_total", "counter", "Times that a worker's models were evicted for others",
-          (double)extra->evictions_total);
-    plain(out, "nvml_query_errors_total", "counter", "Queries to NVML that failed", nvml_errors);
-    plain(out, "nvml_init_failures_total", "counter", "Times that NVML could not be started", nvml_init_failures);
+    prometheus_plain(out, "gpu_devices", "gauge", "GPUs of this host", (double)s->gpu_count);
+    prometheus_plain(out, "gpu_evictions_total", "counter", "Times that a worker's models were evicted for others",
+                     (double)extra->evictions_total);
+    prometheus_plain(out, "nvml_query_errors_total", "counter", "Queries to NVML that failed", nvml_errors);
+    prometheus_plain(out, "nvml_init_failures_total", "counter", "Times that NVML could not be started", nvml_init_failures);
     source_series(out, s, "whirr_source_up", "gauge", "1 while the source answers", source_up);
     source_series(out, s, "whirr_source_errors_total", "counter", "Queries that failed, by source", source_errors);
     source_series(out, s, "whirr_source_init_failures_total", "counter", "Starts that failed, by source", source_init_failures);
     source_series(out, s, "whirr_source_implausible_total", "counter", "Readings that could not be true, by source",
                   source_implausible);
-    plain(out, "whirr_host_implausible_total", "counter", "Readings of the host that could not be true",
-          (double)s->host_implausible_total);
-    plain(out, "whirr_last_sample_timestamp_seconds", "gauge", "When the readings were taken", (double)s->taken_at.ms / MS_PER_S);
+    prometheus_plain(out, "whirr_host_implausible_total", "counter", "Readings of the host that could not be true",
+                     (double)s->host_implausible_total);
+    prometheus_plain(out, "whirr_last_sample_timestamp_seconds", "gauge", "When the readings were taken",
+                     (double)s->taken_at.ms / MS_PER_S);
     prometheus_head(out, "whirr_build_info", "gauge", "The program that answers");
     buf_text(out, "whirr_build_info{");
     prometheus_label(out, true, "version", WHIRR_VERSION);
@@ -415,8 +418,7 @@ static void accelerator_series(struct buf *out, const char *name, const struct g
     prometheus_label(out, false, "kind", device_kind_name(a->id.kind));
     prometheus_label(out, false, "name", a->id.name);
     prometheus_label(out, false, "pci_address", a->id.pci_address);
-    buf_char(out, '}');
-    prometheus_value(out, value);
+    prometheus_end(out, value);
 }
 
 static void accelerators(struct buf *out, const struct snapshot *s)
@@ -505,11 +507,8 @@ static void add_gpu(struct host_sums *sums, const struct snapshot *s, const stru
 
 static void sum_series(struct buf *out, bool known, const char *name, const char *help, double value)
 {
-    if (!known)
-        return;
-    prometheus_head(out, name, "gauge", help);
-    buf_text(out, name);
-    prometheus_value(out, value);
+    if (known)
+        prometheus_plain(out, name, "gauge", help, value);
 }
 
 static void host_sums(struct buf *out, const struct snapshot *s)
@@ -522,8 +521,7 @@ static void host_sums(struct buf *out, const struct snapshot *s)
     prometheus_head(out, "whirr_host_gpus", "gauge", "GPUs of the host; `set` differs between hosts that share a name");
     buf_text(out, "whirr_host_gpus{");
     prometheus_label(out, true, "set", set);
-    buf_char(out, '}');
-    prometheus_value(out, (double)s->gpu_count);
+    prometheus_end(out, (double)s->gpu_count);
     sum_series(out, true, "whirr_host_gpus_judged", "GPUs of the host that have a finding", (double)sums.judged);
     sum_series(out, true, "whirr_host_gpus_with_utilization", "GPUs of the host that report their utilization",
                (double)sums.util_known);

@@ -73,9 +73,12 @@ struct prometheus_alias {
 /* name="value" with the value escaped; preceded by a comma unless it is the first. */
 void prometheus_label(struct buf *out, bool first, const char *name, const char *value);
 void prometheus_label_str(struct buf *out, bool first, const char *name, struct str s);
-/* A space, the number and a newline. */
+/* A space, the number and a newline; and after labels, whose brace it closes. */
 void prometheus_value(struct buf *out, double value);
+void prometheus_end(struct buf *out, double value);
 
+/* A series without labels, with its head. */
+void prometheus_plain(struct buf *out, const char *name, const char *type, const char *help, double value);
 /* name{labels} value; writes the labels as they are. */
 void prometheus_series(struct buf *out, struct str name, struct str labels, double value);
 

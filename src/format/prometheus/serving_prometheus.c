@@ -168,8 +168,7 @@ static void write_part(struct buf *out, const struct servers *all, const struct 
         prometheus_label(out, false, "gen_ai_request_model", s->p->model);
     if (strcmp(part, "bucket") == 0)
         prometheus_label(out, false, "le", "+Inf");
-    buf_char(out, '}');
-    prometheus_value(out, value);
+    prometheus_end(out, value);
 }
 
 static void write_histogram(struct buf *out, const struct servers *all, size_t which)

@@ -187,12 +187,10 @@ static void write_prometheus(struct data *d, struct buf *out)
     for (size_t i = 0; parts && i < parts->count; i++)
         if (parts->list[i].ops->metrics)
             parts->list[i].ops->metrics(parts->list[i].self, d->latest, out);
-    prometheus_head(out, "whirr_metrics_duration_seconds", "gauge", "Time that it took to write these series");
-    buf_text(out, "whirr_metrics_duration_seconds");
-    prometheus_value(out, (double)(clock_mono(&clock_system).ns - start.ns) / NS_PER_S);
-    prometheus_head(out, "whirr_time_seconds", "gauge", "The host's clock, to be compared with that of a scrape");
-    buf_text(out, "whirr_time_seconds");
-    prometheus_value(out, (double)clock_wall(&clock_system).ms / MS_PER_S);
+    prometheus_plain(out, "whirr_metrics_duration_seconds", "gauge", "Time that it took to write these series",
+                     (double)(clock_mono(&clock_system).ns - start.ns) / NS_PER_S);
+    prometheus_plain(out, "whirr_time_seconds", "gauge", "The host's clock, to be compared with that of a scrape",
+                     (double)clock_wall(&clock_system).ms / MS_PER_S);
     prometheus_add_labels(out, d->latest->host.name, d->metrics);
 }
 
