@@ -173,18 +173,14 @@ int command_unknown(const char *name); /* prints a message; returns the exit sta
 
 extern const char *const command_groups[HELP_COUNT];
 
-/* --help of one command (one screen; `full` adds its details), of the program, and of the common options. */
+/* --help of one command (one screen; `full` adds its details), and of the program. */
 void help_command(struct buf *out, const struct page *page, const struct command *command, bool full);
 void help_overview(struct buf *out, const struct page *page);
-void help_all(struct buf *out, const struct page *page);
-void help_options(struct buf *out, const struct page *page);
 
-/* ---- Man pages from the command table, as input for scdoc(5), and the list of metrics from the metric table. ---- */
+/* ---- Man pages from the command table, as input for scdoc(5). ---- */
 
 void manual_overview(struct buf *out);
 void manual_command(struct buf *out, const struct command *command);
 /* Writes text with scdoc's markup escaped; writes a list item of a man page. */
 void manual_text(struct buf *out, const char *text);
 void manual_item(struct buf *out, const char *name, const char *text);
-
-void manual_metrics(struct buf *out, const struct page *page);

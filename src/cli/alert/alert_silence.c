@@ -16,6 +16,7 @@
 #include "base/words.h"
 #include "cli/cli_show.h"
 #include "config/findings.h"
+#include "format/table/grid.h"
 
 static int say_end(struct cli *cli, struct json_writer *j)
 {
@@ -185,6 +186,43 @@ static int remove_silence(struct cli *cli, const char *id)
         printf("Removed silence %s from the daemon at %s.\n", id, json_text(answer, "daemon"));
     json_decref(answer);
     return status;
+}
+
+static void matchers_text(struct buf *out, const json_t *matchers)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)matchers, key, value)
+        buf_printf(out, "%s%s=%s", out->len ? " " : "", key, json_string_value(value) ? json_string_value(value) : "");
+}
+
+void silences_text(struct buf *out, const struct page *page, const json_t *silences)
+{
+    static const struct grid_column columns[] = {
+        {"SILENCE", LEFT, 0}, {"ABOUT", LEFT, 0}, {"ENDS IN", RIGHT, 0}, {"BY", LEFT, 2}, {"COMMENT", LEFT, 1}};
+    const json_t *s;
+    size_t i;
+    if (json_array_size(silences) == 0) {
+        buf_text(out, "No silences.\n");
+        return;
+    }
+    AUTO_GRID struct grid g;
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    json_array_foreach(silences, i, s)
+    {
+        AUTO_BUF struct buf about = BUF(4096);
+        struct wall until = {0};
+        char left[NUMBER_SIZE] = "";
+        matchers_text(&about, json_object_get(s, "matchers"));
+        if (wall_parse(str_from(json_text(s, "until")), &until))
+            show_age(left, page, until.ms - page->now.ms);
+        grid_add(&g, INK_STRONG, json_text(s, "id"));
+        grid_add(&g, INK_PLAIN, buf_view(&about).at);
+        grid_add(&g, INK_PLAIN, left);
+        grid_add(&g, INK_PLAIN, json_text(s, "created_by"));
+        grid_add(&g, INK_FAINT, json_text(s, "comment"));
+    }
+    grid_write(out, page, &g);
 }
 
 static int list_silences(struct cli *cli)

@@ -16,8 +16,7 @@
 #include "cli/cli_show.h"
 #include "cli/free/free.h"
 #include "cli/guard/guard.h"
-#include "cli/setup/servers.h"
-#include "cli/wait/wait.h"
+#include "cli/programs.h"
 #include "config/places.h"
 #include "engine/engine.h"
 
@@ -108,7 +107,7 @@ static void add_configured(struct freeing *f)
 static void add_found(struct freeing *f)
 {
     AUTO_BUF struct buf found = BUF(4096);
-    setup_find_servers(&f->cli->env, &found);
+    programs_find_servers(&f->cli->env, &found);
     struct str rest = buf_view(&found), one;
     while (rest.len && str_cut(&rest, ',', &one)) {
         char method[64], url[METHOD_TEXT_SIZE];
@@ -116,7 +115,7 @@ static void add_found(struct freeing *f)
         struct error err;
         str_cut(&one, '=', &name);
         str_copy(method, sizeof method, name);
-        str_copy(url, sizeof url, one.len ? one : str_from(setup_server_url(name) ? setup_server_url(name) : ""));
+        str_copy(url, sizeof url, one.len ? one : str_from(programs_server_url(name) ? programs_server_url(name) : ""));
         struct guard_spec *spec = has_worker(f, method) ? NULL : calloc(1, sizeof *spec);
         if (!spec)
             continue;

@@ -3,19 +3,17 @@
  */
 #pragma once
 
-#include <jansson.h>
-
 #include "cli/command.h"
 #include "daemon/guard_part.h"
-#include "format/table/page_table.h"
 #include "guard/guard.h"
 
-/* ---- Guards in the foreground: `whirr guard run` and `whirr guard attach`. ---- */
+/* ---- Guards in the foreground: `whirr guard run`, `attach` and `probe`. ---- */
 
 struct engine;
 
 int guard_front_run(struct cli *cli, const char *const *command);
 int guard_front_attach(struct cli *cli, const char *what);
+int guard_probe_command(struct cli *cli, const char *what);
 
 struct engine *guard_open_engine(struct cli *cli, struct error *err);
 /* Builds a worker from a PID, a unit, a URL or the name of a [guard.worker.NAME], with malloc; NULL and a message. */
@@ -31,13 +29,3 @@ struct guard_socket;
 /* -EADDRINUSE: a guard with that name is already running. The guard must outlive the socket. */
 int guard_socket_open(struct guard *g, const char *name, struct guard_socket **ret, struct error *err);
 void guard_socket_close(struct guard_socket *s); /* NULL is fine */
-
-/* ---- `whirr guard probe`. ---- */
-
-int guard_probe_command(struct cli *cli, const char *what);
-
-/* ---- `whirr guard status` for people. ---- */
-
-#define GUARD_NEXT_STEP "To guard a program that is running: whirr guard attach PID|URL; to start one: whirr guard run -- COMMAND"
-
-void guard_text(struct buf *out, const struct page *page, const json_t *workers);

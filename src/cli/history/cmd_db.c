@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "answer/answer.h"
+#include "ask/client.h"
 #include "ask/history_source.h"
 #include "ask/progress.h"
 #include "base/cleanup.h"
@@ -19,8 +21,85 @@
 #include "cli/history/db.h"
 #include "config/places.h"
 #include "store/admin.h"
+#include "store/copy.h"
 
-int db_failed(const struct db_job *job, int rc, const struct error *err)
+/* ---- which database: the daemon knows best where it writes; it reports that without the password ---- */
+
+static void ask_daemon(const struct cli *cli, bool to_act, struct db_choice *c)
+{
+    struct client *client = NULL;
+    struct error err = {0};
+    const char *socket = cli->settings->server.socket;
+    if (options_has(cli->options, "direct") ||
+        (to_act ? client_open_to_act(socket, &client, &err) : client_open(socket, &client, &err)) < 0)
+        return;
+    AUTO_BUF struct buf answer = BUF(1 << 20);
+    int code = client_request(client, "GET", "/api/health", NULL, &answer, CLIENT_WITHIN_MS, &err);
+    str_copy(c->daemon, sizeof c->daemon, str_from(client_place(client)));
+    client_close(client);
+    AUTO_JSON json_t *doc = code > 0 ? json_loadb(answer.at, answer.len, 0, NULL) : NULL;
+    c->health = json_incref(json_object_get(doc, "store"));
+    const char *place = json_string_value(json_object_get(c->health, "place"));
+    str_copy(c->daemon_place, sizeof c->daemon_place, str_from(place ? place : ""));
+}
+
+/* Chooses the daemon's database, if its password is known here. */
+static int choose_daemons(const struct cli *cli, struct db_choice *c, struct error *err)
+{
+    char own[STORE_PLACE_SIZE], shown[STORE_PLACE_SIZE];
+    c->by = "daemon";
+    if (!strstr(c->daemon_place, "://"))
+        return store_place(c->daemon_place, c->url, err);
+    /* The daemon reports the place on a server without the password; the settings may have it. */
+    if (store_place(cli->settings->store.url, own, err) == 0) {
+        store_place_text(own, shown, sizeof shown);
+        if (strcmp(shown, c->daemon_place) == 0) {
+            str_copy(c->url, sizeof c->url, str_from(own));
+            return 0;
+        }
+    }
+    return error_set(err, -EINVAL, "the daemon at %s writes to %s, which is not in the settings here; give it with --store",
+                     c->daemon, c->daemon_place);
+}
+
+/* `to_act`: to change the database, asks only this user's own daemon: another user's database must be named to be changed. */
+static int db_choose(const struct cli *cli, bool to_act, struct db_choice *ret, struct error *err)
+{
+    const char *named = options_value(cli->options, "store", NULL), *configured = cli->settings->store.url;
+    *ret = (struct db_choice){.by = named ? "option" : strcmp(configured, "auto") == 0 ? "default" : "settings"};
+    ask_daemon(cli, to_act, ret);
+    if (!named && ret->daemon_place[0])
+        return choose_daemons(cli, ret, err);
+    return store_place(named ? named : configured, ret->url, err);
+}
+
+static void db_choice_done(struct db_choice *c)
+{
+    json_decref(c->health);
+    c->health = NULL;
+}
+
+const char *db_choice_words(const struct db_choice *c)
+{
+    return strcmp(c->by, "option") == 0     ? "given with --store"
+           : strcmp(c->by, "daemon") == 0   ? "where the daemon writes"
+           : strcmp(c->by, "settings") == 0 ? "store.url"
+                                            : "the default";
+}
+
+/* ---- the subcommands ---- */
+
+/* The context of a subcommand. */
+struct db_job {
+    struct cli *cli;
+    const struct config *config;
+    struct db_choice choice;
+    const char *url;
+    char place[STORE_PLACE_SIZE]; /* the URL without its password, for display */
+};
+
+/* Prints an error and how to solve it. */
+static int db_failed(const struct db_job *job, int rc, const struct error *err)
 {
     bool file = strncmp(job->url, "sqlite:", 7) == 0;
     switch (rc) {
@@ -41,7 +120,7 @@ int db_failed(const struct db_job *job, int rc, const struct error *err)
 
 /* ---- migrate ---- */
 
-SHARED_ANSWER_TABLE(db_head_answer, struct db_job)
+ANSWER_TABLE(head_answer, struct db_job)
 {
     FIELD(TEXT, "place", place, NULL);
 }
@@ -54,7 +133,7 @@ struct told_migration {
 
 ANSWER_TABLE(migrated_answer, struct told_migration)
 {
-    VIA(KEYS, NULL, job, db_head_answer, NULL);
+    VIA(KEYS, NULL, job, head_answer, NULL);
     FIELD(INT, "from_version", from, NULL);
     FIELD(INT, "to_version", to, NULL);
     FIELD(BOOL, "migrated", migrated, NULL);
@@ -67,7 +146,7 @@ struct told_vacuum {
 
 ANSWER_TABLE(vacuumed_answer, struct told_vacuum)
 {
-    VIA(KEYS, NULL, job, db_head_answer, NULL);
+    VIA(KEYS, NULL, job, head_answer, NULL);
     FIELD(INT, "before_bytes", before, NULL);
     FIELD(INT, "after_bytes", after, NULL);
     FIELD(INT, "freed_bytes", freed, NULL);
@@ -262,6 +341,185 @@ static int export(struct db_job *job)
     if (rc == -EPIPE)
         return EXIT_FAILED;
     return rc < 0 ? db_failed(job, rc, &err) : EXIT_FINE;
+}
+
+/* ---- copy, backup and restore: they run for minutes, say how far they are, and can be stopped ---- */
+
+static void show_copied(void *shown, const struct copy_counts *counts)
+{
+    progress_set(shown, counts->tables[counts->table].name, counts->permille, copy_rows(counts), "rows");
+}
+
+ANSWER_TABLE(table_answer, struct copy_table_count)
+{
+    FIELD(WORD, "name", name, NULL);
+    FIELD(INT, "rows", rows, NULL);
+    FIELD(INT, "written", written, NULL);
+    FIELD(INT, "kept", kept, NULL);
+}
+
+struct told_copy {
+    const char *from, *to;
+    int64_t hosts, gpus, rows, written;
+    const struct copy_table_count *tables;
+    size_t count;
+};
+
+ANSWER_TABLE(copied_answer, struct told_copy)
+{
+    FIELD(WORD, "from", from, NULL);
+    FIELD(WORD, "to", to, NULL);
+    FIELD(INT, "hosts", hosts, NULL);
+    FIELD(INT, "gpus", gpus, NULL);
+    FIELD(INT, "rows", rows, NULL);
+    FIELD(INT, "written", written, NULL);
+    OBJECTS("tables", tables, count, table_answer, NULL);
+}
+
+struct told_backup {
+    const struct db_job *job;
+    const char *file;
+    int64_t bytes;
+};
+
+ANSWER_TABLE(backed_up_answer, struct told_backup)
+{
+    VIA(KEYS, NULL, job, head_answer, NULL);
+    FIELD(WORD, "file", file, NULL);
+    FIELD(INT, "bytes", bytes, NULL);
+}
+
+static void write_copied_json(struct cli *cli, struct buf *out, const char *from, const char *to, const struct copy_counts *counts)
+{
+    answer_write(AS_JSON_LINE(cli, out), &copied_answer,
+                 &(struct told_copy){from, to, counts->hosts, counts->gpus, copy_rows(counts), copy_written(counts), counts->tables,
+                                     COPY_TABLES},
+                 NULL);
+}
+
+static void write_copied_text(struct buf *out, const char *to, const struct copy_counts *counts)
+{
+    int64_t rows = copy_rows(counts), written = copy_written(counts), kept = 0;
+    for (size_t i = 0; i < COPY_TABLES; i++)
+        kept += counts->tables[i].kept;
+    buf_printf(out, "%s: all %lld row%s of %lld host%s and %lld GPU%s are there, ", to, (long long)rows, rows == 1 ? "" : "s",
+               (long long)counts->hosts, counts->hosts == 1 ? "" : "s", (long long)counts->gpus, counts->gpus == 1 ? "" : "s");
+    buf_printf(out, written ? "%lld added now and read back.\n" : "and were before.\n", (long long)written);
+    if (kept)
+        buf_printf(out, "%lld of them are more complete there and stay as they are.\n", (long long)kept);
+}
+
+/* The URLs, and the words for them. */
+static int run_copy(struct db_job *job, const char *from, const char *to, const char *what)
+{
+    struct error err = {0};
+    char shown[2][STORE_PLACE_SIZE];
+    static struct copy_counts counts;
+    store_place_text(from, shown[0], sizeof shown[0]);
+    store_place_text(to, shown[1], sizeof shown[1]);
+    if (options_has(job->cli->options, "dry-run")) {
+        int64_t version;
+        int rc = store_peek_version(&job->cli->env, from, &version, &err);
+        return rc < 0 ? db_failed(job, rc, &err)
+                      : show_would(job->cli, "add to %s what is missing there of %s", shown[1], shown[0]);
+    }
+    struct progress *progress = progress_begin(what);
+    int rc = store_copy(&(struct copy_options){.env = &job->cli->env,
+                                               .from = from,
+                                               .to = to,
+                                               .host = options_value(job->cli->options, "host", NULL),
+                                               .cancel = progress_stop(),
+                                               .progress = show_copied,
+                                               .user = progress},
+                        &counts, &err);
+    progress_end(progress);
+    if (rc == -ECANCELED)
+        return cli_fail("stopped; %lld rows of %s are in %s, and the same command goes on from there",
+                        (long long)copy_rows(&counts), shown[0], shown[1]);
+    if (rc < 0)
+        return db_failed(job, rc, &err);
+    AUTO_BUF struct buf out = BUF(16384);
+    if (job->cli->json)
+        write_copied_json(job->cli, &out, shown[0], shown[1], &counts);
+    else
+        write_copied_text(&out, shown[1], &counts);
+    return show_text(&out);
+}
+
+static int db_copy(struct db_job *job)
+{
+    static char from[STORE_PLACE_SIZE], to[STORE_PLACE_SIZE];
+    struct error err = {0};
+    if (store_place(job->cli->options->arguments[1], from, &err) < 0 || store_place(job->cli->options->arguments[2], to, &err) < 0)
+        return cli_error(job->cli, &err);
+    job->url = from;
+    if (strcmp(from, to) == 0)
+        return cli_usage(job->cli, "FROM and TO are the same database");
+    return run_copy(job, from, to, "copying");
+}
+
+static int db_restore(struct db_job *job)
+{
+    static char from[STORE_PLACE_SIZE];
+    struct error err = {0};
+    char found[256];
+    if (store_place(job->cli->options->arguments[1], from, &err) < 0)
+        return cli_error(job->cli, &err);
+    /* A damaged backup is named before anything is taken from it. */
+    struct progress *progress = progress_begin("looking through the backup");
+    int rc = store_find_damage(from, progress_stop(), INT64_C(3600000), found, sizeof found, &err);
+    progress_end(progress);
+    if (rc == -ECANCELED)
+        return cli_fail("stopped; nothing was restored yet");
+    if (rc == 0 && found[0])
+        return cli_fail("%s is damaged: %s\nTo take from it what can be read: whirr db copy %s %s", from + strlen("sqlite:"), found,
+                        from + strlen("sqlite:"), job->place);
+    if (rc == -ENOENT)
+        return cli_fail("cannot open '%s': %s", job->cli->options->arguments[1], err.text);
+    if (rc < 0 && rc != -EOPNOTSUPP)
+        return db_failed(job, rc, &err);
+    return run_copy(job, from, job->url, "restoring");
+}
+
+static void show_part(void *shown, const char *part, int64_t permille)
+{
+    progress_set(shown, part, permille, 0, NULL);
+}
+
+static int db_backup(struct db_job *job)
+{
+    const char *path = job->cli->options->arguments[1];
+    struct error err = {0};
+    int64_t bytes = 0;
+    char size[NUMBER_SIZE];
+    if (access(path, F_OK) == 0 && !options_has(job->cli->options, "force"))
+        return cli_fail("'%s' exists already; to overwrite it: --force", path);
+    if (options_has(job->cli->options, "dry-run")) {
+        int64_t version;
+        int rc = store_peek_version(&job->cli->env, job->url, &version, &err);
+        return rc < 0 ? db_failed(job, rc, &err) : show_would(job->cli, "write all of %s to %s", job->place, path);
+    }
+    struct progress *progress = progress_begin("backing up");
+    int rc = store_backup(&(struct backup_options){.env = &job->cli->env,
+                                                   .from = job->url,
+                                                   .path = path,
+                                                   .host = options_value(job->cli->options, "host", NULL),
+                                                   .cancel = progress_stop(),
+                                                   .progress = show_part,
+                                                   .user = progress},
+                          &bytes, &err);
+    progress_end(progress);
+    if (rc == -ECANCELED)
+        return cli_fail("stopped; there is no '%s'", path);
+    if (rc < 0)
+        return db_failed(job, rc, &err);
+    AUTO_BUF struct buf out = BUF(16384);
+    if (job->cli->json) {
+        return show_answer(job->cli, &backed_up_answer, &(struct told_backup){job, path, bytes});
+    } else {
+        buf_printf(&out, "%s: backed up to %s, %s.\n", job->place, path, words_bytes(bytes, size));
+    }
+    return show_text(&out);
 }
 
 /* ---- the command ---- */

@@ -9,8 +9,6 @@
 #include "base/env.h"
 #include "insight/verdict/health.h"
 
-struct finding_settings;
-
 enum node_fitness { NODE_UNKNOWN, NODE_FIT, NODE_UNFIT };
 
 enum { NODE_CODE_SIZE = 48, NODE_MESSAGE_SIZE = 512, NODE_STEPS_MAX = 8, NODE_STEP_SIZE = 384 };
@@ -21,15 +19,6 @@ struct node_verdict {
     char message[NODE_MESSAGE_SIZE]; /* one sentence without a period */
     int64_t well_for_ms;             /* if fit: how long all GPUs have been healthy; -1: unknown */
 };
-
-struct node_rules {
-    enum health_state least;                 /* a GPU at least this bad makes the node unfit */
-    int64_t gpus;                            /* required number; 0: any */
-    const struct finding_settings *settings; /* hold times of findings */
-};
-
-/* Pure. Requires `s` with its verdict. */
-void node_judge(const struct health *health, const struct snapshot *s, const struct node_rules *rules, struct node_verdict *ret);
 
 /* The changes, or with a dry run the planned ones; and what was left alone on purpose. */
 struct node_steps {
@@ -71,20 +60,3 @@ struct node_count {
 bool node_may_drain(const struct node_telling *t, const struct node_count *count, struct node_steps *steps);
 /* The same, as far as the version alone decides. Pure. */
 bool node_settled(const struct node_telling *t, struct node_steps *steps);
-
-/* ---- Changes to a Node object of Kubernetes. Pure. ---- */
-
-#define NODE_CONDITION "GpuUnhealthy"
-#define NODE_TAINT "whirr/gpu-unhealthy"
-#define NODE_ANNOTATION "whirr/taint" /* "CODE:EFFECT" of the taint that we set: we never remove another */
-
-/* The body of a merge patch for the node; "": no change. */
-void node_taint_patch(const void *node_json, const struct node_telling *t, const struct node_verdict *v, struct wall now,
-                      struct buf *patch, struct node_steps *steps);
-/* Whether the brake has to be asked first: the node is unfit, and has no taint of ours yet. */
-bool node_wants_taint(const void *node_json, const struct node_telling *t, const struct node_verdict *v);
-/* Adds the nodes of a NodeList that are judged by us, and those that have our taint. */
-void node_count_list(const void *list_json, struct node_count *count);
-/* The same for its status, as a strategic merge patch. */
-void node_condition_patch(const void *node_json, const struct node_verdict *v, struct wall now, struct buf *patch,
-                          struct node_steps *steps);

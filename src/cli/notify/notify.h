@@ -10,14 +10,6 @@
 
 /* The message that `test` and `add` send. */
 void notify_example(const struct env *env, bool resolved, const char *severity, const char *dashboard_url, struct alert_notice *n);
-/* Prints the result, for people or as JSON; returns the exit status. */
-int notify_print_result(const struct cli *cli, const struct config_notify *c, const struct notifier_result *r);
-
-/* How a change of the configuration comes into effect here: "to use it now: systemctl reload whirr". */
-enum { RELOAD_WORDS = 256 };
-const char *notify_reload_words(const struct cli *cli, char out[RELOAD_WORDS]);
-/* Writes [notify.NAME] into the configuration after a test message arrived, or removes it. */
-int notify_add(struct cli *cli, const char *name, const char *type);
 int notify_remove(struct cli *cli, const char *name);
 /* Reports that `place` has no notifier of this name, and suggests one. */
 int notify_unknown(const struct config *config, const char *name, const char *place);

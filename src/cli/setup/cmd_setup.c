@@ -14,8 +14,8 @@
 #include "cli/command.h"
 #include "cli/notify/notify.h"
 #include "cli/notify/person.h"
+#include "cli/programs.h"
 #include "cli/setup/plan.h"
-#include "cli/setup/servers.h"
 #include "cli/setup/setup_service.h"
 #include "config/edit.h"
 
@@ -88,7 +88,7 @@ static bool good_guard(const char *text, struct error *err)
         struct str whole = str_trim(one);
         str_cut(&whole, '=', &method);
         bool http = !whole.len || str_starts(whole, "http://") || str_starts(whole, "https://");
-        if (setup_server_url(str_trim(method)) && http)
+        if (programs_server_url(str_trim(method)) && http)
             continue;
         error_set(err, -EINVAL, "'" STR_FMT "' is not one of ollama, llamacpp, vllm, sglang, comfyui, lmstudio, webui, or NAME=URL",
                   STR_ARG(str_trim(one)));
@@ -203,7 +203,7 @@ static int ask_all(struct cli *cli, bool ask, struct answers *a)
     str_copy(a->access, sizeof a->access, STR("host"));
     str_copy(a->notify, sizeof a->notify, STR("none"));
     if (ask && WORDS_HAVE_GUARD && !options_has(cli->options, "guard"))
-        setup_find_servers(&cli->env, &found);
+        programs_find_servers(&cli->env, &found);
     str_copy(a->guard, sizeof a->guard, str_from(found.len ? found.at : "none"));
     if (ask && found.len)
         fprintf(stderr, "Found on this host: %s\n", found.at);
@@ -242,7 +242,7 @@ static void set_guard(struct buf *text, const struct answers *a)
         char key[96], address[ANSWER_SIZE];
         str_cut(&url, '=', &method);
         method = str_trim(method);
-        const char *usual = setup_server_url(method);
+        const char *usual = programs_server_url(method);
         if (!usual)
             continue;
         snprintf(key, sizeof key, "guard.worker." STR_FMT, STR_ARG(method));

@@ -34,15 +34,6 @@ void awaited_json(const struct awaited_list *l, int64_t waited_ms, struct buf *o
 /* The exit status of `wait`: the program's own (of several, the largest), 0 where it is not known. */
 int awaited_status(const struct awaited_list *l);
 
-/* ---- find_program.c ---- */
-
-struct program_found {
-    int32_t pid;
-    char name[64];
-};
-/* Programs of this host with this PID, or whose script, module, game or file is called so, in any case. Returns how many. */
-size_t programs_called(const struct env *env, const char *asked, struct program_found *ret, size_t max);
-
 /* ---- wait_program.c ---- */
 
 /* Waits for the end of the program with this PID, or of all that have a part of this name. Returns the exit status. */

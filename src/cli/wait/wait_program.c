@@ -15,6 +15,7 @@
 #include "base/words.h"
 #include "cli/cli_show.h"
 #include "cli/notify/notify.h"
+#include "cli/programs.h"
 #include "cli/wait/wait.h"
 #include "format/process_rows.h"
 

@@ -39,27 +39,3 @@ int watch_running(struct cli *cli, const char *asked);
 int watch_queues(struct cli *cli);
 /* Writes the report to the file of --output, or else there; returns the exit status. */
 int watch_write(struct cli *cli, const struct buf *report, FILE *otherwise);
-
-/* One program from start to end. */
-struct watched {
-    const char *const *argv;
-    size_t argc;
-    int status; /* from waitpid() */
-    struct wall started_at;
-    double seconds, cpu_s;
-    int64_t interval_ms;
-    struct run_usage usage;
-    double price_per_kwh; /* 0: unknown */
-    const char *currency;
-    bool blind; /* sampling was not possible; see `problem` */
-    char problem[512];
-    char cpu_time[ADDRESS_WORDS]; /* where it spent its CPU time while its host side limited it; "": it did not */
-    struct watch_lines lines;
-    /* Made for watch_json(). */
-    struct told_lines told;
-    struct course_phase phases[COURSE_PHASES_MAX];
-    size_t phase_count;
-};
-
-void watch_text(struct buf *out, const struct page *page, const struct watched *w);
-void watch_json(struct buf *out, struct watched *w);
