@@ -14,7 +14,6 @@
 #include "answer/answer.h"
 #include "ask/tunnel.h"
 #include "base/os/console.h"
-#include "cli/fields.h"
 
 enum { WATCH_DEFAULT_MS = 2000 };
 

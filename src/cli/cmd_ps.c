@@ -6,7 +6,6 @@
 
 #include "cli/cli_fleet.h"
 #include "cli/cli_show.h"
-#include "cli/fields.h"
 #include "fleet/fleet.h"
 #include "format/table/table.h"
 

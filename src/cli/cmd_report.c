@@ -11,7 +11,6 @@
 #include "cli/cli_fleet.h"
 #include "cli/cli_show.h"
 #include "cli/command.h"
-#include "cli/fields.h"
 #include "remedy/effect.h"
 
 /* ---- --remedies: how often remedies did what was expected of them ---- */

@@ -3,7 +3,6 @@
  */
 #include "cli/cli_fleet.h"
 #include "cli/cli_show.h"
-#include "cli/fields.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
 

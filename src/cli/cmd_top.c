@@ -11,7 +11,7 @@
 #include "cli/cli_fleet.h"
 #include "cli/command.h"
 #include "config/config.h"
-#include "tui/prefs.h"
+#include "tui/setup.h"
 #include "tui/theme.h"
 #include "tui/top.h"
 

@@ -2,7 +2,7 @@
  * Prints chosen fields of an answer's rows: tab-separated, as CSV, or by a template. Fields are the keys of the JSON answer, so
  * everything has one name.
  */
-#include "cli/fields.h"
+#include "cli/cli_show.h"
 
 #include <ctype.h>
 #include <errno.h>

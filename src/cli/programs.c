@@ -16,13 +16,13 @@
 enum { CMDLINE_SIZE = 16 * 1024 };
 
 /* What was started, and the title that it has by its script, module or game. */
-struct program {
+struct running_program {
     char text[CMDLINE_SIZE], title[PROCESS_TITLE_SIZE];
     struct str args[ARGUMENTS_MAX]; /* into `text` */
     size_t count;
 };
 
-static bool read_program(const struct env *env, const char *pid, struct program *ret)
+static bool read_program(const struct env *env, const char *pid, struct running_program *ret)
 {
     char path[64], directory[256];
     snprintf(path, sizeof path, "/proc/%.16s/cmdline", pid);
@@ -52,7 +52,7 @@ static const char *const runners[] = {"sh", "bash", "dash", "zsh", "wine", "wine
 /* Its title, or its file without one, in `name`; whether either is called so. Without `asked` any is. */
 static bool is_called(const struct env *env, const char *pid, const char *asked, char *name, size_t size)
 {
-    struct program p;
+    struct running_program p;
     if (!read_program(env, pid, &p))
         return false;
     struct str file = base_name(p.args[0]);
@@ -132,7 +132,7 @@ static int64_t port_named(const struct str *args, size_t count)
 /* Checks one process: sets the port of its kind to the one named, or -1 for the default. */
 static void look_at(const struct env *env, const char *pid, int64_t ports[ARRAY_LEN(kinds)])
 {
-    struct program p;
+    struct running_program p;
     if (!read_program(env, pid, &p))
         return;
     const char *slash = memrchr(p.args[0].at, '/', p.args[0].len);

@@ -72,8 +72,6 @@ struct findings {
 };
 
 void doctor_look(const struct env *env, const struct snapshot *s, struct doctor_facts *facts);
-/* cut_off.c */
-void look_at_containers(const struct env *env, struct doctor_facts *facts);
 /* Sorts urgent findings first. */
 void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, struct findings *findings);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The frame around the views: tabs, headline, keys at the bottom.
+ * The frame around the views: tabs, the line about the host, the headline, keys at the bottom; and the screen of a moment that is
+ * not stored.
  */
 #include "tui/draw.h"
 
@@ -14,8 +15,8 @@
 #include "base/words.h"
 #include "insight/area/part.h"
 #include "insight/view/why.h"
-#include "tui/draw_gpus.h"
 #include "tui/fleet_rows.h"
+#include "tui/setup.h"
 
 /* Moments further back than SECONDS_SHOWN_MS have no seconds; GPU names longer than NAME_SHOWN lose their brand. */
 enum { SECONDS_SHOWN_MS = 6 * 3600 * 1000, NAME_SHOWN = 14, NUMBERED_FROM = 110 };
@@ -356,7 +357,7 @@ static void draw_mark(struct canvas *c, const struct top *t, const struct top_ma
     canvas_text(c, 3, y, c->width - 4, TINT_STRONG, text);
 }
 
-void draw_bottom(struct top *t, struct canvas *c, int y)
+static void draw_bottom(struct top *t, struct canvas *c, int y)
 {
     if (t->mode == MODE_FILTER)
         draw_prompt(c, y, "Filter:", t->filter, "Enter keeps it, Esc clears it");
@@ -373,6 +374,199 @@ void draw_bottom(struct top *t, struct canvas *c, int y)
     else
         draw_keys(t, c, y);
 }
+
+/* ---- the line about the host: the most useful comes first; the rest is left out where it does not fit ---- */
+
+enum { GAP = 3, PIECE = 96, LOAD_FROM = 110, IOWAIT_SHOWN = 50 };
+
+struct host_words {
+    const struct top *t;
+    struct canvas *c;
+    int x, y;
+};
+
+static bool wants(const struct host_words *h, enum host_field field)
+{
+    return setup_shows(&h->t->settings, SETUP_HOST, (int)field);
+}
+
+static void put_piece(struct host_words *h, enum tint tint, const char *text)
+{
+    int width = width_of(text);
+    if (!text[0] || h->x + width > h->c->width - 1)
+        return;
+    canvas_text(h->c, h->x, h->y, width, tint, text);
+    h->x += width + GAP;
+}
+
+static void put_power(struct host_words *h, const struct snapshot *s)
+{
+    struct reading total = {0};
+    char text[PIECE];
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].power_mw.state == READING_OK)
+            total = reading_ok(reading_or(total, 0) + s->gpus[i].power_mw.value);
+    if (total.state != READING_OK || !wants(h, FIELD_POWER))
+        return;
+    double watts = (double)total.value / 1000;
+    bool many = watts >= 10000;
+    snprintf(text, sizeof text, many ? "%.1f kW" : "%.0f W", many ? watts / 1000 : watts);
+    put_piece(h, TINT_PLAIN, text);
+}
+
+static void put_share(struct host_words *h, const struct page *page, enum host_field field, const char *label,
+                      struct reading permille, const char *suffix)
+{
+    char text[PIECE], number[NUMBER_SIZE];
+    if (permille.state != READING_OK || !wants(h, field))
+        return;
+    show_percent(number, page, permille);
+    snprintf(text, sizeof text, "%s %s%s", label, number, suffix);
+    put_piece(h, TINT_PLAIN, text);
+}
+
+static void put_of(struct host_words *h, const struct page *page, enum host_field field, const char *label, struct reading used,
+                   struct reading total)
+{
+    char text[PIECE], number[NUMBER_SIZE];
+    if (used.state != READING_OK || total.state != READING_OK || !wants(h, field))
+        return;
+    show_bytes_of(number, page, used, total);
+    snprintf(text, sizeof text, "%s %s", label, number);
+    put_piece(h, TINT_PLAIN, text);
+}
+
+static void put_drivers(struct host_words *h, const struct snapshot *s)
+{
+    struct gpu_driver drivers[DRIVERS_MAX];
+    size_t count = snapshot_drivers(s, drivers);
+    char text[PIECE] = "driver ";
+    AUTO_BUF struct buf all = BUF(PIECE - 8);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&all, "%s%s%s%s", i ? ", " : "", drivers[i].name, drivers[i].version[0] ? " " : "", drivers[i].version);
+    if (!all.len || all.failed || !wants(h, FIELD_DRIVERS))
+        return;
+    snprintf(text, sizeof text, "driver " STR_FMT, STR_ARG(buf_view(&all)));
+    put_piece(h, TINT_DIM, text);
+}
+
+static void put_rates(struct host_words *h, const struct page *page, const struct host *host)
+{
+    char text[PIECE], in[NUMBER_SIZE], out[NUMBER_SIZE];
+    const struct {
+        const char *label;
+        struct reading in, out;
+    } rates[] = {{"disk", host->disk_read_bytes_per_s, host->disk_write_bytes_per_s},
+                 {"network", host->net_rx_bytes_per_s, host->net_tx_bytes_per_s}};
+    for (size_t i = 0; i < ARRAY_LEN(rates); i++) {
+        if (rates[i].in.state != READING_OK || !wants(h, FIELD_DISK + (enum host_field)i))
+            continue;
+        show_rate(in, page, rates[i].in);
+        show_rate(out, page, rates[i].out);
+        snprintf(text, sizeof text, page->utf8 ? "%s ↓ %s ↑ %s" : "%s in %s out %s", rates[i].label, in, out);
+        put_piece(h, TINT_DIM, text);
+    }
+}
+
+/* The host's own readings are those of now: a past moment has none. */
+void draw_host_line(const struct top *t, struct canvas *c, int y)
+{
+    const struct snapshot *s = top_shown(t);
+    struct page page = draw_page(t);
+    struct host_words h = {t, c, 1, y};
+    char text[PIECE];
+    if (!s)
+        return;
+    const struct host *host = &s->host;
+    put_piece(&h, TINT_STRONG, t->host ? t->host : host->name);
+    if (s->gpu_count && s->gpus[0].simulated)
+        put_piece(&h, TINT_WARN, "SIMULATED");
+    size_t all = t->whole ? MAX_OF(t->whole->gpu_count, s->gpu_count) : s->gpu_count;
+    snprintf(text, sizeof text, all > s->gpu_count ? "%zu of %zu GPUs" : all == 1 ? "%zu GPU" : "%zu GPUs", s->gpu_count, all);
+    put_piece(&h, TINT_PLAIN, text);
+    put_power(&h, s);
+    if (!t->cursor_ms) {
+        AUTO_BUF struct buf cpu = BUF(PIECE);
+        if (host->cpu_count.state == READING_OK)
+            buf_printf(&cpu, " of %lld", (long long)host->cpu_count.value);
+        if (host->load1_milli.state == READING_OK && c->width >= LOAD_FROM)
+            buf_printf(&cpu, ", load %.1f", (double)host->load1_milli.value / 1000);
+        put_share(&h, &page, FIELD_CPU, "CPU", host->cpu_permille, cpu.len ? cpu.at : "");
+        struct reading used = host->mem_total_bytes;
+        used.value -= reading_or(host->mem_available_bytes, 0);
+        put_of(&h, &page, FIELD_RAM, "RAM", host->mem_available_bytes.state == READING_OK ? used : host->mem_available_bytes,
+               host->mem_total_bytes);
+    }
+    if (!t->cursor_ms && reading_or(host->cpu_iowait_permille, 0) >= IOWAIT_SHOWN)
+        put_share(&h, &page, FIELD_IOWAIT, "I/O wait", host->cpu_iowait_permille, "");
+    put_drivers(&h, s);
+    if (!t->cursor_ms) {
+        put_of(&h, &page, FIELD_SWAP, "swap", reading_or(host->swap_used_bytes, 0) ? host->swap_used_bytes : (struct reading){0},
+               host->swap_total_bytes);
+        put_rates(&h, &page, host);
+    }
+}
+
+/* ---- a moment that is not stored: says so, and offers the nearest stored moments ---- */
+
+enum { KEYS_INDENT = 10 };
+
+/* With seconds, like the header: gaps begin and end within a minute. */
+static void moment_text(const struct top *t, int64_t at_ms, char text[MOMENT_TEXT_SIZE + 4])
+{
+    char at[MOMENT_TEXT_SIZE];
+    moment_format((struct wall){at_ms}, t->now, at);
+    snprintf(text, MOMENT_TEXT_SIZE + 4, "%s:%02d", at, (int)(at_ms / MS_PER_S % 60));
+}
+
+static void center(struct canvas *c, int y, enum tint tint, const char *text)
+{
+    int width = MIN_OF(width_of(text), c->width - 2);
+    canvas_wrap(c, (c->width - width) / 2, y, width, c->height - 1 - y, tint, text);
+}
+
+static int draw_key(struct top *t, struct canvas *c, int y, int key, const char *what)
+{
+    int x = MIN_OF((int)KEYS_INDENT, c->width / 8);
+    canvas_put(c, x, y, TINT_LABEL, (uint32_t)key);
+    int used = canvas_text(c, x + 3, y, c->width - x - 4, TINT_PLAIN, what);
+    top_zone(t, ZONE_KEY, x, y, 3 + used, 1, key);
+    return y + 1;
+}
+
+static int draw_jump(struct top *t, struct canvas *c, int y, int key, int64_t to_ms, const char *which)
+{
+    char at[MOMENT_TEXT_SIZE + 4], text[128];
+    if (!to_ms)
+        return y;
+    moment_text(t, to_ms, at);
+    snprintf(text, sizeof text, "%s, the %s", at, which);
+    return draw_key(t, c, y, key, text);
+}
+
+static void draw_missing(struct top *t, struct canvas *c)
+{
+    const struct top_missing *m = &t->missing;
+    char at[MOMENT_TEXT_SIZE + 4], text[256];
+    int bottom = c->height - 1, y = MAX_OF(c->height / 3, 2);
+    if (t->live) {
+        snprintf(text, sizeof text, "%s   %zu GPU%s", t->host ? t->host : t->live->host.name, t->live->gpu_count,
+                 t->live->gpu_count == 1 ? "" : "s");
+        canvas_text(c, 1, 1, c->width - 2, TINT_DIM, text);
+    }
+    moment_text(t, m->at_ms, at);
+    snprintf(text, sizeof text, m->unanswered ? "%s can't be looked up." : "%s is not stored.", at);
+    center(c, y, TINT_STRONG, text);
+    center(c, y + 2, TINT_PLAIN, m->text);
+    y += 4 + (width_of(m->text) > c->width - 2);
+    y = draw_jump(t, c, y, '(', m->since_ms, "last moment before");
+    y = draw_jump(t, c, y, ')', m->until_ms, "first moment after");
+    y = draw_key(t, c, y, 'n', "now");
+    draw_key(t, c, y, 'g', "go to a time");
+    draw_bottom(t, c, bottom);
+}
+
+/* ---- all together ---- */
 
 /* The GPUs' rows matter more than the line about the host, unless they don't fit anyway. */
 static bool has_host_line(const struct top *t, const struct canvas *c, int lines)

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "insight/facts/levels.h"
-#include "tui/draw_gpus.h"
+#include "tui/draw.h"
 
 enum { JOBS_MAX = 48, NAME = 128, WIDE_FROM = 110, LIST_WIDTH = 11, NAME_SHOWN = 52, PLOT_MIN = 12, PLOT_MAX = 48 };
 

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "model/finding.h"
 #include "model/finding_code.h"
-#include "tui/draw_gpus.h"
+#include "tui/draw.h"
 #include "tui/setup.h"
 
 enum { LABEL = 6, TWO_COLUMNS_FROM = 110, ROWS_MIN = 2, ROWS_MAX = 4, LINE = 96 };

@@ -9,7 +9,7 @@
 #include "base/words.h"
 #include "insight/baseline/baseline.h"
 #include "insight/view/why.h"
-#include "tui/draw_gpus.h"
+#include "tui/draw.h"
 
 bool gpu_usual_band(const struct top *t, size_t gpu, enum trail_of of, float *low, float *high)
 {

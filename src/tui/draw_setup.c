@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "tui/draw_gpus.h"
+#include "tui/draw.h"
 #include "tui/setup.h"
 
 enum { PARTS_WIDTH = 20, ITEM_WIDTH = 29, PREVIEW_MIN = 5, PREVIEW_MAX = 14, LOW = 18 };

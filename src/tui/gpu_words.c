@@ -11,7 +11,7 @@
 #include "insight/facts/levels.h"
 #include "model/finding.h"
 #include "model/finding_code.h"
-#include "tui/draw_gpus.h"
+#include "tui/draw.h"
 
 const struct gpu_metric gpu_metrics[TRAIL_COUNT] = {
     [TRAIL_UTIL] = {"Util", TINT_UTIL},    [TRAIL_VRAM] = {"VRAM", TINT_MEMORY},  [TRAIL_POWER] = {"Power", TINT_POWER},

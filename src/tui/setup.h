@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include "base/buf.h"
+#include "base/error.h"
 #include "tui/top.h"
 
 enum setup_part { SETUP_PROCESSES, SETUP_GPUS, SETUP_PLOTS, SETUP_HOST, SETUP_LOOK, SETUP_SHOWN, SETUP_PARTS };
@@ -73,3 +75,14 @@ int setup_item_at(const struct top_settings *settings, enum setup_part part, int
 void setup_move(struct top_settings *settings, int column, int by);
 /* The value of an item of SETUP_LOOK. */
 const char *setup_value(const struct top_settings *settings, int item, char *text, size_t size);
+
+/* ---- top.toml, in which the settings are kept between runs ---- */
+
+/* Applies the text to the settings; ignores unknown keys and values. */
+void prefs_read(struct str text, struct top_settings *settings);
+void prefs_write(const struct top_settings *settings, struct buf *out);
+
+/* A missing file is fine. */
+void prefs_load(const char *path, struct top_settings *settings);
+/* Replaces the file atomically; creates its directory. */
+int prefs_save(const char *path, const struct top_settings *settings, struct error *err);

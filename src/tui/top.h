@@ -349,6 +349,14 @@ struct top {
     struct zone scrubbed; /* the plot where the mouse was pressed: dragging moves through its time; no width: none */
 };
 
+/* The signals of the dialog, in its order: mild ones first. */
+struct top_signal {
+    int number;
+    const char *name, *what;
+};
+extern const struct top_signal top_signals[];
+extern const size_t top_signal_count;
+
 /* Lines of "What     keys": the subject in the first eight columns, blank on continuation lines. */
 extern const char *const top_help[];
 extern const size_t top_help_count;

@@ -15,7 +15,7 @@
 #include "tui/draw.h"
 #include "tui/feed/feed.h"
 #include "tui/fleet_rows.h"
-#include "tui/prefs.h"
+#include "tui/setup.h"
 #include "tui/terminal/screen.h"
 #include "tui/top.h"
 

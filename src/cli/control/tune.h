@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "base/json_writer.h"
 #include "cli/control/change.h"
 
 enum { TUNE_POINTS_MAX = 32 };
@@ -47,13 +46,3 @@ struct tune_plan {
 
 /* Measures all limits, then stops the program and restores the old limit. */
 int tune_measure(const struct tune_plan *plan, const char *const *command, struct tune_result *ret, struct error *err);
-
-/* Limits from the present one down to the lowest, in multiples of 5 W; returns how many. */
-size_t tune_limits(int64_t now_mw, int64_t least_mw, size_t steps, int64_t limits[TUNE_POINTS_MAX]);
-/* The number beside `text` in a line: "12.5 it/s", "tokens/s: 88". The last one if there are several. */
-bool tune_rate(struct str line, const char *text, double *ret);
-
-enum { TUNE_WORDS = 192 };
-/* "at 330 of 450 W it keeps 96% of its speed and saves 26% of its energy" */
-void tune_table(struct buf *out, const struct page *page, const struct tune_result *r, double keep);
-void tune_json(struct json_writer *j, const struct tune_result *r, double keep);

@@ -109,10 +109,58 @@ static void look_after(struct tune *t)
 
 /* ---- the program's output ---- */
 
+static bool is_number(char c)
+{
+    return (c >= '0' && c <= '9') || c == '.';
+}
+
+/* The number that ends before `end`, or that begins after `from`. */
+static bool number_before(struct str line, size_t end, double *ret)
+{
+    while (end > 0 && line.at[end - 1] == ' ')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && is_number(line.at[begin - 1]))
+        begin--;
+    return begin < end && str_to_double((struct str){line.at + begin, end - begin}, ret);
+}
+
+static bool number_behind(struct str line, size_t from, double *ret)
+{
+    while (from < line.len && strchr(" :=\t", line.at[from]))
+        from++;
+    size_t end = from;
+    while (end < line.len && is_number(line.at[end]))
+        end++;
+    return end > from && str_to_double((struct str){line.at + from, end - from}, ret);
+}
+
+/* In "tokens/s: 88" the number follows, whatever precedes the text. */
+static bool has_sign(struct str line, size_t at)
+{
+    while (at < line.len && line.at[at] == ' ')
+        at++;
+    return at < line.len && (line.at[at] == ':' || line.at[at] == '=');
+}
+
+/* The number beside `text` in a line: "12.5 it/s", "tokens/s: 88". The last one if there are several. */
+static bool find_rate(struct str line, const char *text, double *ret)
+{
+    size_t len = strlen(text);
+    for (size_t at = line.len >= len ? line.len - len + 1 : 0; at-- > 0;) {
+        if (memcmp(line.at + at, text, len) != 0)
+            continue;
+        bool before = !has_sign(line, at + len) && number_before(line, at, ret);
+        if (before || number_behind(line, at + len, ret))
+            return true;
+    }
+    return false;
+}
+
 static void take_line(struct tune *t)
 {
     double rate;
-    if (t->line_len && tune_rate((struct str){t->line, t->line_len}, t->plan->rate, &rate)) {
+    if (t->line_len && find_rate((struct str){t->line, t->line_len}, t->plan->rate, &rate)) {
         t->work += rate;
         t->works++;
     }

@@ -16,7 +16,7 @@
 #include "base/moment.h"
 #include "base/os/console.h"
 #include "base/words.h"
-#include "cli/fields.h"
+#include "cli/cli_show.h"
 #include "format/plot/plot.h"
 #include "format/table/grid.h"
 #include "model/limit.h"
@@ -142,12 +142,12 @@ static void add_number(struct grid *g, const struct page *page, const json_t *ro
 
 /* Adds a number in the unit that fits its size. */
 static void add_reading(struct grid *g, const struct page *page, const json_t *row, const char *key, double scale,
-                        void (*show)(char text[NUMBER_SIZE], const struct page *page, struct reading reading))
+                        void (*format)(char text[NUMBER_SIZE], const struct page *page, struct reading reading))
 {
     const json_t *value = json_object_get(row, key);
     char text[NUMBER_SIZE];
-    show(text, page,
-         json_is_number(value) ? reading_ok(llround(json_number_value(value) * scale)) : reading_absent(READING_UNREAD));
+    format(text, page,
+           json_is_number(value) ? reading_ok(llround(json_number_value(value) * scale)) : reading_absent(READING_UNREAD));
     grid_add(g, INK_PLAIN, text);
 }
 
@@ -645,8 +645,8 @@ static void ask_events(struct history_source *source, const struct history_quest
     free(events);
 }
 
-static int show_answer(const struct cli *cli, struct history_source *source, const struct history_question *q,
-                       struct plot_view *view, struct error *err)
+static int show_history(const struct cli *cli, struct history_source *source, const struct history_question *q,
+                        struct plot_view *view, struct error *err)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX), events = BUF(ANSWER_MAX), out = BUF(ANSWER_MAX);
     struct progress *shown = progress_begin("reading the history");
@@ -719,7 +719,7 @@ static int answer_history(struct cli *cli, const struct history_question *q, str
     else if (rc == 0 && q->format != HISTORY_JSON)
         rc = history_source_download(source, q, history_write_piece, stdout, err);
     else if (rc == 0)
-        rc = show_answer(cli, source, q, view, err);
+        rc = show_history(cli, source, q, view, err);
     if (rc == 0 && fflush(stdout) != 0)
         rc = error_set(err, errno == EPIPE ? -EPIPE : -EIO, "cannot write: %s", strerror(errno));
     history_source_close(source);

@@ -16,7 +16,6 @@
 #include "base/cleanup.h"
 #include "base/os/pipe.h"
 #include "cli/cli_show.h"
-#include "cli/fields.h"
 
 enum { ANSWERS_MAX = 64 << 20, PROBLEM_MAX = 64 * 1024, ROUND_WITHIN_MS = 120000 };
 

@@ -21,8 +21,7 @@
 #define NODE_TAINT "whirr/gpu-unhealthy"
 #define NODE_ANNOTATION "whirr/taint" /* "CODE:EFFECT" of the taint that we set: we never remove another */
 
-/* ---- what is changed of a Node: the API treats taints as one list, so the whole list is sent with the version that it was made
- * from ---- */
+/* ---- the changes to a Node: taints are one list, which is sent whole, with the version that it was made from ---- */
 
 enum { HEARTBEAT_MS = 5 * 60 * 1000 };
 

@@ -16,7 +16,6 @@
 #include "cli/notify/person.h"
 #include "cli/programs.h"
 #include "cli/setup/plan.h"
-#include "cli/setup/setup_service.h"
 #include "config/edit.h"
 
 enum { ANSWER_SIZE = 512, QUESTION_SIZE = 256, TRIES = 5 };
@@ -35,7 +34,7 @@ struct answers {
 
 static const struct setup_kinds *setup_kinds(void)
 {
-    return geteuid() == 0 ? &setup_kinds_of_root : &setup_kinds_of_user;
+    return geteuid() == 0 ? &setup_service.of_root : &setup_service.of_user;
 }
 
 static bool good_service(const char *text, struct error *err)
@@ -45,7 +44,7 @@ static bool good_service(const char *text, struct error *err)
         if (strcmp(text, kinds->names[i]) == 0)
             return true;
     if (strcmp(text, "system") == 0)
-        error_set(err, -EINVAL, "%s", setup_needs_root);
+        error_set(err, -EINVAL, "%s", setup_service.needs_root);
     else
         error_set(err, -EINVAL, "expected %s", kinds->expected);
     return false;
@@ -290,7 +289,7 @@ static int make_plan(struct cli *cli, const struct answers *a, struct plan *p, s
     if (rc == 0 && network)
         plan_add_command(p, (const char *const[]){"whirr", "token", "new", "setup", NULL},
                          (const char *const[]){"whirr", "token", "remove", "setup", NULL});
-    return rc < 0 ? rc : plan_add_service(p, a->service, err);
+    return rc < 0 ? rc : setup_service.add(p, a->service, err);
 }
 
 /* ---- the command ---- */
@@ -304,8 +303,8 @@ static int undo(struct cli *cli, bool sure, bool dry_run)
     if (!sure && !dry_run && !person_agrees("Take back what `whirr setup` did?", true))
         return cli_fail("nothing was changed");
     int rc = plan_undo(&cli->env, dry_run, &out, &err);
-    if (rc == 0 && !dry_run)
-        setup_service_undone(&out);
+    if (rc == 0 && !dry_run && setup_service.undone)
+        setup_service.undone(&out);
     int status = show_text(&out);
     if (rc < 0)
         return cli_fail("%s", err.text);
@@ -337,7 +336,8 @@ static int carry_out(struct cli *cli, const struct plan *p, bool sure)
     if (cli->json)
         return show_plan(cli, p, true);
     AUTO_BUF struct buf said = BUF(8192);
-    setup_service_done(p, &said);
+    if (setup_service.done)
+        setup_service.done(p, &said);
     fprintf(stderr, "%sDone. To take it back: whirr setup --undo\n", said.at ? said.at : "");
     return EXIT_FINE;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shows, applies and undoes a plan.
  */
+
 #include "cli/setup/plan.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include "base/file.h"
 #include "base/keep.h"
 #include "base/os/shared.h"
-#include "cli/setup/setup_service.h"
 #include "config/config.h"
 #include "config/edit.h"
 
@@ -310,7 +310,7 @@ static int run_command(const struct env *env, const struct plan_command *c, stru
     const char *argv[PLAN_WORDS_MAX + 1] = {0};
     for (size_t i = 0; i < c->count; i++)
         argv[i] = strcmp(c->words[i], "whirr") == 0 && i == 0 ? env->self_program : c->words[i];
-    int step = setup_service_step(c, err);
+    int step = setup_service.step ? setup_service.step(c, err) : 1;
     if (step <= 0)
         return step;
     put_command(&line, c);

@@ -43,3 +43,25 @@ void plan_json(const struct plan *p, bool done, struct buf *out);
 int plan_do(const struct env *env, const struct plan *p, struct error *err);
 /* Undoes the recorded steps. -ENOENT: nothing was set up. `out` gets a line per step. dry_run: only prints these lines. */
 int plan_undo(const struct env *env, bool dry_run, struct buf *out, struct error *err);
+
+/* ---- whirr as a service: with systemd, on Windows, or not at all ---- */
+
+/* The kinds that are available here, for any user and for root or an administrator. */
+struct setup_kinds {
+    const char *names[4]; /* the first is the default */
+    const char *expected, *question;
+};
+
+/* What this system has. The functions may be NULL: nothing to do. */
+struct setup_service {
+    struct setup_kinds of_user, of_root;
+    const char *needs_root; /* for users who request a system service without being root */
+    /* Adds the steps that make this program a service; kind is "system", "user" or "no". */
+    int (*add)(struct plan *p, const char *kind, struct error *err);
+    /* Runs a step that is a call instead of a program: 0 or -errno; 1: not such a step. */
+    int (*step)(const struct plan_command *c, struct error *err);
+    /* What to check next, or what remains; "": nothing. */
+    void (*done)(const struct plan *p, struct buf *out);
+    void (*undone)(struct buf *out);
+};
+extern const struct setup_service setup_service;

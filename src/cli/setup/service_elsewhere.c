@@ -4,18 +4,23 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/setup/setup_service.h"
+#include "cli/setup/plan.h"
 
-const struct setup_kinds setup_kinds_of_user = {{"no"},
-                                                "no (`brew services start whirr-macos` makes a service)",
-                                                "Run whirr as a service? (no; `brew services start whirr-macos` does it)"};
-const struct setup_kinds setup_kinds_of_root = {{"no"},
-                                                "no (`brew services start whirr-macos` makes a service)",
-                                                "Run whirr as a service? (no; `brew services start whirr-macos` does it)"};
-const char setup_needs_root[] = "whirr setup can't install a service on this system yet: brew services start whirr-macos";
+#define KINDS                                                                         \
+    {                                                                                 \
+        {"no"}, "no (`brew services start whirr-macos` makes a service)",             \
+            "Run whirr as a service? (no; `brew services start whirr-macos` does it)" \
+    }
 
-int plan_add_service(struct plan *p, const char *kind, struct error *err)
+static int add_service(struct plan *p, const char *kind, struct error *err)
 {
     (void)p;
-    return strcmp(kind, "no") == 0 ? 0 : error_set(err, -ENOSYS, "%s", setup_needs_root);
+    return strcmp(kind, "no") == 0 ? 0 : error_set(err, -ENOSYS, "%s", setup_service.needs_root);
 }
+
+const struct setup_service setup_service = {
+    .of_user = KINDS,
+    .of_root = KINDS,
+    .needs_root = "whirr setup can't install a service on this system yet: brew services start whirr-macos",
+    .add = add_service,
+};

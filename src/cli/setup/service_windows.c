@@ -8,17 +8,8 @@
 #include "base/cleanup.h"
 #include "base/os/service.h"
 #include "base/os/words.h"
-#include "cli/setup/setup_service.h"
+#include "cli/setup/plan.h"
 #include "config/config.h"
-
-const struct setup_kinds setup_kinds_of_user = {
-    {"no"},
-    "no (a service is made " WORD_AS_ADMINISTRATOR ")",
-    "Run whirr as a service? (no; for one, run whirr setup " WORD_AS_ADMINISTRATOR ")",
-};
-const struct setup_kinds setup_kinds_of_root = {{"system", "no"}, "system or no", "Run whirr as a service? (system, no)"};
-const char setup_needs_root[] =
-    "a service needs the rights of an administrator: run whirr setup " WORD_AS_ADMINISTRATOR ", or start `whirr serve` yourself";
 
 static const struct {
     const char *words[8];
@@ -29,7 +20,7 @@ static const struct {
     {{"remove", "the", "service", "whirr"}, service_remove},
 };
 
-int setup_service_step(const struct plan_command *c, struct error *err)
+static int run_step(const struct plan_command *c, struct error *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(steps); i++)
         if (c->count > 2 && strcmp(c->words[0], steps[i].words[0]) == 0 && strcmp(c->words[2], "service") == 0) {
@@ -39,7 +30,7 @@ int setup_service_step(const struct plan_command *c, struct error *err)
     return 1;
 }
 
-int plan_add_service(struct plan *p, const char *kind, struct error *err)
+static int add_service(struct plan *p, const char *kind, struct error *err)
 {
     if (strcmp(kind, "no") == 0)
         return 0;
@@ -51,14 +42,27 @@ int plan_add_service(struct plan *p, const char *kind, struct error *err)
     return 0;
 }
 
-void setup_service_done(const struct plan *p, struct buf *out)
+static void tell_done(const struct plan *p, struct buf *out)
 {
     if (p->command_count && strcmp(p->commands[p->command_count - 1].words[0], steps[1].words[0]) == 0)
         buf_printf(out, "The service is running: whirr status asks it; the address of its page is in %s/whirr.log\n",
                    env_variable(CONFIG_SYSTEM_ROOT));
 }
 
-void setup_service_undone(struct buf *out)
+static void tell_undone(struct buf *out)
 {
     buf_printf(out, "kept           %s (history, tokens, log)\n", env_variable(CONFIG_SYSTEM_ROOT));
 }
+
+const struct setup_service setup_service = {
+    .of_user = {{"no"},
+                "no (a service is made " WORD_AS_ADMINISTRATOR ")",
+                "Run whirr as a service? (no; for one, run whirr setup " WORD_AS_ADMINISTRATOR ")"},
+    .of_root = {{"system", "no"}, "system or no", "Run whirr as a service? (system, no)"},
+    .needs_root = "a service needs the rights of an administrator: run whirr setup " WORD_AS_ADMINISTRATOR
+                  ", or start `whirr serve` yourself",
+    .add = add_service,
+    .step = run_step,
+    .done = tell_done,
+    .undone = tell_undone,
+};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The systemd service that `whirr setup` creates: its unit, and the systemctl commands that start and remove it.
  */
-#include "cli/setup/setup_service.h"
+#include "cli/setup/plan.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,12 +11,6 @@
 
 #include "base/cleanup.h"
 #include "config/config.h"
-
-const struct setup_kinds setup_kinds_of_user = {
-    {"user", "no"}, "user or no", "Run whirr as a service? (user, no; for all users: sudo whirr setup)"};
-const struct setup_kinds setup_kinds_of_root = {
-    {"system", "user", "no"}, "system, user or no", "Run whirr as a service? (system, user, no)"};
-const char setup_needs_root[] = "only root can run it as a service of the system: sudo whirr setup";
 
 static const char unit_text[] =
     "# Written by whirr setup; `whirr setup --undo` removes it.\n"
@@ -116,7 +110,7 @@ static void add_systemctl(struct plan *p, bool user, const char *root, const cha
     plan_add_command(p, argv, undo ? back : NULL);
 }
 
-int plan_add_service(struct plan *p, const char *kind, struct error *err)
+static int add_service(struct plan *p, const char *kind, struct error *err)
 {
     const char *set = env_variable(CONFIG_SYSTEM_ROOT), *root = set ? set : "";
     bool user = strcmp(kind, "user") == 0;
@@ -134,3 +128,10 @@ int plan_add_service(struct plan *p, const char *kind, struct error *err)
         add_systemctl(p, user, root, "restart", NULL);
     return 0;
 }
+
+const struct setup_service setup_service = {
+    .of_user = {{"user", "no"}, "user or no", "Run whirr as a service? (user, no; for all users: sudo whirr setup)"},
+    .of_root = {{"system", "user", "no"}, "system, user or no", "Run whirr as a service? (system, user, no)"},
+    .needs_root = "only root can run it as a service of the system: sudo whirr setup",
+    .add = add_service,
+};

@@ -10,7 +10,6 @@
 #include "base/os/memory.h"
 #include "engine/cadence.h"
 #include "format/record.h"
-#include "insight/fit/capacity.h"
 #include "tui/feed/feed.h"
 
 enum { ANSWER_MAX = 64 << 20 };
@@ -47,22 +46,14 @@ struct feed {
 void feed_report(struct feed *f, enum news_kind kind, bool bad, const char *text);
 /* The daemon's answer, or NULL. */
 json_t *feed_get(struct feed *f, const char *target);
-
-void feed_sample(struct feed *f);
-/* Shows other GPUs from now on. */
-void feed_choose_gpus(struct feed *f, const struct top_request *w);
 /* Leaves only the chosen GPUs; takes the references, and gives others back. */
 void feed_narrow(const struct feed *f, const struct snapshot **s, struct why **why);
-void feed_ask_fleet(struct feed *f);
 
 /* ---- history.c ---- */
 void feed_ask_series(struct feed *f, const struct top_request *w);
 void feed_ask_moment(struct feed *f, const struct top_request *w);
 void feed_ask_details(struct feed *f, const struct top_request *w);
-
-/* ---- where.c ---- */
-/* Looks into a process of this host, and sends NEWS_WHERE. A look that is under way ends. */
-void feed_where_begin(struct feed *f, int32_t pid);
+/* Ends a look into a process that is under way. */
 void feed_where_end(struct feed *f);
 
 /* ---- panes.c ---- */
@@ -71,8 +62,4 @@ void feed_ask_badges(struct feed *f);
 void feed_ask_pane(struct feed *f, const struct top_request *w);
 /* Sends the request to the daemon that this user may change, even if another host is on screen. */
 void feed_act_on_guard(struct feed *f, const struct top_request *w);
-
-/* ---- feed_fit.c ---- */
-/* Memory that is free now, or would be if workers gave way; NULL: unknown. */
-struct capacity *feed_capacity(struct feed *f);
 void feed_ask_fit(struct feed *f, const struct top_request *w);

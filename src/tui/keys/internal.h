@@ -14,7 +14,14 @@ void top_go_to_event(struct top *t, int by);
 void top_change_window(struct top *t, int by);
 void top_key_goto(struct top *t, int key);
 
-/* ---- table.c ---- */
+/* ---- keys_setup.c ---- */
+void top_open_setup(struct top *t);
+void top_setup_part(struct top *t, int part);
+/* Toggles the selected item, or switches to its next value. */
+void top_setup_change(struct top *t);
+void top_key_setup(struct top *t, int key);
+
+/* ---- keys_process.c ---- */
 /* Moves the selection of the table, or scrolls the tab. */
 void top_move(struct top *t, int64_t by);
 void top_sort_by(struct top *t, const char *key);
@@ -24,15 +31,6 @@ void top_tag(struct top *t);
 void top_follow(struct top *t);
 void top_next_group(struct top *t);
 void top_key_filter(struct top *t, int key);
-
-/* ---- keys_setup.c ---- */
-void top_open_setup(struct top *t);
-void top_setup_part(struct top *t, int part);
-/* Toggles the selected item, or switches to its next value. */
-void top_setup_change(struct top *t);
-void top_key_setup(struct top *t, int key);
-
-/* ---- keys_process.c ---- */
 void top_open_details(struct top *t);
 void top_key_details(struct top *t, int key);
 void top_open_signals(struct top *t);
@@ -41,12 +39,6 @@ void top_key_signal(struct top *t, int key);
 void top_key_consent(struct top *t, int key);
 void top_open_nice(struct top *t, int by);
 void top_key_nice(struct top *t, int key);
-
-/* ---- keys_guard.c ---- */
-/* False: not a key of that tab. */
-bool top_key_of_guard(struct top *t, int key);
-void top_key_guard(struct top *t, int key);
-void top_key_fit(struct top *t, int key);
 
 /* ---- keys_fleet.c ---- */
 /* False: not a key of the fleet view. */

@@ -2,7 +2,7 @@
  * The live view without a terminal: samples and keys in, frames as text out.
  */
 #include "test.h"
-#include "tui/keys/signals.h"
+#include "tui/top.h"
 
 #include <stdio.h>
 
@@ -10,7 +10,6 @@
 #include "insight/view/why.h"
 #include "sim_snapshot.h"
 #include "tui/draw.h"
-#include "tui/prefs.h"
 #include "tui/setup.h"
 
 struct view {
