@@ -58,9 +58,3 @@ int hold_start(const char *const *command, const sigset_t *mask, int out, pid_t 
     (void)command, (void)mask, (void)out, (void)ret;
     return -ENOSYS;
 }
-
-int hold_command(const char *const *command, void (*look)(void *user), void *user)
-{
-    (void)command, (void)look, (void)user;
-    return no_settings();
-}

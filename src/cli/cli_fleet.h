@@ -22,12 +22,6 @@ int fleet_run(struct cli *cli, enum fleet_what what);
 /* Where on all hosts these bytes fit. notes: what was assumed of them, "" nothing. */
 int fleet_fit(struct cli *cli, int64_t bytes, const char *notes);
 
-#define FLEET_OPTION                                                                            \
-    {                                                                                           \
-        .name = "fleet", .argument = "URL",                                                     \
-        .help = "Show all hosts of this Prometheus, VictoriaMetrics or PostgreSQL, worst first" \
-    }
-#define FLEET_OPTION_ALL                                                 \
-    {                                                                    \
-        .name = "all", .help = "With --fleet: every row, not one screen" \
-    }
+#define FLEET_OPTION \
+    .name = "fleet", .argument = "URL", .help = "Show all hosts of this Prometheus, VictoriaMetrics or PostgreSQL, worst first"
+#define FLEET_OPTION_ALL .name = "all", .help = "With --fleet: every row, not one screen"

@@ -41,7 +41,7 @@ static int run_driver(struct cli *cli)
 }
 
 static const struct option_spec device_options[] = {
-    OPTION_WATCH,
+    {OPTION_WATCH},
 };
 
 const struct command command_devices = {

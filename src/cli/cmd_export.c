@@ -122,7 +122,7 @@ static int export_run(struct cli *cli)
 static const char *const sets[] = {"dcgm", "dcgm-4.8", "nvidia_smi", NULL};
 
 static const struct option_spec options[] = {
-    OPTION_OUTPUT("Write to FILE, whole or not at all, instead of stdout"),
+    {OPTION_OUTPUT("Write to FILE, whole or not at all, instead of stdout")},
     {.name = "openmetrics", .help = "Print OpenMetrics instead of Prometheus text"},
     {.name = "targets", .help = "Print the hosts of [hosts.NAME] instead, for file_sd_configs of Prometheus"},
     {.name = "set", .argument = "NAME", .values = sets, .help = "Add the series of another exporter (may be repeated)"},

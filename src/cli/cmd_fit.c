@@ -209,7 +209,7 @@ static const struct option_spec options[] = {
      .help = "Spread over several GPUs: layer (by layers and free memory) or even (in equal shares)"},
     {.name = "now", .help = "Use only memory that is free now; evict nothing"},
     {.name = "fleet", .argument = "URL", .help = "Find a place on all hosts of this Prometheus, VictoriaMetrics or PostgreSQL"},
-    FLEET_OPTION_ALL,
+    {FLEET_OPTION_ALL},
     {.name = "env", .help = "Print only CUDA_VISIBLE_DEVICES=... (or HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK)"},
 };
 

@@ -136,7 +136,7 @@ static int fleet_verb(struct cli *cli)
 static const struct option_spec options[] = {
     {.name = "fleet", .argument = "URL", .help = "Database of the fleet (default: fleet.url)"},
     {.name = "undo", .help = "Expect it again"},
-    OPTION_DRY_RUN,
+    {OPTION_DRY_RUN},
 };
 
 const struct command command_fleet = {

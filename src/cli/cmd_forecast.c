@@ -148,8 +148,8 @@ static const struct option_spec options[] = {
     {.name = "watch-for",
      .argument = "SECONDS",
      .help = "Without a daemon: watch this long before answering (default: 20, or 0 if recent history is stored)"},
-    OPTION_STORE,
-    OPTION_WATCH,
+    {OPTION_STORE},
+    {OPTION_WATCH},
 };
 
 const struct command command_forecast = {

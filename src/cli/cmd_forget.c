@@ -102,7 +102,7 @@ static bool is_called(const json_t *gpu, const char *name)
 static int forget_dry(struct cli *cli, const char *name, bool undo)
 {
     struct error err = {0};
-    json_t *answer = alert_ask(cli, "GET", "/api/gpu/inventory", NULL, &err);
+    AUTO_JSON json_t *answer = alert_ask(cli, "GET", "/api/gpu/inventory", NULL, &err);
     const json_t *gpu;
     if (!answer)
         return cli_error(cli, &err);
@@ -112,7 +112,6 @@ static int forget_dry(struct cli *cli, const char *name, bool undo)
         if (!line.len && gone && forgotten == undo && is_called(gpu, name))
             buf_printf(&line, "%s (%s)", name_of(gpu), model_of(gpu));
     }
-    json_decref(answer);
     if (!line.len)
         return cli_fail("nothing %s is called '%s'; `whirr forget` lists all", undo ? "forgotten" : "missing", name);
     return undo ? show_would(cli, "expect %s again", line.at) : show_would(cli, "forget %s", line.at);
@@ -139,19 +138,18 @@ static int forget_run(struct cli *cli)
         return cli_error(cli, &err);
     take_new_sample(cli);
     const json_t *gpu = json_object_get(answer, "gpu"), *one = json_is_object(gpu) ? gpu : json_object_get(answer, "part");
-    int status = EXIT_FINE;
     if (cli->json)
-        status = alert_print_json(answer);
-    else if (undo)
+        return alert_print_json(answer);
+    if (undo)
         printf("%s is expected again.\n", name_of(one));
     else
         printf("Forgotten: %s (%s). Back with: whirr forget --undo %s\n", name_of(one), model_of(one), name_of(one));
-    return status;
+    return EXIT_FINE;
 }
 
 static const struct option_spec options[] = {
     {.name = "undo", .help = "Expect it again"},
-    OPTION_DRY_RUN,
+    {OPTION_DRY_RUN},
 };
 
 const struct command command_forget = {

@@ -58,7 +58,7 @@ static const struct option_spec options[] = {
     {.name = "slurm", .help = "Drain this node while a GPU is failing, and resume it (whirr health --slurm --help)"},
     {.name = "kubernetes", .help = "The same as condition and taint of a Kubernetes node"},
     {.name = "nagios", .help = "Print one line with performance data for Nagios, Icinga and the like"},
-    OPTION_WATCH,
+    {OPTION_WATCH},
 };
 
 const struct command command_health = {

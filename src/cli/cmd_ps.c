@@ -135,10 +135,10 @@ static const struct option_spec options[] = {
     {.name = "show-secrets", .help = "Don't mask keys, tokens and passwords in commands"},
     {.name = "quick", .help = "Take one sample only; rates stay unknown"},
     FIELDS_OPTIONS,
-    FLEET_OPTION,
+    {FLEET_OPTION},
     {.name = "by", .argument = "WHAT", .values = fleet_keys, .help = "Add up by user, container, pod, job or host"},
-    FLEET_OPTION_ALL,
-    OPTION_WATCH,
+    {FLEET_OPTION_ALL},
+    {OPTION_WATCH},
 };
 
 const struct command command_ps = {

@@ -94,10 +94,10 @@ static int release_run(struct cli *cli)
                               "  the GPU's memory, for a game, say   whirr free\n"
                               "  the driver, for an upgrade          whirr driver release\n"
                               "  a lease or a changed setting        whirr undo, or whirr lease end ID");
-    const char *text = options_value(cli->options, "for", NULL);
     int64_t for_ms = DEFAULT_MS;
-    if (text && (!duration_parse(str_from(text), &for_ms) || for_ms <= 0))
-        return cli_usage(cli, "'--for %s' is not %s", text, DURATION_SYNTAX);
+    int status = options_span(cli, "for", &for_ms);
+    if (status != EXIT_FINE)
+        return status;
     if (options_has(cli->options, "end"))
         for_ms = 0;
 
@@ -106,7 +106,7 @@ static int release_run(struct cli *cli)
     int result = act_open(cli, &client, &err);
     if (result)
         return result == -ENOENT ? release_not_held(cli, &err) : cli_error(cli, &err);
-    int status = release_ask(cli, client, for_ms);
+    status = release_ask(cli, client, for_ms);
     client_close(client);
     return status;
 }
@@ -114,7 +114,7 @@ static int release_run(struct cli *cli)
 static const struct option_spec options[] = {
     {.name = "for", .argument = "DURATION", .help = "How long, like 90s or 10m (default: 5m)"},
     {.name = "end", .help = "Take the driver back now"},
-    OPTION_DRY_RUN,
+    {OPTION_DRY_RUN},
 };
 
 const struct command command_release = {

@@ -100,7 +100,8 @@ static int print_fields(struct cli *cli, struct past_question *q, const char *by
 {
     char rows[32] = "gpus";
     struct error err = {0};
-    json_t *body = NULL, *row;
+    AUTO_JSON json_t *body = NULL;
+    json_t *row;
     size_t i;
     int status = past_fetch(cli, q, &body);
     if (status != EXIT_FINE)
@@ -118,7 +119,6 @@ static int print_fields(struct cli *cli, struct past_question *q, const char *by
             rc = fields_row(f, &out, row, &err);
     }
     fields_close(f);
-    json_decref(body);
     return rc < 0 ? cli_error(cli, &err) : show_text(&out);
 }
 
@@ -153,12 +153,12 @@ static const struct option_spec options[] = {
     {.name = "remedies", .help = "Show how often remedies had the expected effect"},
     {.name = "hot", .argument = "CELSIUS", .help = "Temperature from which a GPU counts as hot (default: 80)"},
     FIELDS_OPTIONS,
-    OPTION_STORED_HOST,
-    OPTION_STORE,
+    {OPTION_STORED_HOST},
+    {OPTION_STORE},
     {.name = "fleet",
      .argument = "URL",
      .help = "Report energy and cost of all hosts of this Prometheus, VictoriaMetrics or PostgreSQL"},
-    FLEET_OPTION_ALL,
+    {FLEET_OPTION_ALL},
 };
 
 const struct command command_report = {

@@ -55,7 +55,7 @@ static int resources_run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    OPTION_WATCH,
+    {OPTION_WATCH},
 };
 
 const struct command command_resources = {

@@ -82,9 +82,9 @@ static const struct option_spec options[] = {
      .values = bar_formats,
      .help = "One line in the form of a bar: plain, waybar, tmux, polybar, i3blocks"},
     FIELDS_OPTIONS,
-    FLEET_OPTION,
-    FLEET_OPTION_ALL,
-    OPTION_WATCH,
+    {FLEET_OPTION},
+    {FLEET_OPTION_ALL},
+    {OPTION_WATCH},
 };
 
 const struct command command_status = {

@@ -165,7 +165,7 @@ static const struct option_spec options[] = {
      .help = "With new: what it may do: read, commands (read with command lines), silence, guard, control, admin (everything); "
              "several with commas (default: read)"},
     {.name = "for", .argument = "SPAN", .help = "With new: it expires after this time, like 90d"},
-    OPTION_DRY_RUN,
+    {OPTION_DRY_RUN},
 };
 
 const struct command command_token = {

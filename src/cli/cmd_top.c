@@ -123,7 +123,7 @@ static const struct option_spec options[] = {
     {.name = "allow-signals", .help = "Don't ask whether x may signal processes at all; each signal is confirmed"},
     {.name = "read-only", .help = "Forbid signals and nice values"},
     {.name = "record", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Write every sample to this recording"},
-    FLEET_OPTION,
+    {FLEET_OPTION},
     {.name = "no-mouse", .help = "Leave the mouse to the terminal"},
     {.name = "size", .argument = "WxH", .help = "With --once: the size of the frame (default: the terminal's width, 24 lines)"},
 };

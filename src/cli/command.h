@@ -71,6 +71,9 @@ bool options_parameter(void *options, const char *name, char *value, size_t size
 void options_drop(struct options *o, const char *name);
 /* Parses a positive number of seconds into ms; otherwise -EINVAL and a message. *ret is unchanged if the option is not given. */
 int options_seconds(const struct options *o, const char *name, int64_t *ret_ms, struct error *err);
+/* Durations like "10m", options_span(): above 0. EXIT_FINE, or prints what is wrong. *ret is unchanged if it is not given. */
+int options_duration(const struct cli *cli, const char *name, int64_t *ret_ms);
+int options_span(const struct cli *cli, const char *name, int64_t *ret_ms);
 
 struct example {
     const char *line; /* what to type */
@@ -130,30 +133,17 @@ extern const struct option_table global_options;
 extern const struct option_table host_option;
 
 /* Options that several commands share. */
-#define OPTION_WATCH                                                                                                          \
-    {                                                                                                                         \
-        .name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)" \
-    }
-#define OPTION_OUTPUT(text)                                                                            \
-    {                                                                                                  \
-        .name = "output", .letter = 'o', .argument = "FILE", .complete = COMPLETE_FILE, .help = (text) \
-    }
-
-#define OPTION_DRY_RUN                                                       \
-    {                                                                        \
-        .name = "dry-run", .help = "Show what would be done; change nothing" \
-    }
+#define OPTION_WATCH \
+    .name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"
+#define OPTION_OUTPUT(text) .name = "output", .letter = 'o', .argument = "FILE", .complete = COMPLETE_FILE, .help = (text)
+#define OPTION_DRY_RUN .name = "dry-run", .help = "Show what would be done; change nothing"
 
 /* Options of the commands that read the history. */
-#define OPTION_STORE                                                                                \
-    {                                                                                               \
-        .name = "store", .argument = "URL", .complete = COMPLETE_FILE,                              \
-        .help = "History database: a file, sqlite:PATH or postgresql://... (default: the daemon's)" \
-    }
-#define OPTION_STORED_HOST                                                                                         \
-    {                                                                                                              \
-        .name = "of", .known_as = "host", .argument = "NAME", .help = "Show this host, if the history has several" \
-    }
+#define OPTION_STORE                                               \
+    .name = "store", .argument = "URL", .complete = COMPLETE_FILE, \
+    .help = "History database: a file, sqlite:PATH or postgresql://... (default: the daemon's)"
+#define OPTION_STORED_HOST \
+    .name = "of", .known_as = "host", .argument = "NAME", .help = "Show this host, if the history has several"
 
 /* The position of the first word that is neither an option nor an option's value; count if there is none. */
 size_t command_word(const char *const *words, size_t count);

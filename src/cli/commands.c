@@ -81,18 +81,16 @@ static const char *const log_levels[] = {"debug", "info", "warning", "error", NU
 static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 
-#define OPTION_ASKED_HOST                                                                                          \
-    {                                                                                                              \
-        .name = "host", .known_as = "asked-host", .argument = "NAME[:PORT]|ssh://NAME", .complete = COMPLETE_HOST, \
-        .help = "Ask the daemon of this host instead (may be repeated)"                                            \
-    }
-static const struct option_spec host_in_front[] = {OPTION_ASKED_HOST};
+#define OPTION_ASKED_HOST                                                                                      \
+    .name = "host", .known_as = "asked-host", .argument = "NAME[:PORT]|ssh://NAME", .complete = COMPLETE_HOST, \
+    .help = "Ask the daemon of this host instead (may be repeated)"
+static const struct option_spec host_in_front[] = {{OPTION_ASKED_HOST}};
 const struct option_table host_option = {host_in_front, ARRAY_LEN(host_in_front)};
 
 static const struct option_spec globals[] = {
     {.name = "json", .help = "Print JSON instead of text"},
     {.name = "gpu", .argument = "INDEX|UUID|PCI", .help = "Limit to this GPU; status, why, ps and top to several: 0,2 or 0-3"},
-    OPTION_ASKED_HOST,
+    {OPTION_ASKED_HOST},
     {.name = "source",
      .argument = "NAME[:PARAMETERS]",
      .complete = COMPLETE_SOURCE,

@@ -243,3 +243,19 @@ int options_seconds(const struct options *o, const char *name, int64_t *ret_ms, 
     *ret_ms = ms;
     return 0;
 }
+
+int options_duration(const struct cli *cli, const char *name, int64_t *ret_ms)
+{
+    const char *text = options_value(cli->options, name, NULL);
+    if (text && !duration_parse(str_from(text), ret_ms))
+        return cli_usage(cli, "invalid value '%s' for --%s; expected " DURATION_SYNTAX, text, name);
+    return EXIT_FINE;
+}
+
+int options_span(const struct cli *cli, const char *name, int64_t *ret_ms)
+{
+    const char *text = options_value(cli->options, name, NULL);
+    if (text && (!duration_parse(str_from(text), ret_ms) || *ret_ms <= 0))
+        return cli_usage(cli, "'--%s %s' is not %s", name, text, DURATION_SYNTAX);
+    return EXIT_FINE;
+}

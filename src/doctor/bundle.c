@@ -7,9 +7,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ask/cli.h"
@@ -20,6 +22,202 @@
 #include "format/machine_text.h"
 #include "format/record.h"
 #include "source/source.h"
+
+/* ---- what a sample reads below the sysroot: each path once, with its latest content ---- */
+
+enum { LINKS_MAX = 40, CAUGHT_MAX = 20000, CAUGHT_BYTES_MAX = 48 * 1024 * 1024 };
+
+/* Keeps symbolic links as such because they lead to the drivers' directories. */
+struct caught_entry {
+    enum env_read kind; /* READ_FILE, READ_LINK or READ_FOLDER */
+    const char *path;   /* as on the host, resolved except for the last part */
+    struct str bytes;   /* content of a file, or target of a link */
+};
+
+struct caught {
+    pthread_mutex_t lock;
+    struct caught_entry *entries;
+    size_t count, capacity, bytes;
+    size_t lost; /* entries that did not fit */
+};
+
+static struct caught *caught_new(void)
+{
+    struct caught *c = calloc(1, sizeof *c);
+    if (c)
+        pthread_mutex_init(&c->lock, NULL);
+    return c;
+}
+
+static void caught_forget(struct caught_entry *e)
+{
+    free((char *)e->path);
+    free((char *)e->bytes.at);
+}
+
+static void caught_free(struct caught *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->count; i++)
+        caught_forget(&c->entries[i]);
+    free(c->entries);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+/* Samples repeat reads: replace the bytes of a known path. A linear search is enough for some hundred paths. */
+static void caught_add(struct caught *c, enum env_read kind, const char *path, struct str bytes)
+{
+    struct caught_entry *at = NULL;
+    for (size_t i = c->count; i > 0 && !at; i--)
+        if (strcmp(c->entries[i - 1].path, path) == 0)
+            at = &c->entries[i - 1];
+    if (at && kind > at->kind)
+        return; /* more than its existence is known already */
+    char *copy = malloc(bytes.len + 1), *name = at ? NULL : strdup(path);
+    if (!copy || (!at && !name) || c->bytes + bytes.len > CAUGHT_BYTES_MAX ||
+        (!at && (c->count == CAUGHT_MAX || !ROOM_FOR_ONE(c->entries, c->count, c->capacity, 256)))) {
+        free(copy);
+        free(name);
+        c->lost++;
+        return;
+    }
+    if (bytes.len)
+        memcpy(copy, bytes.at, bytes.len);
+    copy[bytes.len] = '\0';
+    if (!at) {
+        at = &c->entries[c->count++];
+        *at = (struct caught_entry){.path = name};
+    }
+    c->bytes += bytes.len - at->bytes.len;
+    free((char *)at->bytes.at);
+    at->kind = kind;
+    at->bytes = (struct str){copy, bytes.len};
+}
+
+static void on_read(const struct env *env, enum env_read kind, const char *path, struct str bytes)
+{
+    struct caught *c = env->user;
+    pthread_mutex_lock(&c->lock);
+    caught_add(c, kind, path, bytes);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* Records all reads through env from now on, from any thread. */
+static void caught_watch(struct caught *c, struct env *env)
+{
+    env->user = c;
+    env->on_read = on_read;
+}
+
+/* ---- resolving ---- */
+
+/* Removes the last part of a path that begins with a slash. */
+static void go_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = '\0';
+}
+
+/* Walks from `at` along `rest`, part by part; records links and follows them, except the last one. */
+static int resolve(struct caught *links, const struct env *env, char at[PATH_SIZE], const char *rest, int *links_left)
+{
+    while (*rest) {
+        rest += strspn(rest, "/");
+        size_t len = strcspn(rest, "/");
+        struct str part = {rest, len};
+        rest += len;
+        if (!len || str_is(part, "."))
+            continue;
+        if (str_is(part, "..")) {
+            go_up(at);
+            continue;
+        }
+        size_t used = strlen(at);
+        if (used + len + 2 > PATH_SIZE)
+            return -ENAMETOOLONG;
+        snprintf(at + used, PATH_SIZE - used, "/" STR_FMT, STR_ARG(part));
+        char target[PATH_SIZE], next[PATH_SIZE];
+        bool last = rest[strspn(rest, "/")] == '\0';
+        while (!last && file_read_link(env, at, target, sizeof target) >= 0) { /* the target itself may be a link */
+            /* An unpacked link to outside of the recorded tree would lead into another host's. */
+            if (target[0] == '/' || --*links_left < 0)
+                return -ELOOP;
+            caught_add(links, READ_LINK, at, str_from(target));
+            go_up(at);
+            str_copy(next, sizeof next, str_from(target));
+            int rc = resolve(links, env, at, next, links_left);
+            if (rc < 0)
+                return rc;
+        }
+    }
+    return 0;
+}
+
+static bool is_folder(const struct env *env, const char *path)
+{
+    char whole[PATH_SIZE];
+    struct stat info;
+    return env_path(env, whole, "%s", path) == 0 && stat(whole, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Some names matter by existing (drm/renderD128) although nothing reads below them: record the subdirectories of listed
+ * directories in /sys. */
+static void add_folders_in(struct caught *c, const struct env *env, const char *path)
+{
+    char whole[PATH_SIZE];
+    if (strncmp(path, "/sys/", 5) != 0)
+        return;
+    AUTO_DIR DIR *folder = dir_open(env, path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+            (size_t)snprintf(whole, sizeof whole, "%s/%s", path, entry->d_name) < sizeof whole)
+            caught_add(c, READ_FOLDER, whole, STR(""));
+}
+
+static int caught_by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct caught_entry *)a)->path, ((const struct caught_entry *)b)->path);
+}
+
+/* Stops recording and resolves the paths. Sorts entries by path, directories before their contents. */
+static size_t caught_finish(struct caught *c, struct env *env, const struct caught_entry **ret)
+{
+    env->on_read = NULL;
+    env->user = NULL;
+    struct caught resolved = {.count = 0};
+    for (size_t i = 0; i < c->count; i++) {
+        const struct caught_entry *e = &c->entries[i];
+        char at[PATH_SIZE] = "";
+        int links_left = LINKS_MAX;
+        if (resolve(&resolved, env, at, e->path, &links_left) < 0) {
+            c->lost++;
+            continue;
+        }
+        bool folder = e->kind == READ_FOLDER || (e->kind == READ_EXISTS && is_folder(env, at));
+        char target[PATH_SIZE];
+        if (e->kind != READ_LINK && file_read_link(env, at, target, sizeof target) > 0)
+            continue; /* a directory behind a link, with nothing read below it */
+        caught_add(&resolved, folder ? READ_FOLDER : e->kind == READ_EXISTS ? READ_FILE : e->kind, at, folder ? STR("") : e->bytes);
+        if (e->kind == READ_FOLDER)
+            add_folders_in(&resolved, env, at);
+    }
+    for (size_t i = 0; i < c->count; i++)
+        caught_forget(&c->entries[i]);
+    free(c->entries);
+    c->lost += resolved.lost;
+    c->entries = resolved.entries;
+    c->count = resolved.count;
+    c->capacity = resolved.capacity;
+    if (c->count)
+        qsort(c->entries, c->count, sizeof *c->entries, caught_by_path);
+    *ret = c->entries;
+    return c->count;
+}
+
+/* ---- the bundle ---- */
 
 enum { SAMPLES = 4, PAUSE_MS = 300, ARCHIVE_MAX = 64 * 1024 * 1024 };
 
@@ -352,8 +550,8 @@ static void tell_people(const struct bundle *b, const struct caught *caught, con
     AUTO_BUF struct buf out = BUF(1024 * 1024);
     buf_printf(&out, "%s is written, with %zu files:\n", path, b->files);
     buf_str(&out, buf_view(&b->list));
-    if (b->left_out || caught_lost(caught))
-        buf_printf(&out, "  (%zu were left out: too long a name, or too large)\n", b->left_out + caught_lost(caught));
+    if (b->left_out || caught->lost)
+        buf_printf(&out, "  (%zu were left out: too long a name, or too large)\n", b->left_out + caught->lost);
     if (b->privacy.off)
         buf_text(&out, "It holds host and user names, command lines, serial numbers and UUIDs, as you asked for.\n");
     else

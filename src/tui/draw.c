@@ -83,6 +83,8 @@ static void clock_text(const struct top *t, char text[64], bool host_line)
              at);
 }
 
+static const char *const tab_names[TAB_COUNT] = {"Overview", "Why", "Alerts", "Health", "Forecast", "Energy", "Guard", "Hosts"};
+
 static void draw_header(struct top *t, struct canvas *c, bool host_line)
 {
     char clock[64];
@@ -98,7 +100,7 @@ static void draw_header(struct top *t, struct canvas *c, bool host_line)
         if (!all && i != (int)t->tab)
             continue;
         char name[16];
-        snprintf(name, sizeof name, c->width >= NUMBERED_FROM ? "%2$d %1$s" : "%1$s", top_tab_name((size_t)i), i + 1);
+        snprintf(name, sizeof name, c->width >= NUMBERED_FROM ? "%2$d %1$s" : "%1$s", tab_names[i], i + 1);
         int from = x, width = width_of(name);
         if (x + width + 2 > right)
             break;

@@ -86,36 +86,33 @@ void fleet_holders(const struct fleet *f, const char *host, const char *gpu, cha
 
 /* ---- rows ---- */
 
-static int64_t rank_of_host(const struct top_fleet *f, const struct fleet_host *h)
+/* `first`: the rank in the default order of its list. */
+static int64_t rank_of(const struct top_fleet *f, struct reading util, struct reading free_bytes, struct reading power,
+                       int64_t first)
 {
     switch (f->sort) {
-    case FLEET_SORT_UTIL: return reading_or(h->util_permille, -1);
-    case FLEET_SORT_FREE: return reading_or(fleet_host_free(h), -1);
-    case FLEET_SORT_POWER: return reading_or(h->power_mw, -1);
+    case FLEET_SORT_UTIL: return reading_or(util, -1);
+    case FLEET_SORT_FREE: return reading_or(free_bytes, -1);
+    case FLEET_SORT_POWER: return reading_or(power, -1);
     case FLEET_SORT_HOST: return 0;
-    default: return -(h - f->hosts); /* original order: worst first */
+    default: return first;
     }
 }
 
-static int64_t rank_of_gpu(const struct top *t, const struct fleet_gpu *g)
+static int64_t rank_of_host(const struct top_fleet *f, const struct fleet_host *h)
 {
-    switch (t->fleet->sort) {
-    case FLEET_SORT_UTIL: return reading_or(g->util_permille, -1);
-    case FLEET_SORT_FREE: return reading_or(g->free_bytes, -1);
-    case FLEET_SORT_POWER: return reading_or(g->power_mw, -1);
-    case FLEET_SORT_HOST: return 0;
-    default: return t->fleet->part == FLEET_PART_FREE ? reading_or(g->free_bytes, -1) : reading_or(g->used_bytes, -1);
-    }
+    return rank_of(f, h->util_permille, fleet_host_free(h), h->power_mw, -(h - f->hosts)); /* as they come: worst first */
+}
+
+static int64_t rank_of_gpu(const struct top_fleet *f, const struct fleet_gpu *g)
+{
+    struct reading most = f->part == FLEET_PART_FREE ? g->free_bytes : g->used_bytes;
+    return rank_of(f, g->util_permille, g->free_bytes, g->power_mw, reading_or(most, -1));
 }
 
 static int64_t rank_of_process(const struct top_fleet *f, const struct fleet_process *p)
 {
-    switch (f->sort) {
-    case FLEET_SORT_UTIL: return reading_or(p->util_permille, -1);
-    case FLEET_SORT_POWER: return reading_or(p->power_mw, -1);
-    case FLEET_SORT_HOST: return 0;
-    default: return reading_or(p->mem_bytes, -1);
-    }
+    return rank_of(f, p->util_permille, p->mem_bytes, p->power_mw, reading_or(p->mem_bytes, -1));
 }
 
 static int by_rank(const void *a, const void *b, void *user)
@@ -184,7 +181,7 @@ static void add_gpus(struct top *t)
         const struct fleet_gpu *g = &f->fleet.gpus[i];
         bool free = fleet_is_usable(g) && g->free_bytes.state == READING_OK;
         if (f->open[0] || (t->fleet->part == FLEET_PART_HELD ? g->state == FLEET_HELD : free))
-            fleet_rows_add_row(t, (struct fleet_row){.gpu = g, .rank = f->open[0] ? 0 : rank_of_gpu(t, g)});
+            fleet_rows_add_row(t, (struct fleet_row){.gpu = g, .rank = f->open[0] ? 0 : rank_of_gpu(f, g)});
     }
     sort_rows(t, 0);
 }

@@ -14,8 +14,6 @@
 
 enum { PANE_MS = 5000, GUARD_MS = 1000 };
 
-static const char *const tab_names[TAB_COUNT] = {"Overview", "Why", "Alerts", "Health", "Forecast", "Energy", "Guard", "Hosts"};
-
 const int64_t top_windows_ms[] = {
     MINUTE_MS,       5 * MINUTE_MS,    15 * MINUTE_MS,       60 * MINUTE_MS,
     360 * MINUTE_MS, 1440 * MINUTE_MS, 7 * 1440 * MINUTE_MS, 30 * 1440 * MINUTE_MS,
@@ -81,11 +79,6 @@ void top_resize(struct top *t, int width, int height)
 size_t top_tab_count(const struct top *t)
 {
     return t->fleet || t->has_fleet || t->host_count > 1 ? TAB_COUNT : TAB_HOSTS;
-}
-
-const char *top_tab_name(size_t tab)
-{
-    return tab_names[tab];
 }
 
 void top_switch(struct top *t, const struct top *from)

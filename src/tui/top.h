@@ -40,6 +40,15 @@ struct trail_point {
     float value[TRAIL_COUNT]; /* percent, GiB, W, °C, MHz, GB/s; NAN: unknown */
 };
 
+/* The metric of each, and its factor beside the unit that JSON has. */
+struct trail_info {
+    enum metric metric;
+    double factor;
+};
+extern const struct trail_info trail_table[TRAIL_COUNT];
+/* What a reading is multiplied by. */
+double trail_scale(enum trail_of of);
+
 struct trail {
     size_t count, capacity;
     struct trail_point *points;
@@ -366,8 +375,8 @@ extern const int64_t top_windows_ms[];
 extern const size_t top_window_count;
 
 struct top_column_info {
-    const char *name, *title, *sort; /* sort: from process_sort_keys; NULL: not sortable */
-    int width;                       /* 0: the rest */
+    const char *title, *sort; /* sort: from process_sort_keys; NULL: not sortable */
+    int width;                /* 0: the rest */
     bool right;
     int rank; /* higher ones are dropped first if there is no room */
 };
@@ -380,7 +389,6 @@ void top_done(struct top *t);
 void top_switch(struct top *t, const struct top *from);
 /* The number of tabs: the one of hosts exists only if there are several. */
 size_t top_tab_count(const struct top *t);
-const char *top_tab_name(size_t tab);
 
 /* Opens that tab; requests it if the fleet, or the host behind it, has it. */
 void top_open_tab(struct top *t, enum top_tab tab);

@@ -57,29 +57,33 @@ void trail_prepend(struct trail *t, const struct trail_point *points, size_t cou
     *t = (struct trail){take + t->count, TRAIL_POINTS, all};
 }
 
-static float scaled(struct reading r, double scale)
+const struct trail_info trail_table[TRAIL_COUNT] = {
+    [TRAIL_UTIL] = {METRIC_util_permille, 1},
+    [TRAIL_VRAM] = {METRIC_mem_used_bytes, 1.0 / 1024},
+    [TRAIL_POWER] = {METRIC_power_mw, 1},
+    [TRAIL_TEMP] = {METRIC_temp_mdegc, 1},
+    [TRAIL_FAN] = {METRIC_fan_permille, 1},
+    [TRAIL_CLOCK] = {METRIC_clock_graphics_khz, 1},
+    [TRAIL_WORK] = {METRIC_sm_active_permille, 1},
+    [TRAIL_RX] = {METRIC_pcie_rx_bytes_per_s, 1e-9},
+    [TRAIL_TX] = {METRIC_pcie_tx_bytes_per_s, 1e-9},
+    [TRAIL_ENCODER] = {METRIC_encoder_permille, 1},
+    [TRAIL_DECODER] = {METRIC_decoder_permille, 1},
+};
+
+double trail_scale(enum trail_of of)
 {
-    return r.state == READING_OK ? (float)((double)r.value * scale) : NAN;
+    return metric_table[trail_table[of].metric].json_scale * trail_table[of].factor;
 }
 
 struct trail_point trail_point_of(const struct gpu *gpu, int64_t at_ms)
 {
-    return (struct trail_point){
-        at_ms,
-        {
-            [TRAIL_UTIL] = scaled(gpu->util_permille, 0.1),
-            [TRAIL_VRAM] = scaled(gpu->mem_used_bytes, 1.0 / (1 << 30)),
-            [TRAIL_POWER] = scaled(gpu->power_mw, 1e-3),
-            [TRAIL_TEMP] = scaled(gpu->temp_mdegc, 1e-3),
-            [TRAIL_FAN] = scaled(gpu->fan_permille, 0.1),
-            [TRAIL_CLOCK] = scaled(gpu->clock_graphics_khz, 1e-3),
-            [TRAIL_WORK] = scaled(gpu->sm_active_permille, 0.1),
-            [TRAIL_RX] = scaled(gpu->pcie_rx_bytes_per_s, 1e-9),
-            [TRAIL_TX] = scaled(gpu->pcie_tx_bytes_per_s, 1e-9),
-            [TRAIL_ENCODER] = scaled(gpu->encoder_permille, 0.1),
-            [TRAIL_DECODER] = scaled(gpu->decoder_permille, 0.1),
-        },
-    };
+    struct trail_point point = {.at_ms = at_ms};
+    for (enum trail_of of = 0; of < TRAIL_COUNT; of++) {
+        struct reading r = gpu->metric[trail_table[of].metric];
+        point.value[of] = r.state == READING_OK ? (float)((double)r.value * trail_scale(of)) : NAN;
+    }
+    return point;
 }
 
 /* The first point after that time. */

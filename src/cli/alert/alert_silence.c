@@ -142,50 +142,41 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
     AUTO_JSON json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
     if (!answer)
         return cli_error(cli, &err);
-    if (cli->json) {
-        status = alert_print_json(answer);
-    } else {
-        AUTO_BUF struct buf out = BUF(64 << 10);
-        json_t *list = json_array();
-        json_array_append(list, json_object_get(answer, "silence"));
-        silences_text(&out, &cli->page, list);
-        buf_printf(&out, "Silenced by the daemon at %s.\n", json_text(answer, "daemon"));
-        json_decref(list);
-        status = show_text(&out);
-    }
-    return status;
+    if (cli->json)
+        return alert_print_json(answer);
+    AUTO_BUF struct buf out = BUF(64 << 10);
+    AUTO_JSON json_t *list = json_pack("[O*]", json_object_get(answer, "silence"));
+    silences_text(&out, &cli->page, list);
+    buf_printf(&out, "Silenced by the daemon at %s.\n", json_text(answer, "daemon"));
+    return show_text(&out);
 }
 
 static int remove_silence(struct cli *cli, const char *id)
 {
-    AUTO_BUF struct buf body = BUF(1024);
-    struct json_writer j = JSON_WRITER(&body);
     struct error err = {0};
-    jw_object(&j);
-    jw_key_text(&j, "remove", id);
-    jw_end(&j);
     if (options_has(cli->options, "dry-run")) {
-        json_t *answer = alert_ask(cli, "GET", "/api/alerts", NULL, &err);
+        AUTO_JSON json_t *answer = alert_ask(cli, "GET", "/api/alerts", NULL, &err);
         const json_t *silence;
         size_t i;
         bool there = false;
-        json_array_foreach(json_object_get(answer, "silences"), i, silence) there |= strcmp(json_text(silence, "id"), id) == 0;
-        json_decref(answer);
         if (!answer)
             return cli_error(cli, &err);
+        json_array_foreach(json_object_get(answer, "silences"), i, silence) there |= strcmp(json_text(silence, "id"), id) == 0;
         return there ? show_would(cli, "remove silence %s", id)
                      : cli_fail("there is no silence '%s'; `whirr alert silence` lists them", id);
     }
-    json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
+    AUTO_BUF struct buf body = BUF(1024);
+    struct json_writer j = JSON_WRITER(&body);
+    jw_object(&j);
+    jw_key_text(&j, "remove", id);
+    jw_end(&j);
+    AUTO_JSON json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
     if (!answer)
         return cli_error(cli, &err);
-    int status = EXIT_FINE;
     if (cli->json)
-        status = alert_print_json(answer);
-    else
-        printf("Removed silence %s from the daemon at %s.\n", id, json_text(answer, "daemon"));
-    json_decref(answer);
-    return status;
+        return alert_print_json(answer);
+    printf("Removed silence %s from the daemon at %s.\n", id, json_text(answer, "daemon"));
+    return EXIT_FINE;
 }
 
 static void matchers_text(struct buf *out, const json_t *matchers)
@@ -229,20 +220,16 @@ static int list_silences(struct cli *cli)
 {
     struct error err = {0};
     AUTO_JSON json_t *body = alert_ask(cli, "GET", "/api/alerts", NULL, &err);
+    json_t *silences = json_object_get(body, "silences");
     if (!body)
         return cli_fail("%s", err.text);
-    int status;
     if (cli->json) {
-        json_t *only = json_object();
-        json_object_set(only, "silences", json_object_get(body, "silences"));
-        status = alert_print_json(only);
-        json_decref(only);
-    } else {
-        AUTO_BUF struct buf out = BUF(1 << 20);
-        silences_text(&out, &cli->page, json_object_get(body, "silences"));
-        status = show_text(&out);
+        AUTO_JSON json_t *only = json_pack("{s:O*}", "silences", silences);
+        return alert_print_json(only);
     }
-    return status;
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    silences_text(&out, &cli->page, silences);
+    return show_text(&out);
 }
 
 int alert_silence(struct cli *cli, const char *const *words, size_t count)

@@ -232,7 +232,7 @@ static int only_gpu(struct cli *cli, json_t *body, struct error *err)
 static int list(struct cli *cli)
 {
     struct error err = {0};
-    json_t *body = alert_is_direct(cli) ? NULL : alert_ask(cli, "GET", "/api/alerts", NULL, &err);
+    AUTO_JSON json_t *body = alert_is_direct(cli) ? NULL : alert_ask(cli, "GET", "/api/alerts", NULL, &err);
     bool once = alert_is_direct(cli) || (!body && err.code == -ENOENT);
     if (once) {
         err = (struct error){0};
@@ -240,27 +240,22 @@ static int list(struct cli *cli)
     }
     if (!body)
         return err.text[0] ? cli_fail("%s", err.text) : EXIT_USAGE; /* mistakes in the configuration were printed already */
-    int result;
-    if (options_has(cli->options, "gpu") && only_gpu(cli, body, &err)) {
-        result = cli_fail("%s", err.text);
-    } else if (cli->json) {
-        result = alert_print_json(body);
-    } else {
-        AUTO_BUF struct buf out = BUF(ANSWER_MAX);
-        alert_text(&out, &cli->page, body, options_has(cli->options, "all"));
-        if (once && !alert_is_direct(cli))
-            fprintf(stderr, "whirr: no daemon is running; showing a single sample, without the past\n");
-        result = show_text(&out);
-    }
-    json_decref(body);
-    return result;
+    if (options_has(cli->options, "gpu") && only_gpu(cli, body, &err))
+        return cli_fail("%s", err.text);
+    if (cli->json)
+        return alert_print_json(body);
+    AUTO_BUF struct buf out = BUF(ANSWER_MAX);
+    alert_text(&out, &cli->page, body, options_has(cli->options, "all"));
+    if (once && !alert_is_direct(cli))
+        fprintf(stderr, "whirr: no daemon is running; showing a single sample, without the past\n");
+    return show_text(&out);
 }
 
 static int list_rules(struct cli *cli)
 {
     struct error err = {0};
-    json_t *body =
-        alert_is_direct(cli) || options_has(cli->options, "config") ? NULL : alert_ask(cli, "GET", "/api/alerts/rules", NULL, &err);
+    bool own = alert_is_direct(cli) || options_has(cli->options, "config");
+    AUTO_JSON json_t *body = own ? NULL : alert_ask(cli, "GET", "/api/alerts/rules", NULL, &err);
     AUTO_BUF struct buf out = BUF(ANSWER_MAX);
     if (!body && cli->host)
         return cli_fail("%s", err.text);
@@ -276,15 +271,10 @@ static int list_rules(struct cli *cli)
         config_free(config);
         out.len = 0;
     }
-    int result;
-    if (cli->json) {
-        result = alert_print_json(body);
-    } else {
-        alert_rules_text(&out, &cli->page, body);
-        result = show_text(&out);
-    }
-    json_decref(body);
-    return result;
+    if (cli->json)
+        return alert_print_json(body);
+    alert_rules_text(&out, &cli->page, body);
+    return show_text(&out);
 }
 
 static int list_names(struct cli *cli)
@@ -360,7 +350,7 @@ static const struct option_spec options[] = {
     {.name = "until", .argument = "TIME", .help = "silence: its end; test: end of the time range"},
     {.name = "comment", .argument = "TEXT", .help = "silence: why"},
     {.name = "since", .argument = "TIME", .help = "test: use the history from this time on"},
-    OPTION_STORE,
+    {OPTION_STORE},
     {.name = "duration", .argument = "DURATION", .help = "test with --source sim: how long to simulate (default: 10m)"},
     {.name = "dry-run", .help = "silence: show what would be done; change nothing"},
     {.name = "interval", .argument = "SECONDS", .help = "test with --source sim: time between samples (default: 5)"},

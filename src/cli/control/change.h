@@ -13,18 +13,6 @@
  * EXIT_FINE, or prints what is wrong. */
 int change_plan(struct cli *cli, enum control_kind kind, const char *text, struct change_list *ret);
 
-/* Reads every setting that the GPU of --gpu has, or all GPUs; no new values. EXIT_FINE, or prints what is wrong. */
-int change_read(struct cli *cli, struct change_list *ret);
-
-/* Prints the settings as JSON. Returns the exit status. */
-int change_show(struct cli *cli, const struct change_list *l);
-
-/* "  (range 150 W to 600 W)" and a line break; of a level only that. */
-void change_range(struct buf *out, const struct change *c);
-
-/* Applies them as --dry-run, --for, --until and --confirm say; while the command runs, if any (NULL). Returns the exit status. */
-int change_make(struct cli *cli, struct change_list *l, const char *const *command);
-
 #define CHANGE_NEEDS_ROOT                                                                                         \
     "changing settings of GPUs needs root\n"                                                                      \
     "Run it with sudo, or let members of a group do it: [control] allow = true, and sudo systemctl enable --now " \
@@ -49,13 +37,3 @@ bool hold_confirmed(int64_t within_ms);
 void hold_signals(sigset_t *set, sigset_t *before);
 /* Starts the command with this signal mask and `out` as its output (-1: ours). 0, or an errno after printing a message. */
 int hold_start(const char *const *command, const sigset_t *mask, int out, pid_t *ret);
-/* Runs the command to its end; calls `look` every two seconds (NULL: never). Returns the exit status. */
-int hold_command(const char *const *command, void (*look)(void *user), void *user);
-
-#define OPTIONS_OF_CHANGES                                                                                          \
-    {.name = "for", .argument = "DURATION", .help = "Put the old values back after this time"},                     \
-        {.name = "until", .argument = "TIME", .help = "Put the old values back at this time, like 08:00"},          \
-        {.name = "dry-run", .help = "Show old value, new value, range and the equivalent command; change nothing"}, \
-    {                                                                                                               \
-        .name = "confirm", .argument = "DURATION", .help = "Undo it after this time unless you press Enter"         \
-    }

@@ -246,15 +246,6 @@ static int show_steps(const struct tune_plan *p)
     return show_text(&out);
 }
 
-/* EXIT_FINE, or prints what is wrong. */
-static int read_span(const struct cli *cli, const char *name, int64_t *ms)
-{
-    const char *text = options_value(cli->options, name, NULL);
-    if (text && (!duration_parse(str_from(text), ms) || *ms <= 0))
-        return cli_usage(cli, "'--%s %s' is not %s", name, text, DURATION_SYNTAX);
-    return EXIT_FINE;
-}
-
 static int read_options(struct tune_plan *p, int64_t *steps, double *keep)
 {
     const struct options *o = p->cli->options;
@@ -276,9 +267,9 @@ static int read_options(struct tune_plan *p, int64_t *steps, double *keep)
     if (share && (!str_to_i64(str_from(share), &percent) || percent < 1 || percent > 100))
         return cli_usage(p->cli, "'--keep %s' is not a percentage", share);
     *keep = (double)percent / 100;
-    int status = read_span(p->cli, "warmup", &p->warmup_ms);
-    status = status == EXIT_FINE ? read_span(p->cli, "settle", &p->settle_ms) : status;
-    return status == EXIT_FINE ? read_span(p->cli, "measure", &p->measure_ms) : status;
+    int status = options_span(p->cli, "warmup", &p->warmup_ms);
+    status = status == EXIT_FINE ? options_span(p->cli, "settle", &p->settle_ms) : status;
+    return status == EXIT_FINE ? options_span(p->cli, "measure", &p->measure_ms) : status;
 }
 
 static int tune_run(struct cli *cli)

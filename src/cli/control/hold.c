@@ -68,7 +68,8 @@ int hold_start(const char *const *command, const sigset_t *mask, int out, pid_t 
     return rc;
 }
 
-int hold_command(const char *const *command, void (*look)(void *user), void *user)
+/* Runs the command to its end; calls `look` every two seconds. Returns the exit status. */
+static int hold_command(const char *const *command, void (*look)(void *user), void *user)
 {
     sigset_t set, before;
     pid_t pid;
@@ -82,7 +83,7 @@ int hold_command(const char *const *command, void (*look)(void *user), void *use
         /* The program owns the terminal: keyboard signals reach it directly. */
         if (number == SIGTERM || number == SIGHUP)
             kill(pid, number);
-        else if (number == 0 && look)
+        else if (number == 0)
             look(user);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);

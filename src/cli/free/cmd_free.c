@@ -69,11 +69,7 @@ static void add_guarded(struct freeing *f)
     size_t asked, i;
     json_t *worker, *workers = guard_ask(f->cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
     json_array_foreach(workers, i, worker)
-    {
-        const char *name = json_text(worker, "name");
-        if (name)
-            add_worker(f, name, "guard", (int32_t)json_integer_value(json_object_get(worker, "pid")), true);
-    }
+        add_worker(f, json_text(worker, "name"), "guard", (int32_t)json_integer_value(json_object_get(worker, "pid")), true);
     json_decref(workers);
 }
 
@@ -229,11 +225,10 @@ static int worker_arrived(struct freeing *f, const struct free_worker *w, bool o
     size_t asked, i;
     int result = 1;
     json_t *one, *workers = w->guarded ? guard_ask(f->cli, "GET", "/api/guard", NULL, &asked, trouble, sizeof trouble) : NULL;
-    json_array_foreach(workers, i, one) if (json_text(one, "name") && strcmp(json_text(one, "name"), w->name) == 0)
+    json_array_foreach(workers, i, one) if (strcmp(json_text(one, "name"), w->name) == 0)
     {
-        const char *said = json_text(one, "problem"), *state = json_text(one, "state");
-        str_copy(problem, GUARD_TEXT_SIZE, str_from(said ? said : ""));
-        result = arrived(state ? state : "absent", json_is_true(json_object_get(one, "gave_up")),
+        str_copy(problem, GUARD_TEXT_SIZE, str_from(json_text(one, "problem")));
+        result = arrived(json_text(one, "state"), json_is_true(json_object_get(one, "gave_up")),
                          json_is_true(json_object_get(one, "memory_still_held")), off);
     }
     json_decref(workers);

@@ -109,26 +109,30 @@ static int print_workers(const struct cli *cli, const json_t *workers)
     return show_text(&out);
 }
 
-/* Filters the workers by name. */
+/* The first of this name; NULL: there is none. */
+static const json_t *find_worker(const json_t *workers, const char *name)
+{
+    size_t i;
+    json_t *worker;
+    json_array_foreach(workers, i, worker) if (strcmp(json_text(worker, "name"), name) == 0) return worker;
+    return NULL;
+}
+
+/* Those of this name (NULL: all): several guards may have one. Takes over the list. */
 static json_t *only(json_t *workers, const char *name)
 {
     json_t *kept = json_array(), *worker;
     size_t i;
-    json_array_foreach(workers, i, worker)
-    {
-        const char *its = json_string_value(json_object_get(worker, "name"));
-        if (!name || (its && strcmp(its, name) == 0))
-            json_array_append(kept, worker);
-    }
+    json_array_foreach(workers, i, worker) if (!name || strcmp(json_text(worker, "name"), name) == 0)
+        json_array_append(kept, worker);
     json_decref(workers);
     return kept;
 }
 
 /* `name` NULL: any worker. */
-static bool has_worker(json_t *workers, const char *name)
+static bool has_worker(const json_t *workers, const char *name)
 {
-    AUTO_JSON json_t *kept = only(json_incref(workers), name);
-    return json_array_size(kept) > 0;
+    return name ? find_worker(workers, name) != NULL : json_array_size(workers) > 0;
 }
 
 /* Reports an unknown name and suggests the nearest one. */
@@ -164,24 +168,16 @@ static int status(struct cli *cli, const char *name)
 
 enum outcome { OUTCOME_PENDING, OUTCOME_DONE, OUTCOME_FAILED };
 
-static int64_t failures_of(const json_t *workers, const char *name)
+static int64_t failures_of(const json_t *worker)
 {
-    size_t i;
-    json_t *worker;
-    json_array_foreach(workers, i, worker)
-    {
-        const char *its = json_string_value(json_object_get(worker, "name"));
-        if (its && strcmp(its, name) == 0)
-            return json_integer_value(json_object_get(worker, "failures_total"));
-    }
-    return 0;
+    return json_integer_value(json_object_get(worker, "failures_total"));
 }
 
 static enum outcome outcome_of(const json_t *worker, bool off, int64_t failures_before, int64_t waited_ms)
 {
-    const char *state = json_string_value(json_object_get(worker, "state"));
-    bool failed = json_integer_value(json_object_get(worker, "failures_total")) > failures_before;
-    if (!state || strcmp(state, "absent") == 0)
+    const char *state = json_text(worker, "state");
+    bool failed = failures_of(worker) > failures_before;
+    if (!state[0] || strcmp(state, "absent") == 0)
         return OUTCOME_DONE; /* nothing holds memory */
     if (off) {
         bool paused = strcmp(state, "paused") == 0 && json_is_true(json_object_get(worker, "held"));
@@ -211,8 +207,8 @@ static json_t *wait_done(struct cli *cli, const char *name, bool off, const json
         *failed = false;
         json_array_foreach(workers, i, worker)
         {
-            const char *its = json_string_value(json_object_get(worker, "name"));
-            enum outcome o = outcome_of(worker, off, failures_of(before, its ? its : ""), waited_ms);
+            int64_t failures = failures_of(find_worker(before, json_text(worker, "name")));
+            enum outcome o = outcome_of(worker, off, failures, waited_ms);
             pending |= o == OUTCOME_PENDING;
             *failed |= o == OUTCOME_FAILED;
         }
@@ -229,12 +225,10 @@ static json_t *wait_done(struct cli *cli, const char *name, bool off, const json
 static void say_guards(const json_t *workers)
 {
     for (size_t i = 0; i < json_array_size(workers); i++) {
-        const char *place = json_string_value(json_object_get(json_array_get(workers, i), "guarded_by"));
-        bool said = !place;
-        for (size_t k = 0; k < i && !said; k++) {
-            const char *other = json_string_value(json_object_get(json_array_get(workers, k), "guarded_by"));
-            said = other && strcmp(other, place) == 0;
-        }
+        const char *place = json_text(json_array_get(workers, i), "guarded_by");
+        bool said = !place[0];
+        for (size_t k = 0; k < i && !said; k++)
+            said = strcmp(json_text(json_array_get(workers, k), "guarded_by"), place) == 0;
         if (!said)
             printf("Guarded by %s.\n", place);
     }
@@ -349,7 +343,7 @@ static const struct option_spec options[] = {
      .help = "Listen here in front of the worker, and hold new requests while it is paused"},
     {.name = "wait", .argument = "SECONDS", .help = "How long evict, hold and resume wait (default: 120)"},
     {.name = "no-wait", .help = "Don't wait"},
-    OPTION_DRY_RUN,
+    {OPTION_DRY_RUN},
 };
 
 const struct command command_guard = {

@@ -575,9 +575,9 @@ static int db_run(struct cli *cli)
 static const char *const formats[] = {"csv", "jsonl", NULL};
 
 static const struct option_spec options[] = {
-    OPTION_STORE,
+    {OPTION_STORE},
     {.name = "format", .argument = "FORMAT", .values = formats, .help = "export: csv (default) or jsonl"},
-    OPTION_OUTPUT("export: write to this file instead of stdout"),
+    {OPTION_OUTPUT("export: write to this file instead of stdout")},
     {.name = "force", .help = "export, backup: overwrite an existing file"},
     {.name = "since", .argument = "TIME", .help = "export: start, like -30d (default: all)"},
     {.name = "until", .argument = "TIME", .help = "export: end (default: now)"},

@@ -791,7 +791,7 @@ static const struct option_spec options[] = {
     {.name = "events", .help = "List what happened instead of plots"},
     FIELDS_OPTIONS,
     {.name = "jsonl", .help = "Print one JSON object per line; streams any amount"},
-    OPTION_STORE,
+    {OPTION_STORE},
 };
 
 const struct command command_history = {

@@ -137,7 +137,7 @@ static int lease_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "stop", .help = "With `end`: stop the program of the lease (SIGTERM)"},
-    OPTION_DRY_RUN,
+    {OPTION_DRY_RUN},
 };
 
 const struct command command_lease = {

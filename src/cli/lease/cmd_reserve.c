@@ -19,7 +19,7 @@ static int read_times(struct cli *cli, struct lease *wish, struct wall now)
     if (until && !moment_parse_ahead(str_from(until), wish->from, now, MOMENT_LOCAL, &wish->until))
         return cli_usage(cli, "invalid value '%s' for --until; expected a time after the beginning, like \"08:00\" or \"2h\"",
                          until);
-    int status = wish_duration(cli, "for", &for_ms);
+    int status = options_duration(cli, "for", &for_ms);
     if (status == EXIT_FINE && for_ms == 0)
         return cli_usage(cli, "--for needs some time");
     if (!until)
@@ -75,14 +75,14 @@ static int reserve_run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    OPTION_GPUS,
-    OPTION_VRAM,
+    {.name = "gpus", .argument = "N", .help = "Number of GPUs (default: 1)"},
+    {OPTION_VRAM},
     {.name = "for", .argument = "DURATION", .help = "How long (default: 1h)"},
     {.name = "from", .argument = "TIME", .help = "Begin then: \"20:00\", or \"2h\" from now (default: now)"},
     {.name = "until", .argument = "TIME", .help = "End then, instead of --for"},
-    OPTION_NOTE,
-    OPTION_TIMEOUT,
-    OPTION_DRY_RUN,
+    {OPTION_NOTE},
+    {OPTION_TIMEOUT},
+    {OPTION_DRY_RUN},
 };
 
 const struct command command_reserve = {

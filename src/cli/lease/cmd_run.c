@@ -145,6 +145,31 @@ static int give_up(struct held_program *p, const char *why)
 
 /* ---- the lease ---- */
 
+int wish_read(struct cli *cli, struct lease_taker *t)
+{
+    const char *gpus = options_value(cli->options, "gpus", "1"), *vram = options_value(cli->options, "vram", NULL);
+    int64_t count;
+    if (!str_to_i64(str_from(gpus), &count) || count < 1 || count > LEASE_GPUS_MAX)
+        return cli_usage(cli, "invalid value '%s' for --gpus; expected a number from 1 to %d", gpus, LEASE_GPUS_MAX);
+    int status = vram ? cli_size(cli, "vram", vram, &t->wish.mem_bytes) : EXIT_FINE;
+    if (status != EXIT_FINE)
+        return status;
+    t->wish.gpus_wanted = (int)count;
+    t->wish.exclusive = !vram || options_has(cli->options, "exclusive");
+    str_copy_clean(t->wish.note, sizeof t->wish.note, str_from(options_value(cli->options, "note", "")));
+    return options_duration(cli, "timeout", &t->timeout_ms);
+}
+
+/* Whether the options request GPUs at all. */
+static bool wish_given(const struct cli *cli)
+{
+    static const char *const names[] = {"gpus", "vram", "exclusive", "gpu"};
+    bool given = false;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        given |= options_has(cli->options, names[i]);
+    return given;
+}
+
 /* A program inside another lease has nothing more to take. */
 static bool has_lease_already(struct cli *cli)
 {
@@ -281,7 +306,7 @@ static int run_with_lease(struct cli *cli, const char *const *argv, int64_t wait
     int status = EXIT_FINE;
     int rc = lease_taker_init(&t, cli, LEASE_RUN, &err);
     if (rc == 0 && (status = wish_read(cli, &t)) == EXIT_FINE)
-        status = wish_duration(cli, "for", &t.plan_ms);
+        status = options_duration(cli, "for", &t.plan_ms);
     for (; argv[count]; count++)
         words[count] = str_from(argv[count]);
     mask_arguments(words, count, t.wish.command, sizeof t.wish.command);
@@ -325,16 +350,16 @@ static int run_command(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "gpus", .argument = "N", .help = "Take a lease on N GPUs (with --vram or --exclusive: 1; else none)"},
-    OPTION_VRAM,
+    {OPTION_VRAM},
     {.name = "enforce",
      .help = "With --vram: let the kernel hold the program to it (Linux 6.14, drivers that take part), or refuse"},
     {.name = "exclusive", .help = "With --vram: GPUs with that much memory, shared with no other lease"},
     {.name = "for",
      .argument = "DURATION",
      .help = "How long it will run at most, so that it can start before a reservation begins"},
-    OPTION_NOTE,
-    OPTION_TIMEOUT,
-    OPTION_DRY_RUN,
+    {OPTION_NOTE},
+    {OPTION_TIMEOUT},
+    {OPTION_DRY_RUN},
     {.name = "wait", .argument = "SECONDS", .help = "Maximum time to wait for guarded workers to make room (default: 120)"},
 };
 

@@ -361,14 +361,6 @@ static int look_again(struct node_request *r)
 
 /* ---- options ---- */
 
-static int read_span(struct node_request *r, const char *name, int64_t *ret_ms)
-{
-    const char *text = options_value(r->cli->options, name, NULL);
-    if (text && !duration_parse(str_from(text), ret_ms))
-        return cli_usage(r->cli, "invalid value '%s' for --%s; expected " DURATION_SYNTAX, text, name);
-    return EXIT_FINE;
-}
-
 static int read_share(struct node_request *r)
 {
     const char *text = options_value(r->cli->options, "max-drained", NULL);
@@ -394,11 +386,11 @@ static int read_rules(struct node_request *r)
         return cli_usage(r->cli, "invalid value '%s' for --gpus; expected a number from 1 to %d", gpus, (int)GPUS_MOST);
     if (options_seconds(o, "interval", &r->every_ms, &err) < 0)
         return cli_usage(r->cli, "%s", err.text);
-    int status = read_span(r, "timeout", &r->timeout_ms);
+    int status = options_duration(r->cli, "timeout", &r->timeout_ms);
     if (status == EXIT_FINE)
-        status = read_span(r, "recover-after", &r->telling.recover_ms);
+        status = options_duration(r->cli, "recover-after", &r->telling.recover_ms);
     if (status == EXIT_FINE)
-        status = read_span(r, "settle", &r->settle_ms);
+        status = options_duration(r->cli, "settle", &r->settle_ms);
     if (status == EXIT_FINE)
         status = read_share(r);
     if (status == EXIT_FINE && r->timeout_ms <= 0)

@@ -134,8 +134,9 @@ static int read_options(struct do_command *d, long *number)
         return cli_usage(cli, "'%s' is not the number of a remedy; `whirr why` lists them", o->arguments[0]);
     if (span && until)
         return cli_usage(cli, "choose one of --for and --until");
-    if (span && (!duration_parse(str_from(span), &ms) || ms <= 0))
-        return cli_usage(cli, "'--for %s' is not %s", span, DURATION_SYNTAX);
+    int status = options_span(cli, "for", &ms);
+    if (status != EXIT_FINE)
+        return status;
     d->doing.until.ms = now.ms + ms;
     if (until && !moment_parse_ahead(str_from(until), now, now, MOMENT_LOCAL, &d->doing.until))
         return cli_usage(cli, "invalid value '%s' for --until; expected " MOMENT_AHEAD_SYNTAX, until);
@@ -482,23 +483,17 @@ static int try_run(struct cli *cli)
     return remedy_run(cli, true);
 }
 
-#define OPTION_YES                                        \
-    {                                                     \
-        .name = "yes", .letter = 'y', .help = "Don't ask" \
-    }
-#define OPTION_MEASURE                                                                                 \
-    {                                                                                                  \
-        .name = "measure", .argument = "DURATION", .help = "Measure for this long (default: 1 minute)" \
-    }
+#define OPTION_YES .name = "yes", .letter = 'y', .help = "Don't ask"
+#define OPTION_MEASURE .name = "measure", .argument = "DURATION", .help = "Measure for this long (default: 1 minute)"
 static const struct option_spec do_options[] = {
-    OPTION_YES,
-    OPTION_DRY_RUN,
-    OPTION_MEASURE,
+    {OPTION_YES},
+    {OPTION_DRY_RUN},
+    {OPTION_MEASURE},
     {.name = "for", .argument = "DURATION", .help = "Keep it for this long (default: 2h)"},
     {.name = "until", .argument = "TIME", .help = "Keep it until this time, like 08:00"},
     {.name = "keep-if", .argument = "CONDITION", .help = "Take it back unless this holds then: 'fan < 70%'"},
 };
-static const struct option_spec try_options[] = {OPTION_YES, OPTION_DRY_RUN, OPTION_MEASURE};
+static const struct option_spec try_options[] = {{OPTION_YES}, {OPTION_DRY_RUN}, {OPTION_MEASURE}};
 
 #define DO_EXITS                                                                                                               \
     "0 done and kept; 1 it failed, was refused, had no effect or no clear one, and the old values are back; 2 wrong usage or " \

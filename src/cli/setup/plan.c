@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shows, applies and undoes a plan.
  */
-
 #include "cli/setup/plan.h"
 
 #include <errno.h>

@@ -222,7 +222,6 @@ static int read_options(struct room_wait *w, int64_t *timeout_ms, int64_t *every
     struct error err = {0};
     const char *until = options_value(o, "when", options_has(o, "idle") ? IDLE_CONDITION : NULL),
                *room = options_value(o, "gpu-free", NULL);
-    const char *timeout = options_value(o, "timeout", NULL);
     const char *pid = options_value(o, "pid", NULL);
     int64_t number;
     if (pid && (!str_to_i64(str_from(pid), &number) || number < 1 || number > INT32_MAX))
@@ -234,10 +233,10 @@ static int read_options(struct room_wait *w, int64_t *timeout_ms, int64_t *every
     if (asked > 1 || (options_has(o, "idle") && options_has(o, "when")))
         return cli_usage(w->cli, "wait for one thing: a program, --idle, --gpu-free or --when");
     int status = room ? cli_size(w->cli, "gpu-free", room, &w->free_bytes) : EXIT_FINE;
+    if (status == EXIT_FINE)
+        status = options_duration(w->cli, "timeout", timeout_ms);
     if (status != EXIT_FINE)
         return status;
-    if (timeout && !duration_parse(str_from(timeout), timeout_ms))
-        return cli_usage(w->cli, "invalid value '%s' for --timeout; expected " DURATION_SYNTAX, timeout);
     if (options_seconds(o, "interval", every_ms, &err) < 0)
         return cli_usage(w->cli, "%s", err.text);
     if (!until && !room)

@@ -610,7 +610,7 @@ static int watch_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "interval", .argument = "SECONDS", .help = "Sample every SECONDS (default: 1)"},
-    OPTION_OUTPUT("Write the report to FILE instead of stderr"),
+    {OPTION_OUTPUT("Write the report to FILE instead of stderr")},
     {.name = "pid", .argument = "PID", .help = "Show in which lines a running Python program spends its time"},
     {.name = "for", .argument = "DURATION", .help = "With --pid or --queues: for how long (default: 10s, 2s)"},
     {.name = "queues", .help = "Trace who waits for whom in the kernel's queues of GPU jobs, as root"},

@@ -261,7 +261,7 @@ static const struct option_spec options[] = {
     {.name = "try", .help = "With --idle: measure what settings save on an idle GPU, and take them back"},
     {.name = "measure", .argument = "DURATION", .help = "With --try: measure each for this long (default: 20s)"},
     {.name = "yes", .letter = 'y', .help = "With --try: don't ask"},
-    OPTION_DRY_RUN,
+    {OPTION_DRY_RUN},
     {.name = "job",
      .argument = "ID",
      .help = "Explain only this job: a Slurm job, a run of torchrun, a pod; with --fleet, over all its hosts"},
@@ -275,11 +275,11 @@ static const struct option_spec options[] = {
      .help = "Explain this moment of the past: \"03:10\" (the most recent), -2h, 2026-11-14T03:10"},
     {.name = "since", .argument = "TIME", .help = "Explain what happened since then, most important first"},
     {.name = "until", .argument = "TIME", .help = "With --since: up to then instead of now"},
-    OPTION_STORED_HOST,
-    OPTION_STORE,
-    FLEET_OPTION,
-    FLEET_OPTION_ALL,
-    OPTION_WATCH,
+    {OPTION_STORED_HOST},
+    {OPTION_STORE},
+    {FLEET_OPTION},
+    {FLEET_OPTION_ALL},
+    {OPTION_WATCH},
 };
 
 const struct command command_why = {

@@ -27,29 +27,14 @@ static float number_at(const json_t *array, size_t i, double scale)
 
 /* ---- trails ---- */
 
-static int trail_named(const char *name, double *scale)
+/* TRAIL_COUNT: no trail has this metric. */
+static enum trail_of trail_named(const char *name)
 {
-    static const struct {
-        const char *name;
-        double scale;
-    } names[TRAIL_COUNT] = {
-        [TRAIL_UTIL] = {"utilization_percent", 1},
-        [TRAIL_VRAM] = {"memory_used_mb", 1.0 / 1024},
-        [TRAIL_POWER] = {"power_watts", 1},
-        [TRAIL_TEMP] = {"temperature_celsius", 1},
-        [TRAIL_FAN] = {"fan_percent", 1},
-        [TRAIL_CLOCK] = {"clock_graphics_mhz", 1},
-        [TRAIL_WORK] = {"sm_active_percent", 1},
-        [TRAIL_RX] = {"pcie_rx_bytes_per_second", 1e-9},
-        [TRAIL_TX] = {"pcie_tx_bytes_per_second", 1e-9},
-        [TRAIL_ENCODER] = {"encoder_percent", 1},
-        [TRAIL_DECODER] = {"decoder_percent", 1},
-    };
-    size_t i = NAME_FIND(names, str_from(name));
-    if (i == ARRAY_LEN(names))
-        return -1;
-    *scale = names[i].scale;
-    return (int)i;
+    enum metric metric = metric_from_json(name);
+    enum trail_of of = 0;
+    while (of < TRAIL_COUNT && trail_table[of].metric != metric)
+        of++;
+    return of;
 }
 
 static bool is_gpu(const json_t *series, const struct gpu *gpu)
@@ -74,10 +59,9 @@ static struct news_series read_series(const json_t *series)
     }
     for (size_t m = 0; m < json_array_size(metrics); m++) {
         const json_t *metric = json_array_get(metrics, m), *mean = json_object_get(metric, "mean");
-        double scale;
-        int of = trail_named(json_text(metric, "name"), &scale);
-        for (size_t i = 0; of >= 0 && i < count; i++)
-            points[i].value[of] = number_at(mean, i, scale);
+        enum trail_of of = trail_named(json_text(metric, "name"));
+        for (size_t i = 0; of < TRAIL_COUNT && i < count; i++)
+            points[i].value[of] = number_at(mean, i, trail_table[of].factor);
     }
     return (struct news_series){count, points};
 }
@@ -119,11 +103,6 @@ static struct reading reading_of(const json_t *object, const char *key, double s
     return json_is_number(value) ? reading_ok((int64_t)llround(json_number_value(value) * scale)) : reading_absent(READING_UNREAD);
 }
 
-static struct reading reading_from(float value, double scale)
-{
-    return isnan(value) ? reading_absent(READING_UNREAD) : reading_ok((int64_t)llround((double)value * scale));
-}
-
 /* Clears what changes from moment to moment, keeps what identifies a GPU. */
 static void clear_readings(struct gpu *gpu)
 {
@@ -149,17 +128,10 @@ static bool any_known(const struct trail_point *point)
 
 static void set_readings(struct gpu *gpu, const struct trail_point *point)
 {
-    gpu->util_permille = reading_from(point->value[TRAIL_UTIL], 10);
-    gpu->mem_used_bytes = reading_from(point->value[TRAIL_VRAM], 1 << 30);
-    gpu->power_mw = reading_from(point->value[TRAIL_POWER], 1000);
-    gpu->temp_mdegc = reading_from(point->value[TRAIL_TEMP], 1000);
-    gpu->fan_permille = reading_from(point->value[TRAIL_FAN], 10);
-    gpu->clock_graphics_khz = reading_from(point->value[TRAIL_CLOCK], 1000);
-    gpu->sm_active_permille = reading_from(point->value[TRAIL_WORK], 10);
-    gpu->pcie_rx_bytes_per_s = reading_from(point->value[TRAIL_RX], 1e9);
-    gpu->pcie_tx_bytes_per_s = reading_from(point->value[TRAIL_TX], 1e9);
-    gpu->encoder_permille = reading_from(point->value[TRAIL_ENCODER], 10);
-    gpu->decoder_permille = reading_from(point->value[TRAIL_DECODER], 10);
+    for (enum trail_of of = 0; of < TRAIL_COUNT; of++)
+        gpu->metric[trail_table[of].metric] = isnan(point->value[of])
+                                                  ? reading_absent(READING_UNREAD)
+                                                  : reading_ok((int64_t)llround((double)point->value[of] / trail_scale(of)));
 }
 
 /* The daemon's answer covers whole minutes: drop processes that started later or had ended. */

@@ -5,12 +5,7 @@
 
 #include <jansson.h>
 
-#include "tui/feed/news.h"
-
-/* The metrics of trails, by their names in /api/history. */
-#define ANSWER_METRICS                                                                                   \
-    "utilization_percent,memory_used_mb,power_watts,temperature_celsius,fan_percent,clock_graphics_mhz," \
-    "sm_active_percent,pcie_rx_bytes_per_second,pcie_tx_bytes_per_second,encoder_percent,decoder_percent"
+#include "tui/feed/feed.h"
 
 /* The body of /api/history: a trail for each GPU of the snapshot. */
 int answer_series(const json_t *history, const struct snapshot *s, struct news *n);

@@ -25,15 +25,19 @@ enum {
 
 #define PROCESS_SPAN_MAX_MS (30 * 86400 * (int64_t)MS_PER_S)
 
+/* The trails of all GPUs. */
 static json_t *get_history(struct feed *f, int64_t since_ms, int64_t until_ms)
 {
-    char target[512], since[WALL_TEXT_SIZE], until[WALL_TEXT_SIZE];
+    AUTO_BUF struct buf target = BUF(1024);
+    char since[WALL_TEXT_SIZE], until[WALL_TEXT_SIZE];
     bool many = f->last->gpu_count > 8;
     wall_format((struct wall){since_ms}, since);
     wall_format((struct wall){until_ms}, until);
-    snprintf(target, sizeof target, "/api/history?metric=" ANSWER_METRICS "&since=%s&until=%s&points=%d", since, until,
-             many ? (int)SERIES_POINTS_MANY : (int)SERIES_POINTS);
-    return feed_get(f, target);
+    buf_printf(&target, "/api/history?since=%s&until=%s&points=%d&metric=", since, until,
+               many ? (int)SERIES_POINTS_MANY : (int)SERIES_POINTS);
+    for (size_t of = 0; of < TRAIL_COUNT; of++)
+        buf_printf(&target, "%s%s", of ? "," : "", metric_table[trail_table[of].metric].json);
+    return target.failed ? NULL : feed_get(f, target.at);
 }
 
 /* Finds out since when processes that hold memory have been idle. */
@@ -91,8 +95,7 @@ void feed_ask_series(struct feed *f, const struct top_request *w)
 static struct snapshot *snapshot_at(struct feed *f, int64_t at_ms, int64_t before_ms, const json_t *processes)
 {
     AUTO_JSON json_t *history = get_history(f, at_ms - before_ms, at_ms + 1);
-    struct snapshot *s = history ? answer_moment(f->whole, history, processes, (struct wall){at_ms}) : NULL;
-    return s;
+    return history ? answer_moment(f->whole, history, processes, (struct wall){at_ms}) : NULL;
 }
 
 /* The daemon's explanation decides whether the moment is stored; the rest only accompanies it. */
@@ -206,9 +209,8 @@ static void ask_process_run(struct feed *f, const struct top_request *w, struct 
         wall_format((struct wall){d->since_ms}, since);
         snprintf(target, sizeof target, "/api/history?pid=%d&gpu=%lld&since=%s&points=%d", w->pid, (long long)w->number, since,
                  RUN_POINTS);
-        json_t *history = feed_get(f, target);
+        AUTO_JSON json_t *history = feed_get(f, target);
         answer_lifeline(history, RUN_POINTS, d);
-        json_decref(history);
     }
 }
 
