@@ -12,7 +12,7 @@
 
 enum { TEXT_MAX = 4 << 20 };
 
-static void say_files(const struct config *config, struct buf *out)
+static void print_files(const struct config *config, struct buf *out)
 {
     if (!config)
         return;
@@ -23,7 +23,7 @@ static void say_files(const struct config *config, struct buf *out)
 }
 
 /* Warns that another store.url begins a new history. */
-static void say_history(const struct config *config, struct buf *out)
+static void print_history(const struct config *config, struct buf *out)
 {
     struct history_memory memory;
     char url[STORE_PLACE_SIZE], text[STORE_PLACE_SIZE] = "none";
@@ -52,8 +52,8 @@ static int run_check(struct cli *cli)
         settings_problems_json(config, &problems, &out);
     } else {
         settings_problems_text(&problems, &out);
-        say_files(config, &out);
-        say_history(config, &out);
+        print_files(config, &out);
+        print_history(config, &out);
     }
     config_free(config);
     int status = show_text(&out);

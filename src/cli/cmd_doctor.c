@@ -31,7 +31,7 @@ static int doctor_render(struct cli *cli, struct session *session, struct buf *o
         return error_set(err, -ENOMEM, "out of memory");
     AUTO_BUF struct buf described = BUF(1024 * 1024);
     session_describe(session, &described);
-    doctor_look(&cli->env, s, facts);
+    doctor_read(&cli->env, s, facts);
     facts->guards_nothing = cli->settings && config_guards_nothing(cli->settings);
     doctor_judge(facts, s, findings);
     if (cli->json)

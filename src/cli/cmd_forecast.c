@@ -54,21 +54,21 @@ static int watch(struct session *session, int64_t watch_ms, struct forecast_memo
 }
 
 /* What this process has seen without a daemon; with --watch it grows with every frame. */
-struct own_look {
+struct own_history {
     struct forecast_memory *memory; /* NULL before the first frame */
     double seen_s;                  /* seconds of stored history before `since` */
     struct mono since;
 };
-static struct own_look own;
+static struct own_history own;
 
 static void forecast_forget(void)
 {
     forecast_memory_free(own.memory);
-    own = (struct own_look){0};
+    own = (struct own_history){0};
 }
 
 /* Only the first frame takes long; later ones add to its data. */
-static int first_look(struct cli *cli, struct session *session, const struct snapshot **now, struct error *err)
+static int fill_history(struct cli *cli, struct session *session, const struct snapshot **now, struct error *err)
 {
     int64_t watch_ms = WATCH_DEFAULT_MS;
     own.memory = forecast_memory_new();
@@ -98,7 +98,7 @@ static int alone(struct cli *cli, struct session *session, const struct snapshot
     AUTO_SNAPSHOT const struct snapshot *now = snapshot_ref(first);
     if (own.memory)
         forecast_see(own.memory, now);
-    else if (first_look(cli, session, &now, err) < 0)
+    else if (fill_history(cli, session, &now, err) < 0)
         return err->code;
     struct forecast_basis basis = {.host = now->host.name,
                                    .watched_s = own.seen_s + (double)mono_since_ms(now->taken, own.since) / 1000};

@@ -16,7 +16,7 @@
 #include "http/token.h"
 
 /* Names the daemon that the change affects: the one that uses the file's directory. */
-static void say_place(const char *path, const char *done)
+static void print_place(const char *path, const char *done)
 {
     char lock[PLACE_SIZE];
     struct error err = {0};
@@ -77,7 +77,7 @@ static int new_token(struct cli *cli, struct token_file *f, const char *path, co
     fputs("Keep it: only its hash is stored. Send it as \"Authorization: Bearer TOKEN\".\n", stderr);
     if (!options_value(cli->options, "role", NULL))
         fputs("It can only read; for a token that can do more: --role (whirr token --help).\n", stderr);
-    say_place(path, "Added to");
+    print_place(path, "Added to");
     return EXIT_FINE;
 }
 
@@ -155,7 +155,7 @@ static int token_run(struct cli *cli)
         return err.code == -ENOENT
                    ? cli_fail("%s%s\nTo list them: whirr token list", err.text, nearest_text(&near, hint, sizeof hint))
                    : cli_fail("%s", err.text);
-    say_place(path, "Removed from");
+    print_place(path, "Removed from");
     return EXIT_FINE;
 }
 

@@ -238,7 +238,7 @@ static void put_title(struct fields *f, struct buf *out)
 }
 
 /* Warns once on stderr that the GPU is simulated: the chosen fields are for a program. */
-static void tell_simulated(const struct fields *f, const json_t *row)
+static void warn_simulated(const struct fields *f, const json_t *row)
 {
     static bool told;
     for (size_t i = 0; !f->line && i < f->count; i++)
@@ -256,7 +256,7 @@ int fields_row(struct fields *f, struct buf *out, json_t *row, struct error *err
         json_object_set_new(row, "host", json_string(f->cli->host));
     int rc = f->line ? put_template(f, out, row, err) : put_columns(f, out, row, err);
     if (rc >= 0)
-        tell_simulated(f, row);
+        warn_simulated(f, row);
     return rc;
 }
 

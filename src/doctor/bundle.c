@@ -270,7 +270,7 @@ static void bundle_add(struct bundle *b, enum machine_kind kind, const char *pat
 
 /* ---- processes ---- */
 
-static void bundle_tell(const struct env *env, const char *path)
+static void record_file(const struct env *env, const char *path)
 {
     AUTO_BUF struct buf ignored = BUF(1024 * 1024);
     file_read_all(env, path, &ignored); /* env passes it to the recorder */
@@ -296,7 +296,7 @@ static void read_descriptors(const struct env *env, int32_t pid)
         snprintf(whole, sizeof whole, "%s/%s", path, entry->d_name);
         file_read_link(env, whole, target, sizeof target);
         snprintf(whole, sizeof whole, "/proc/%d/fdinfo/%s", pid, entry->d_name);
-        bundle_tell(env, whole);
+        record_file(env, whole);
     }
 }
 
@@ -307,7 +307,7 @@ static void read_processes_of(const struct env *env, const struct gpu *gpu)
         for (size_t n = 0; n < ARRAY_LEN(names); n++) {
             char path[PATH_SIZE];
             snprintf(path, sizeof path, "/proc/%d/%s", gpu->processes[i].pid, names[n]);
-            bundle_tell(env, path);
+            record_file(env, path);
         }
         read_descriptors(env, gpu->processes[i].pid);
     }
@@ -485,7 +485,7 @@ static int bundle_fill(struct bundle *b, struct caught *caught, struct error *er
     int rc = take_samples(b, session, err);
     if (rc == 0) {
         session_describe(session, &described);
-        doctor_look(&b->cli->env, b->samples[b->sample_count - 1], facts);
+        doctor_read(&b->cli->env, b->samples[b->sample_count - 1], facts);
         read_processes(&b->cli->env, b->samples[b->sample_count - 1]);
     }
     session_close(session);
@@ -527,7 +527,7 @@ static int bundle_save(const struct bundle *b, const char *path, struct error *e
 }
 
 /* Looks through the result once more, as a person would. */
-static void tell_suspects(const struct bundle *b, struct buf *out)
+static void print_suspects(const struct bundle *b, struct buf *out)
 {
     enum { LISTED = 10 };
     struct str rest = buf_view(&b->out), line;
@@ -545,7 +545,7 @@ static void tell_suspects(const struct bundle *b, struct buf *out)
         buf_text(out, "Searched for home directories, e-mail and network addresses, and URLs: none.\n");
 }
 
-static void tell_people(const struct bundle *b, const struct caught *caught, const char *path)
+static void print_summary(const struct bundle *b, const struct caught *caught, const char *path)
 {
     AUTO_BUF struct buf out = BUF(1024 * 1024);
     buf_printf(&out, "%s is written, with %zu files:\n", path, b->files);
@@ -559,7 +559,7 @@ static void tell_people(const struct bundle *b, const struct caught *caught, con
                    "Replaced by stand-ins: the host's name, %zu user names, %zu UUIDs, %zu serial numbers; command lines are left "
                    "out.\n",
                    b->privacy.users, b->privacy.uuids, b->privacy.serials);
-    tell_suspects(b, &out);
+    print_suspects(b, &out);
     buf_printf(&out,
                "It is plain text: read it before you send it. Replay it with:\n"
                "  whirr doctor --unpack %s machine && whirr --sysroot machine\n",
@@ -589,7 +589,7 @@ int bundle_write(struct cli *cli, const char *path, bool with_private)
         else if (bundle_fill(b, caught, &err) < 0 || bundle_save(b, path, &err) < 0)
             cli_fail("%s", err.text);
         else {
-            tell_people(b, caught, path);
+            print_summary(b, caught, path);
             status = EXIT_FINE;
         }
         bundle_done(b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The doctor: examines everything that decides what whirr can see, and lists what to fix, in order.
  *
- *   machine ──doctor_look()──▶ facts ──doctor_judge()──▶ findings ──▶ text or JSON
+ *   machine ──doctor_read()──▶ facts ──doctor_judge()──▶ findings ──▶ text or JSON
  *
  * Judging is a pure function of the facts and the snapshot.
  */
@@ -71,7 +71,7 @@ struct findings {
     struct doctor_finding list[DOCTOR_FINDINGS_MAX];
 };
 
-void doctor_look(const struct env *env, const struct snapshot *s, struct doctor_facts *facts);
+void doctor_read(const struct env *env, const struct snapshot *s, struct doctor_facts *facts);
 /* Sorts urgent findings first. */
 void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, struct findings *findings);
 

@@ -18,7 +18,7 @@
 #include "config/findings.h"
 #include "format/table/grid.h"
 
-static int say_end(struct cli *cli, struct json_writer *j)
+static int write_end(struct cli *cli, struct json_writer *j)
 {
     const char *length = options_value(cli->options, "for", NULL), *until = options_value(cli->options, "until", NULL);
     struct wall now = clock_wall(cli->env.clock), end;
@@ -122,7 +122,7 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
         jw_text(&j, matcher);
     }
     jw_end(&j);
-    int status = say_end(cli, &j);
+    int status = write_end(cli, &j);
     if (status != EXIT_FINE)
         return status;
     jw_key_text(&j, "comment", options_value(cli->options, "comment", ""));

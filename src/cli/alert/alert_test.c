@@ -122,7 +122,7 @@ static int choose(struct cli *cli, struct alert_rules *rules, const char *what)
 
 /* ---- on the present: does it hold, and which inputs are missing if that is unknown? ---- */
 
-struct rule_look {
+struct rule_check {
     struct cli *cli;
     struct buf *out;
     struct json_writer *json;
@@ -167,7 +167,7 @@ static void who(struct buf *out, const struct subject *s)
         buf_text(out, s->snapshot->host.name);
 }
 
-static void say_text(struct rule_look *l, const struct subject *s, enum truth truth)
+static void print_subject(struct rule_check *l, const struct subject *s, enum truth truth)
 {
     static const char *const words[] = {"does not hold", "holds", "unknown"};
     static const enum ink inks[] = {INK_FAINT, INK_WARN, INK_FAINT};
@@ -235,7 +235,7 @@ ANSWER_TABLE(subject_answer, struct told_subject)
     EACH(PIECE, "not_known", next_missing, "Why it is unknown whether it holds");
 }
 
-static void say_json(struct rule_look *l, const struct subject *s, enum truth truth)
+static void write_subject(struct rule_check *l, const struct subject *s, enum truth truth)
 {
     AUTO_BUF struct buf missing = BUF(4096);
     struct told_subject told = {
@@ -246,7 +246,7 @@ static void say_json(struct rule_look *l, const struct subject *s, enum truth tr
     answer_write(l->json, &subject_answer, &told, NULL);
 }
 
-static void now_judge(struct rule_look *l, const struct subject *s)
+static void now_judge(struct rule_check *l, const struct subject *s)
 {
     enum truth truth = rule_holds(l->rule, s);
     l->holds += truth == TRUTH_TRUE;
@@ -254,12 +254,12 @@ static void now_judge(struct rule_look *l, const struct subject *s)
     if (!l->single && truth != TRUTH_TRUE)
         return;
     if (l->cli->json)
-        say_json(l, s, truth);
+        write_subject(l, s, truth);
     else
-        say_text(l, s, truth);
+        print_subject(l, s, truth);
 }
 
-static void judge_rule(struct rule_look *l, const struct snapshot *s)
+static void judge_rule(struct rule_check *l, const struct snapshot *s)
 {
     struct subject subject = {.snapshot = s};
     if (l->rule->scope == SCOPE_HOST)
@@ -278,7 +278,7 @@ static void judge_rule(struct rule_look *l, const struct snapshot *s)
     }
 }
 
-static void judge_all(struct rule_look *l)
+static void judge_all(struct rule_check *l)
 {
     const struct alert_rules *rules = l->rules;
     size_t held = 0, unknown = 0;
@@ -304,14 +304,14 @@ static void judge_all(struct rule_look *l)
 
 static void write_rules(const struct answer_at *at, struct json_writer *j)
 {
-    struct rule_look *l = at->context;
+    struct rule_check *l = at->context;
     l->json = j;
     jw_array(j);
     judge_all(l);
     jw_end(j);
 }
 
-ANSWER_TABLE(now_answer, struct rule_look)
+ANSWER_TABLE(now_answer, struct rule_check)
 {
     WRITER(LIST, "rules", write_rules, NULL, .item = ANSWER_OBJECT, FIELDS(subject_answer));
 }
@@ -328,7 +328,7 @@ static int alert_now(struct cli *cli, const struct alert_rules *rules)
     if (!s) {
         status = cli_error(cli, &err);
     } else {
-        struct rule_look l = {.cli = cli, .out = &out, .rules = rules, .snapshot = s, .single = rules->count == 1, .only = only};
+        struct rule_check l = {.cli = cli, .out = &out, .rules = rules, .snapshot = s, .single = rules->count == 1, .only = only};
         if (!cli->json)
             judge_all(&l);
         if (!cli->json && s->gpu_count == 0 && out.len == 0)
@@ -648,8 +648,8 @@ static size_t add_common(size_t *columns, size_t count, size_t max)
     return count;
 }
 
-static int look_back(struct cli *cli, const struct config *config, const struct alert_rules *rules, struct trial *t,
-                     struct error *err)
+static int replay_history(struct cli *cli, const struct config *config, const struct alert_rules *rules, struct trial *t,
+                          struct error *err)
 {
     struct wall now = clock_wall(cli->env.clock);
     struct question_span span = {.since = {now.ms - HOUR_MS}, .until = now};
@@ -676,8 +676,8 @@ static int try_course(struct cli *cli, const struct config *config, const struct
     struct error err = {0};
     bool ready = trial_init(&t, rules, config);
     t.which = options_value(cli->options, "gpu", NULL);
-    int result =
-        ready ? past ? look_back(cli, config, rules, &t, &err) : play(cli, &t, &err) : error_set(&err, -ENOMEM, "out of memory");
+    int result = ready ? past ? replay_history(cli, config, rules, &t, &err) : play(cli, &t, &err)
+                       : error_set(&err, -ENOMEM, "out of memory");
     int status = EXIT_FINE;
     if (t.which && t.samples && t.only < 0) {
         status = cli_fail("unknown GPU '%s'", t.which);

@@ -174,7 +174,7 @@ enum { ANSWER_MAX = 64 << 20 };
 /* ---- list and rules ---- */
 
 /* Without a daemon there is no memory: evaluate one sample as if it were the first. */
-static json_t *look_once(struct cli *cli, struct error *err)
+static json_t *sample_once(struct cli *cli, struct error *err)
 {
     struct config *config = NULL;
     struct alert_rules *rules = NULL;
@@ -236,7 +236,7 @@ static int list(struct cli *cli)
     bool once = alert_is_direct(cli) || (!body && err.code == -ENOENT);
     if (once) {
         err = (struct error){0};
-        body = look_once(cli, &err);
+        body = sample_once(cli, &err);
     }
     if (!body)
         return err.text[0] ? cli_fail("%s", err.text) : EXIT_USAGE; /* mistakes in the configuration were printed already */

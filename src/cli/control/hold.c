@@ -103,15 +103,15 @@ bool hold_confirmed(int64_t within_ms)
 
 /* ---- in this process ---- */
 
-static void say_ended(void *user, const struct lease *l, const char *why)
+static void print_ended(void *user, const struct lease *l, const char *why)
 {
     (void)user;
     fprintf(stderr, "whirr: lease %s has ended: %s\n", l->id, why);
 }
 
-static void look_after(void *user)
+static void check_holder(void *user)
 {
-    holder_look(user, say_ended, NULL);
+    holder_look(user, print_ended, NULL);
 }
 
 /* Waits until the time is over, another process takes the setting, or a signal arrives. */
@@ -129,7 +129,7 @@ static int stay(struct settings_holder *k, struct wall until)
         number = next_signal(&set, MIN_OF(ms_until(until), (int64_t)HOLDER_LOOK_MS));
         if (number == 0 || number == SIGCHLD) {
             number = 0;
-            holder_look(k, say_ended, NULL);
+            holder_look(k, print_ended, NULL);
         }
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
@@ -166,7 +166,7 @@ int hold_here(struct cli *cli, struct lease *plan, const struct change_list *l, 
     else if (confirm_ms && !hold_confirmed(confirm_ms))
         status = cli_fail("not confirmed: the old values are back");
     else
-        status = command ? hold_command(command, look_after, &k) : stay(&k, plan->until);
+        status = command ? hold_command(command, check_holder, &k) : stay(&k, plan->until);
     holder_close(&k);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return status;
@@ -174,7 +174,7 @@ int hold_here(struct cli *cli, struct lease *plan, const struct change_list *l, 
 
 /* ---- through the helper ---- */
 
-static void look_at_helper(void *user)
+static void check_helper(void *user)
 {
     int *fd = user;
     struct pollfd said = {.fd = *fd, .events = POLLIN};
@@ -190,5 +190,5 @@ static void look_at_helper(void *user)
 int hold_there(struct cli *cli, int fd, const struct lease *l, const char *const *command)
 {
     (void)cli, (void)l;
-    return hold_command(command, look_at_helper, &fd); /* closing the connection ends the lease */
+    return hold_command(command, check_helper, &fd); /* closing the connection ends the lease */
 }

@@ -92,17 +92,17 @@ static int end_limit(struct tune *t, struct error *err)
     return rc;
 }
 
-static void say_taken(void *user, const struct lease *l, const char *why)
+static void note_taken(void *user, const struct lease *l, const char *why)
 {
     (void)l, (void)why;
     ((struct tune *)user)->taken = true;
 }
 
-static void look_after(struct tune *t)
+static void check_holder(struct tune *t)
 {
     struct pollfd said = {.fd = t->helper, .events = POLLIN};
     if (!t->through_helper)
-        holder_look(&t->holder, say_taken, t);
+        holder_look(&t->holder, note_taken, t);
     else if (t->helper >= 0 && poll(&said, 1, 0) > 0)
         t->taken = true;
 }
@@ -259,7 +259,7 @@ static int take_sample(struct tune *t, struct error *err)
 /* ---- time ---- */
 
 /* -EINTR: a signal arrived. -ECHILD: the program has ended. -EBUSY: another program changed the limit. */
-static int look_around(struct tune *t, struct error *err)
+static int check_events(struct tune *t, struct error *err)
 {
     const struct timespec none = {0};
     int status, number;
@@ -287,10 +287,10 @@ static int let_run(struct tune *t, int64_t ms, bool measure, struct error *err)
             pause_ms(slice);
         struct mono now = clock_mono(&clock_system);
         if (mono_since_ms(now, looked) >= HOLDER_LOOK_MS) {
-            look_after(t);
+            check_holder(t);
             looked = now;
         }
-        rc = look_around(t, err);
+        rc = check_events(t, err);
         if (rc == 0 && measure && (!sampled.ns || mono_since_ms(now, sampled) >= SAMPLE_MS)) {
             rc = take_sample(t, err);
             sampled = now;

@@ -222,7 +222,7 @@ static json_t *wait_done(struct cli *cli, const char *name, bool off, const json
 }
 
 /* Names each guard that got the request, once. */
-static void say_guards(const json_t *workers)
+static void print_guards(const json_t *workers)
 {
     for (size_t i = 0; i < json_array_size(workers); i++) {
         const char *place = json_text(json_array_get(workers, i), "guarded_by");
@@ -244,7 +244,7 @@ static bool may_act(const struct cli *cli)
     return rc != -EPERM;
 }
 
-static int guard_tell(struct cli *cli, const char *what, const char *name)
+static int guard_act(struct cli *cli, const char *what, const char *name)
 {
     const char *sampling = sampling_option(cli);
     char path[64], problem[512];
@@ -284,7 +284,7 @@ static int guard_tell(struct cli *cli, const char *what, const char *name)
         asked ? print_workers(cli, workers)
               : cli_fail("%s%s", problem[0] ? problem : "no guard is running", json_array_size(before) ? "" : "\n" GUARD_NEXT_STEP);
     if (asked && !cli->json)
-        say_guards(workers);
+        print_guards(workers);
     json_decref(workers);
     if (failed && result == EXIT_FINE)
         return cli_fail(off ? "the memory is not free" : "some workers are not back");
@@ -313,7 +313,7 @@ static int guard_run(struct cli *cli)
     }
     for (size_t i = 1; i < 5; i++)
         if (strcmp(word, words[i]) == 0)
-            return guard_tell(cli, word, what);
+            return guard_act(cli, word, what);
     return cli_unknown(cli, "subcommand", word, words, ARRAY_LEN(words));
 }
 

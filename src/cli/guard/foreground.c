@@ -308,7 +308,7 @@ static bool answers(struct cli *cli, const char *url, struct error *err)
 }
 
 /* Explains that the command stays in the foreground. */
-static void say_attached(const struct cli *cli, const struct guard_spec *spec, const char *what)
+static void print_attached(const struct cli *cli, const struct guard_spec *spec, const char *what)
 {
     if (strcmp(options_value(cli->options, "log-format", "text"), "text") != 0)
         return;
@@ -339,7 +339,7 @@ int guard_front_attach(struct cli *cli, const char *what)
         free_spec(spec);
         return cli_fail("there is nothing to guard: %s\nStart the server first, or check its address", err.text);
     }
-    say_attached(cli, spec, what);
+    print_attached(cli, spec, what);
     return guard_one(cli, spec, NULL);
 }
 

@@ -56,7 +56,7 @@ static void write_words(const struct cli *cli, const char *host, struct words *w
         add_word(w, o->arguments[i]);
 }
 
-static void tell_terminal(const struct cli *cli)
+static void pass_terminal(const struct cli *cli)
 {
     char columns[16];
     snprintf(columns, sizeof columns, "%d", cli->page.width);
@@ -74,7 +74,7 @@ int host_child_start(struct cli *cli, const char *host, int out, int problem, pi
         return -ENOMEM;
     w->text = (struct buf)BUF(TEXT_MAX);
     write_words(cli, host, w);
-    tell_terminal(cli);
+    pass_terminal(cli);
     for (size_t i = 0; i < w->count && !w->text.failed; i++)
         argv[i] = w->text.at + w->starts[i];
     int rc = w->text.failed || w->count == WORDS_MAX ? -E2BIG : launch_spawn(argv, -1, out, problem, ret);

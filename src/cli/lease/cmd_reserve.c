@@ -6,28 +6,28 @@
 #include "base/moment.h"
 #include "base/units.h"
 #include "cli/cli_show.h"
-#include "cli/lease/wish.h"
+#include "cli/lease/lease_options.h"
 
-static int read_times(struct cli *cli, struct lease *wish, struct wall now)
+static int read_times(struct cli *cli, struct lease *request, struct wall now)
 {
     const char *from = options_value(cli->options, "from", NULL), *until = options_value(cli->options, "until", NULL);
     int64_t for_ms = HOUR_MS;
     if (until && options_has(cli->options, "for"))
         return cli_usage(cli, "--for and --until can't be combined");
-    if (from && !moment_parse_ahead(str_from(from), now, now, MOMENT_LOCAL, &wish->from))
+    if (from && !moment_parse_ahead(str_from(from), now, now, MOMENT_LOCAL, &request->from))
         return cli_usage(cli, "invalid value '%s' for --from; expected " MOMENT_AHEAD_SYNTAX, from);
-    if (until && !moment_parse_ahead(str_from(until), wish->from, now, MOMENT_LOCAL, &wish->until))
+    if (until && !moment_parse_ahead(str_from(until), request->from, now, MOMENT_LOCAL, &request->until))
         return cli_usage(cli, "invalid value '%s' for --until; expected a time after the beginning, like \"08:00\" or \"2h\"",
                          until);
     int status = options_duration(cli, "for", &for_ms);
     if (status == EXIT_FINE && for_ms == 0)
         return cli_usage(cli, "--for needs some time");
     if (!until)
-        wish->until.ms = wish->from.ms + for_ms;
+        request->until.ms = request->from.ms + for_ms;
     return status;
 }
 
-static int tell_reserved(const struct lease_taker *t, struct wall now, bool dry)
+static int print_reserved(const struct lease_taker *t, struct wall now, bool dry)
 {
     AUTO_BUF struct buf out = BUF(LEASE_BYTES_MAX);
     char gpus[LEASE_WORDS], from[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE];
@@ -52,7 +52,7 @@ static int reserve_run(struct cli *cli)
     struct wall now = clock_wall(cli->env.clock);
     int rc = lease_taker_init(&t, cli, LEASE_RESERVE, &err), status = EXIT_FINE;
     t.timeout_ms = 0;
-    if (rc == 0 && (status = wish_read(cli, &t)) == EXIT_FINE)
+    if (rc == 0 && (status = lease_options_read(cli, &t)) == EXIT_FINE)
         status = read_times(cli, &t.wish, now);
     if (rc == 0 && status == EXIT_FINE)
         rc = lease_take(&t, &err);
@@ -69,7 +69,7 @@ static int reserve_run(struct cli *cli)
     if (rc < 0)
         status = cli_fail("%s", err.text);
     else if (status == EXIT_FINE)
-        status = tell_reserved(&t, now, dry);
+        status = print_reserved(&t, now, dry);
     lease_taker_done(&t);
     return status;
 }

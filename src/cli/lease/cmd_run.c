@@ -16,7 +16,7 @@
 #include "base/os/program.h"
 #include "base/secret/mask.h"
 #include "cli/cli_show.h"
-#include "cli/lease/wish.h"
+#include "cli/lease/lease_options.h"
 #include "config/config.h"
 #include "lease/lease_use.h"
 
@@ -145,7 +145,7 @@ static int give_up(struct held_program *p, const char *why)
 
 /* ---- the lease ---- */
 
-int wish_read(struct cli *cli, struct lease_taker *t)
+int lease_options_read(struct cli *cli, struct lease_taker *t)
 {
     const char *gpus = options_value(cli->options, "gpus", "1"), *vram = options_value(cli->options, "vram", NULL);
     int64_t count;
@@ -161,7 +161,7 @@ int wish_read(struct cli *cli, struct lease_taker *t)
 }
 
 /* Whether the options request GPUs at all. */
-static bool wish_given(const struct cli *cli)
+static bool asks_for_gpus(const struct cli *cli)
 {
     static const char *const names[] = {"gpus", "vram", "exclusive", "gpu"};
     bool given = false;
@@ -305,7 +305,7 @@ static int run_with_lease(struct cli *cli, const char *const *argv, int64_t wait
     size_t count = 0;
     int status = EXIT_FINE;
     int rc = lease_taker_init(&t, cli, LEASE_RUN, &err);
-    if (rc == 0 && (status = wish_read(cli, &t)) == EXIT_FINE)
+    if (rc == 0 && (status = lease_options_read(cli, &t)) == EXIT_FINE)
         status = options_duration(cli, "for", &t.plan_ms);
     for (; argv[count]; count++)
         words[count] = str_from(argv[count]);
@@ -340,7 +340,7 @@ static int run_command(struct cli *cli)
         return cli_usage(cli, "--enforce needs --vram SIZE: the memory to which the kernel holds the program");
     if (options_has(cli->options, "enforce") && vram_cap_possible(&cli->env, &err) < 0)
         return cli_fail("%s", err.text);
-    if (wish_given(cli) && !has_lease_already(cli))
+    if (asks_for_gpus(cli) && !has_lease_already(cli))
         return run_with_lease(cli, argv, wait_ms);
     if (options_has(cli->options, "dry-run"))
         return show_would(cli, "let guards make room, and run '%s'", argv[0]);

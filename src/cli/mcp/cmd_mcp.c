@@ -289,7 +289,7 @@ static void drain(int *fd, struct buf *to)
     *fd = -1;
 }
 
-static void look_after(struct asked_command *c, struct pollfd polls[2])
+static void serve_child(struct asked_command *c, struct pollfd polls[2])
 {
     if (!c->request) {
         reap(c);
@@ -323,7 +323,7 @@ static void step(struct stdio_talk *t)
         return;
     for (size_t i = 0; i < CHILDREN_MAX; i++)
         if (t->children[i].pid)
-            look_after(&t->children[i], &polls[2 * i]);
+            serve_child(&t->children[i], &polls[2 * i]);
     if (polls[2 * CHILDREN_MAX].revents)
         hear_more(t);
 }

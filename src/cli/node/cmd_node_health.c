@@ -43,9 +43,9 @@ static const struct finding *forbidding(const struct snapshot *s, int gpu_index,
     return NULL;
 }
 
-static void say_unfit(struct node_verdict *ret, const char *code, size_t bad, size_t all, const char *format, ...)
+static void set_unfit(struct node_verdict *ret, const char *code, size_t bad, size_t all, const char *format, ...)
     __attribute__((format(gnu_printf, 5, 6)));
-static void say_unfit(struct node_verdict *ret, const char *code, size_t bad, size_t all, const char *format, ...)
+static void set_unfit(struct node_verdict *ret, const char *code, size_t bad, size_t all, const char *format, ...)
 {
     char text[NODE_MESSAGE_SIZE - 64], clean[sizeof text];
     va_list args;
@@ -104,10 +104,10 @@ static void judge_gpus(const struct health *health, const struct snapshot *s, co
             forbids = f;
     }
     if (worst)
-        say_unfit(ret, health_check_name(worst_finding->check), bad, health->count, "GPU %d is %s: %s", worst->gpu_index,
+        set_unfit(ret, health_check_name(worst_finding->check), bad, health->count, "GPU %d is %s: %s", worst->gpu_index,
                   health_state_name(worst_finding->state), worst_finding->reason);
     else if (forbids)
-        say_unfit(ret, finding_code_name(forbids->code), bad, health->count, "%s", forbids->headline);
+        set_unfit(ret, finding_code_name(forbids->code), bad, health->count, "%s", forbids->headline);
 }
 
 static int64_t well_for(const struct health *health, struct wall now)
@@ -133,7 +133,7 @@ static void node_judge(const struct health *health, const struct snapshot *s, co
         judged += health->verdicts[i].state != HEALTH_UNKNOWN;
     judge_gpus(health, s, rules, ret);
     if (ret->fitness != NODE_UNFIT && rules->gpus > (int64_t)s->gpu_count)
-        say_unfit(ret, "gpus_missing", 0, 0, "%zu of %lld GPUs are present", s->gpu_count, (long long)rules->gpus);
+        set_unfit(ret, "gpus_missing", 0, 0, "%zu of %lld GPUs are present", s->gpu_count, (long long)rules->gpus);
     if (ret->fitness == NODE_UNFIT)
         return;
     if (!judged) {
@@ -289,7 +289,7 @@ static int64_t settling_ms(const struct node_request *r)
     return MIN_OF(MAX_OF(r->settle_ms - age, (int64_t)0), r->settle_ms);
 }
 
-static int tell(struct node_request *r, const struct node_verdict *v, struct node_steps *steps, struct error *err)
+static int notify_scheduler(struct node_request *r, const struct node_verdict *v, struct node_steps *steps, struct error *err)
 {
     r->telling.deadline.ns = clock_mono(&clock_system).ns + r->timeout_ms * NS_PER_MS;
     r->telling.settling_ms = settling_ms(r);
@@ -300,7 +300,7 @@ static int tell(struct node_request *r, const struct node_verdict *v, struct nod
 
 /* Checks once: the answer goes to `out`, a failure to `err`, and `mark` gets what identifies a changed answer, without the
  * numbers and ages in its text. */
-static int look_once(struct node_request *r, struct buf *out, struct buf *mark, struct error *err)
+static int check_once(struct node_request *r, struct buf *out, struct buf *mark, struct error *err)
 {
     struct node_verdict v = {.well_for_ms = -1};
     struct node_steps steps = {0};
@@ -311,7 +311,7 @@ static int look_once(struct node_request *r, struct buf *out, struct buf *mark, 
     if (rc < 0) /* report failures, too: a node that can't be judged is not healthy */
         snprintf(v.message, sizeof v.message, "%s", err->text);
     struct error untold = {0};
-    int told = tell(r, &v, &steps, &untold);
+    int told = notify_scheduler(r, &v, &steps, &untold);
     if (told < 0)
         *err = untold;
     buf_printf(mark, "%d %s", (int)v.fitness, v.code);
@@ -335,7 +335,7 @@ static void on_signal(int signal)
 }
 
 /* Prints only changes. */
-static int look_again(struct node_request *r)
+static int check_repeatedly(struct node_request *r)
 {
     AUTO_BUF struct buf before = BUF(4096);
     char failed[sizeof(struct error)] = "";
@@ -346,7 +346,7 @@ static int look_again(struct node_request *r)
     for (;;) {
         AUTO_BUF struct buf out = BUF(65536), mark = BUF(4096);
         struct error err = {0};
-        if (look_once(r, &out, &mark, &err) == EXIT_USAGE)
+        if (check_once(r, &out, &mark, &err) == EXIT_USAGE)
             return cli_usage(r->cli, "%s", err.text);
         if (strcmp(err.text, failed) != 0 && err.text[0])
             cli_fail("%s", err.text);
@@ -461,10 +461,10 @@ static int node_health_run(struct cli *cli)
         return status;
     cli->env.one_look = !r.every_ms;
     if (r.every_ms)
-        return look_again(&r);
+        return check_repeatedly(&r);
     AUTO_BUF struct buf out = BUF(65536), mark = BUF(4096);
     struct error err = {0};
-    status = look_once(&r, &out, &mark, &err);
+    status = check_once(&r, &out, &mark, &err);
     if (status == EXIT_USAGE)
         return cli_usage(cli, "%s", err.text);
     if (err.text[0])

@@ -481,7 +481,7 @@ static void add_steps(struct node_steps *to, const struct node_steps *from)
 
 /* Reads, compares, patches. The taint goes first: its patch contains the version that was read, which a patch of the status
  * changes. */
-static int tell_once(struct api *a, const struct node_verdict *v, struct node_steps *steps, struct error *err)
+static int patch_once(struct api *a, const struct node_verdict *v, struct node_steps *steps, struct error *err)
 {
     AUTO_BUF struct buf taint = BUF(ANSWER_MAX), condition = BUF(65536);
     AUTO_JSON json_t *node = NULL;
@@ -552,7 +552,7 @@ int node_tell_kubernetes(const struct env *env, const struct node_telling *t, co
     if (rc < 0)
         return rc;
     for (;;) {
-        rc = tell_once(&a, v, steps, err);
+        rc = patch_once(&a, v, steps, err);
         if (rc != -EAGAIN || node_time_left(t) <= pause)
             return rc;
         pause_ms(pause);

@@ -41,8 +41,8 @@ struct slurm_node {
     bool ours, same; /* the reason is one of ours; and about the same finding */
 };
 
-static int look(const struct env *env, const struct node_telling *t, const struct node_verdict *v, struct slurm_node *ret,
-                struct error *err)
+static int read_node(const struct env *env, const struct node_telling *t, const struct node_verdict *v, struct slurm_node *ret,
+                     struct error *err)
 {
     AUTO_BUF struct buf out = BUF(SAID_MAX);
     const char *const argv[] = {t->scontrol, "show", "node", t->node, "-o", NULL};
@@ -199,7 +199,7 @@ int node_tell_slurm(const struct env *env, const struct node_telling *t, const s
     steps->held[0] = '\0';
     if (v->fitness == NODE_UNKNOWN || (v->fitness == NODE_FIT && t->drain_only))
         return 0;
-    int rc = look(env, t, v, &now, err);
+    int rc = read_node(env, t, v, &now, err);
     if (rc == -ENOENT && t->dry_run) { /* a machine without Slurm still shows what would be said */
         if (v->fitness == NODE_UNFIT)
             node_step(steps, "drain (" OUR_REASON "%s: %.180s), if it is not drained yet: '%s' was not found", v->code, v->message,

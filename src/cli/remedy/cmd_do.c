@@ -196,7 +196,7 @@ static bool is_for_a_person(const struct do_command *d)
     return remedy_row(d->remedy->code)->kind != REMEDY_SETTING;
 }
 
-static void say_plan(struct do_command *d, const struct change_list *l)
+static void print_plan(struct do_command *d, const struct change_list *l)
 {
     char until[MOMENT_TEXT_SIZE], words[EFFECT_WORDS];
     struct remedy_doing *doing = &d->doing;
@@ -304,7 +304,7 @@ static void end_doing(struct do_command *d)
     doing_ended(doing, rc == -ENOENT ? 0 : rc, &err, clock_wall(d->cli->env.clock));
 }
 
-static int tell_outcome(const struct do_command *d)
+static int print_outcome(const struct do_command *d)
 {
     const struct remedy_doing *doing = &d->doing;
     char until[MOMENT_TEXT_SIZE];
@@ -347,7 +347,7 @@ static int make(struct do_command *d, const struct change_list *l)
         else
             sample_doing(d);
     }
-    return tell_outcome(d);
+    return print_outcome(d);
 }
 
 /* What another user holds is for them to do. */
@@ -378,7 +378,7 @@ static int do_it(struct do_command *d)
     if (d->remedy->code == REMEDY_PARK_CLOCKS && changed.count)
         snprintf(d->keep, sizeof d->keep, "whirr set clocks %lld --gpu %d --for 2h", (long long)changed.at[0].setting.value.high,
                  d->gpu->index);
-    say_plan(d, &changed);
+    print_plan(d, &changed);
     if (options_has(o, "dry-run")) {
         puts("Nothing was changed (dry run).");
         return EXIT_FINE;

@@ -42,14 +42,14 @@ static int add_service(struct plan *p, const char *kind, struct error *err)
     return 0;
 }
 
-static void tell_done(const struct plan *p, struct buf *out)
+static void print_done(const struct plan *p, struct buf *out)
 {
     if (p->command_count && strcmp(p->commands[p->command_count - 1].words[0], steps[1].words[0]) == 0)
         buf_printf(out, "The service is running: whirr status asks it; the address of its page is in %s/whirr.log\n",
                    env_variable(CONFIG_SYSTEM_ROOT));
 }
 
-static void tell_undone(struct buf *out)
+static void print_undone(struct buf *out)
 {
     buf_printf(out, "kept           %s (history, tokens, log)\n", env_variable(CONFIG_SYSTEM_ROOT));
 }
@@ -63,6 +63,6 @@ const struct setup_service setup_service = {
                   ", or start `whirr serve` yourself",
     .add = add_service,
     .step = run_step,
-    .done = tell_done,
-    .undone = tell_undone,
+    .done = print_done,
+    .undone = print_undone,
 };

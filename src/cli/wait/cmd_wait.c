@@ -131,7 +131,7 @@ static const struct gpu *too_small(const struct room_wait *w, const struct snaps
     return largest;
 }
 
-static int say_too_small(const struct room_wait *w, const struct gpu *largest, bool one)
+static int fail_too_small(const struct room_wait *w, const struct gpu *largest, bool one)
 {
     char wanted[WORDS_SIZE], total[WORDS_SIZE];
     words_bytes(w->free_bytes, wanted);
@@ -156,7 +156,7 @@ static bool holds(struct room_wait *w, const struct snapshot *s, const struct gp
 }
 
 /* The index of the GPU where it holds, or of the first if all must. -1: not yet. */
-static int wait_look(struct room_wait *w, struct session *session, const struct snapshot *s, int only)
+static int find_match(struct room_wait *w, struct session *session, const struct snapshot *s, int only)
 {
     struct mono now = clock_mono(&clock_system);
     bool held[GPU_MAX] = {false}, all = true;
@@ -176,7 +176,7 @@ static int wait_look(struct room_wait *w, struct session *session, const struct 
 }
 
 /* Only the answer goes to stdout, for scripts; people read on stderr that the GPU is simulated. */
-static int wait_tell(const struct room_wait *w, const struct snapshot *s, int index)
+static int print_found(const struct room_wait *w, const struct snapshot *s, int index)
 {
     AUTO_BUF struct buf out = BUF(256);
     bool simulated = s->gpus[0].simulated;
@@ -203,12 +203,12 @@ static int watch(struct room_wait *w, struct session *session, int64_t timeout_m
         if (s->gpu_count == 0)
             return cli_fail("no GPU was found on this host");
         w->named = only != ALL_GPUS;
-        int found = wait_look(w, session, s, only);
+        int found = find_match(w, session, s, only);
         if (found >= 0)
-            return wait_tell(w, s, found);
+            return print_found(w, s, found);
         const struct gpu *largest = too_small(w, s, only);
         if (largest)
-            return say_too_small(w, largest, only != ALL_GPUS || s->gpu_count == 1);
+            return fail_too_small(w, largest, only != ALL_GPUS || s->gpu_count == 1);
         int64_t waited_ms = mono_since_ms(clock_mono(&clock_system), begin);
         if (timeout_ms >= 0 && waited_ms >= timeout_ms)
             return cli_fail("timed out after %s", words_duration(timeout_ms, text));

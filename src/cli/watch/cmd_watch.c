@@ -391,7 +391,7 @@ struct cpu_sampler {
     struct address_samples found;
 };
 
-struct looker {
+struct watcher {
     struct cli *cli;
     struct session *session; /* NULL: sampling is not possible */
     struct watched *w;
@@ -409,7 +409,7 @@ static void *take_cpu_samples(void *user)
 }
 
 /* Takes the result, unless it is worse than the previous one. */
-static void end_cpu_samples(struct looker *l)
+static void end_cpu_samples(struct watcher *l)
 {
     struct cpu_sampler *c = &l->sampler;
     if (!c->running)
@@ -422,7 +422,7 @@ static void end_cpu_samples(struct looker *l)
 }
 
 /* A process of the program that is limited by its host side; 0: none. */
-static int32_t limited_by_host(const struct looker *l, const struct snapshot *s)
+static int32_t limited_by_host(const struct watcher *l, const struct snapshot *s)
 {
     for (size_t g = 0; g < s->gpu_count; g++)
         for (size_t i = 0; i < s->gpus[g].process_count; i++) {
@@ -433,7 +433,7 @@ static int32_t limited_by_host(const struct looker *l, const struct snapshot *s)
     return 0;
 }
 
-static void sample_cpu(struct looker *l, const struct snapshot *s)
+static void sample_cpu(struct watcher *l, const struct snapshot *s)
 {
     enum { AGAIN_MS = 60000 };
     struct cpu_sampler *c = &l->sampler;
@@ -451,7 +451,7 @@ static void sample_cpu(struct looker *l, const struct snapshot *s)
 }
 
 /* Skips a sample that fails: the program continues. */
-static void watch_look(struct looker *l)
+static void take_sample(struct watcher *l)
 {
     struct error err = {0};
     struct tree_use use;
@@ -466,7 +466,7 @@ static void watch_look(struct looker *l)
 }
 
 /* Samples before the program starts. -EINVAL: wrong usage. */
-static int watch_begin(struct looker *l, struct error *err)
+static int watch_begin(struct watcher *l, struct error *err)
 {
     struct error why = {0};
     int only = ALL_GPUS;
@@ -484,7 +484,7 @@ static int watch_begin(struct looker *l, struct error *err)
     return 0;
 }
 
-static void follow(struct looker *l, struct program *p)
+static void follow(struct watcher *l, struct program *p)
 {
     struct mono began = clock_mono(&clock_system), next = began;
     int64_t step_ms = MIN_OF(l->w->interval_ms, FIRST_MS); /* begin fast, to catch a short program */
@@ -505,7 +505,7 @@ static void follow(struct looker *l, struct program *p)
         } else {
             next = clock_mono(&clock_system); /* sampling is slower than this interval */
         }
-        watch_look(l);
+        take_sample(l);
         step_ms = MIN_OF(2 * step_ms, l->w->interval_ms);
     }
     struct mono ended = clock_mono(&clock_system);
@@ -564,7 +564,7 @@ static int watch_run(struct cli *cli)
 {
     static struct watched w;
     struct error err = {0};
-    struct looker l = {.cli = cli, .w = &w};
+    struct watcher l = {.cli = cli, .w = &w};
     struct program program = {0};
     w = (struct watched){.argv = cli->options->arguments,
                          .argc = cli->options->argument_count,

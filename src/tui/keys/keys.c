@@ -138,7 +138,7 @@ static void toggle_pause(struct top *t)
 }
 
 /* A key without a meaning says so; 1 to 8 are tabs, of which some may be absent. */
-static void say_nothing_done(struct top *t, int key)
+static void note_no_effect(struct top *t, int key)
 {
     char note[64];
     if (key <= ' ' || key >= 0x7f)
@@ -171,7 +171,7 @@ void top_key_move(struct top *t, int key)
     case '}': top_step(t, 10); break;
     case '[': top_choose_gpu(t, -1); break;
     case ']': top_choose_gpu(t, 1); break;
-    default: say_nothing_done(t, key); break;
+    default: note_no_effect(t, key); break;
     }
 }
 

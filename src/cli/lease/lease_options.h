@@ -12,4 +12,4 @@
     .name = "timeout", .argument = "DURATION", .help = "Give up after waiting this long in the queue, with status 1; 0: don't wait"
 
 /* Fills in the request; EXIT_FINE, or prints what is wrong. */
-int wish_read(struct cli *cli, struct lease_taker *t);
+int lease_options_read(struct cli *cli, struct lease_taker *t);

@@ -20,21 +20,21 @@
 enum { CAP_SYS_PTRACE_BIT = 19 };
 
 /* One line of a small file, trimmed; "" if there is none. */
-static void look_read_line(const struct env *env, char *text, size_t size, const char *path)
+static void read_line(const struct env *env, char *text, size_t size, const char *path)
 {
     char raw[256];
     ssize_t len = file_read_head(env, path, raw, sizeof raw);
     str_copy_clean(text, size, len > 0 ? str_trim((struct str){raw, (size_t)len}) : STR(""));
 }
 
-static void look_at_kernel(const struct env *env, struct doctor_facts *f)
+static void read_kernel(const struct env *env, struct doctor_facts *f)
 {
     struct utsname name;
-    look_read_line(env, f->kernel, sizeof f->kernel, "/proc/sys/kernel/osrelease");
+    read_line(env, f->kernel, sizeof f->kernel, "/proc/sys/kernel/osrelease");
     f->wsl = str_contains(str_from(f->kernel), "icrosoft");
     if (!env_is_recorded(env) && uname(&name) == 0)
         str_copy(f->machine, sizeof f->machine, str_from(name.machine));
-    look_read_line(env, f->nvidia_module, sizeof f->nvidia_module, "/sys/module/nvidia/version");
+    read_line(env, f->nvidia_module, sizeof f->nvidia_module, "/sys/module/nvidia/version");
 }
 
 /* ---- the PCI bus ---- */
@@ -55,7 +55,7 @@ static int shown_as(const struct snapshot *s, const char *address)
     return -1;
 }
 
-static void look_at_bus(const struct env *env, const struct snapshot *s, struct doctor_facts *f)
+static void read_bus(const struct env *env, const struct snapshot *s, struct doctor_facts *f)
 {
     struct bus_gpu gpus[DOCTOR_CARDS_MAX];
     int count = bus_gpus(env, gpus, ARRAY_LEN(gpus));
@@ -96,7 +96,7 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const struct doctor_node *)a)->path, ((const struct doctor_node *)b)->path);
 }
 
-static void look_at_nodes(const struct env *env, struct doctor_facts *f)
+static void read_nodes(const struct env *env, struct doctor_facts *f)
 {
     /* A recorded host's device files do not exist here. */
     if (env_is_recorded(env))
@@ -117,7 +117,7 @@ static void look_at_nodes(const struct env *env, struct doctor_facts *f)
 
 /* ---- permissions ---- */
 
-static void look_at_rights(const struct env *env, struct doctor_facts *f)
+static void read_rights(const struct env *env, struct doctor_facts *f)
 {
     AUTO_BUF struct buf status = BUF(65536);
     f->root = geteuid() == 0;
@@ -150,7 +150,7 @@ static int hidepid_of(struct str options)
     return 0;
 }
 
-static void look_at_proc(const struct env *env, struct doctor_facts *f)
+static void read_proc(const struct env *env, struct doctor_facts *f)
 {
     AUTO_BUF struct buf mounts = BUF(4 * 1024 * 1024);
     if (file_read_all(env, "/proc/self/mounts", &mounts) < 0 && file_read_all(env, "/proc/mounts", &mounts) < 0)
@@ -164,7 +164,7 @@ static void look_at_proc(const struct env *env, struct doctor_facts *f)
     }
 }
 
-static void look_at_container(const struct env *env, struct doctor_facts *f)
+static void read_container(const struct env *env, struct doctor_facts *f)
 {
     char text[64];
     str_copy(f->container, sizeof f->container, str_from(bus_container(env)));
@@ -280,7 +280,7 @@ static int is_cut_off(const struct env *env, struct str cgroup)
     return u.known && u.strict && !u.allowed ? 0 : -1;
 }
 
-static void look_at_one(const struct env *env, const char *pid, struct doctor_facts *f)
+static void check_container(const struct env *env, const char *pid, struct doctor_facts *f)
 {
     char path[PATH_SIZE], name[64];
     AUTO_BUF struct buf cgroup = BUF(UNIT_SIZE);
@@ -301,7 +301,7 @@ static void look_at_one(const struct env *env, const char *pid, struct doctor_fa
     found->already = lost == 1;
 }
 
-static void look_at_containers(const struct env *env, struct doctor_facts *f)
+static void find_cut_off(const struct env *env, struct doctor_facts *f)
 {
     f->cut_off_here = bus_is_cut_off(env, "/dev/nvidiactl");
     if (!f->nvidia_module[0] || f->container[0])
@@ -310,19 +310,19 @@ static void look_at_containers(const struct env *env, struct doctor_facts *f)
     struct dirent *entry;
     for (size_t seen = 0; folder && seen < PIDS_MAX && f->cut_off_count < DOCTOR_CUT_OFF_MAX && (entry = readdir(folder)); seen++)
         if (isdigit((unsigned char)entry->d_name[0]))
-            look_at_one(env, entry->d_name, f);
+            check_container(env, entry->d_name, f);
 }
 
-void doctor_look(const struct env *env, const struct snapshot *s, struct doctor_facts *facts)
+void doctor_read(const struct env *env, const struct snapshot *s, struct doctor_facts *facts)
 {
     *facts = (struct doctor_facts){0};
-    look_at_kernel(env, facts);
-    look_at_bus(env, s, facts);
-    look_at_nodes(env, facts);
-    look_at_rights(env, facts);
-    look_at_proc(env, facts);
-    look_at_container(env, facts);
-    look_at_containers(env, facts);
+    read_kernel(env, facts);
+    read_bus(env, s, facts);
+    read_nodes(env, facts);
+    read_rights(env, facts);
+    read_proc(env, facts);
+    read_container(env, facts);
+    find_cut_off(env, facts);
     AUTO_BUF struct buf places = BUF(4096);
     places_list(env, &places);
     str_copy(facts->places, sizeof facts->places, buf_view(&places));
