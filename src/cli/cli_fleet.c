@@ -74,10 +74,7 @@ static int fleet_render(struct cli *cli, struct session *session, struct buf *ou
     (void)session;
     struct fleet f;
     struct progress *shown = options_has(cli->options, "watch") ? NULL : progress_begin("asking the fleet's database");
-    const struct fleet_place place = {.env = &cli->env,
-                                      .url = fleet_url(cli),
-                                      .timeout_ms = FLEET_TIMEOUT_MS,
-                                      .settings = cli->settings ? &cli->settings->fleet : NULL};
+    const struct fleet_place place = fleet_place(cli);
     int rc = asked == FLEET_REPORT ? fleet_bill_fetch(&place, &bill, err) : fleet_fetch(&place, wants(cli), &f, err);
     progress_end(shown);
     if (rc == 0 && asked == FLEET_REPORT)
@@ -127,6 +124,14 @@ const char *fleet_url(const struct cli *cli)
 {
     const char *given = options_value(cli->options, "fleet", "fleet.url");
     return strcmp(given, "fleet.url") == 0 && cli->settings ? cli->settings->fleet.url : given;
+}
+
+struct fleet_place fleet_place(const struct cli *cli)
+{
+    return (struct fleet_place){.env = &cli->env,
+                                .url = fleet_url(cli),
+                                .timeout_ms = FLEET_TIMEOUT_MS,
+                                .settings = cli->settings ? &cli->settings->fleet : NULL};
 }
 
 int fleet_check_url(struct cli *cli)

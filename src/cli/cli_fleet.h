@@ -15,6 +15,8 @@ enum fleet_by fleet_by(const char *key);
 
 /* The URL of --fleet, or of the settings if that is "fleet.url"; "": none. */
 const char *fleet_url(const struct cli *cli);
+/* Its database, with a minute to answer. */
+struct fleet_place fleet_place(const struct cli *cli);
 /* EXIT_FINE, or the exit status after explaining what --fleet accepts. */
 int fleet_check_url(struct cli *cli);
 /* Returns the exit status. */

@@ -9,10 +9,7 @@
 #include "base/words.h"
 #include "cli/cli_fleet.h"
 #include "cli/cli_show.h"
-#include "config/config.h"
 #include "fleet/fleet.h"
-
-enum { TIMEOUT_MS = 60000 };
 
 static const char *since(int64_t ms, char text[WORDS_SIZE])
 {
@@ -109,10 +106,7 @@ static int fleet_verb(struct cli *cli)
     int usable = fleet_check_url(cli);
     if (usable != EXIT_FINE)
         return usable;
-    const struct fleet_place place = {.env = &cli->env,
-                                      .url = fleet_url(cli),
-                                      .timeout_ms = TIMEOUT_MS,
-                                      .settings = cli->settings ? &cli->settings->fleet : NULL};
+    const struct fleet_place place = fleet_place(cli);
     struct fleet f;
     const struct fleet_note *n;
     if (fleet_fetch(&place, FLEET_WANT_HOSTS, &f, &err) < 0)

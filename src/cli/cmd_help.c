@@ -195,7 +195,7 @@ static void heading(struct buf *out, const struct page *page, const char *text)
     page_wrap(out, page, INK_STRONG, text, 0, 0);
 }
 
-static void manual_metrics(struct buf *out, const struct page *page)
+static void help_metrics(struct buf *out, const struct page *page)
 {
     heading(out, page, "Metrics of a GPU: key in JSON, and name in Prometheus");
     for (size_t i = 0; i < METRIC_COUNT; i++)
@@ -219,20 +219,14 @@ static void manual_metrics(struct buf *out, const struct page *page)
 static int run_help(struct cli *cli)
 {
     static const char *const topics[] = {"all", "metrics", "options"};
+    static void (*const write[])(struct buf * out, const struct page *page) = {help_all, help_metrics, help_options};
     AUTO_BUF struct buf out = BUF(1024 * 1024);
     const char *name = cli->options->argument_count ? cli->options->arguments[0] : NULL;
-    if (name && strcmp(name, "metrics") == 0) {
-        manual_metrics(&out, &cli->page);
-        return show_text(&out);
-    }
-    if (name && strcmp(name, "all") == 0) {
-        help_all(&out, &cli->page);
-        return show_text(&out);
-    }
-    if (name && strcmp(name, "options") == 0) {
-        help_options(&out, &cli->page);
-        return show_text(&out);
-    }
+    for (size_t i = 0; name && i < ARRAY_LEN(topics); i++)
+        if (strcmp(name, topics[i]) == 0) {
+            write[i](&out, &cli->page);
+            return show_text(&out);
+        }
     const char *words[] = {name, cli->options->argument_count > 1 ? cli->options->arguments[1] : NULL, NULL}, *inner = NULL;
     int count = words[1] ? 2 : 1;
     const struct command *command = name ? command_find(name) : NULL;

@@ -65,8 +65,8 @@ struct event_mark {
 
 static int grade_of(const json_t *event)
 {
-    const char *severity = json_string_value(json_object_get(event, "severity"));
-    return !severity ? 0 : strcmp(severity, "critical") == 0 ? 2 : strcmp(severity, "warning") == 0 ? 1 : 0;
+    const char *severity = json_text(event, "severity");
+    return strcmp(severity, "critical") == 0 ? 2 : strcmp(severity, "warning") == 0 ? 1 : 0;
 }
 
 static int worst_first(const void *a, const void *b)
@@ -104,12 +104,12 @@ static void history_marks_read(struct history_marks *marks, struct str answer)
     }
     for (size_t i = 0; i < marks->count; i++) {
         const json_t *gpu = json_object_get(events[i].json, "gpu_index");
-        const char *text = json_string_value(json_object_get(events[i].json, "text"));
+        const char *text = json_text(events[i].json, "text");
         marks->list[i] = (struct plot_mark){.at = events[i].at, .ink = inks[events[i].grade], .sign = (char)('a' + i)};
         char who[24] = "";
-        if (json_is_integer(gpu) && !(text && strncmp(text, "GPU ", 4) == 0)) /* findings name the GPU themselves */
+        if (json_is_integer(gpu) && strncmp(text, "GPU ", 4) != 0) /* findings name the GPU themselves */
             snprintf(who, sizeof who, "GPU %d: ", (int)json_integer_value(gpu));
-        snprintf(marks->texts[i], sizeof marks->texts[i], "%s%s", who, text ? text : "");
+        snprintf(marks->texts[i], sizeof marks->texts[i], "%s%s", who, text);
     }
 }
 
@@ -326,19 +326,18 @@ static bool fill_curve(struct curve *c, const json_t *series, const json_t *metr
 
 static void name_series(const json_t *series, bool many_hosts, char *text, size_t size)
 {
-    const char *of = json_string_value(json_object_get(series, "of")), *host = json_string_value(json_object_get(series, "host"));
-    const char *process = json_string_value(json_object_get(series, "process"));
+    const char *host = json_text(series, "host"), *process = json_text(series, "process");
     json_int_t pid = json_integer_value(json_object_get(series, "pid"));
     int gpu = (int)json_integer_value(json_object_get(series, "gpu_index"));
     char who[64] = "";
-    if (process)
+    if (process[0])
         snprintf(who, sizeof who, "%s on ", process);
     else if (pid)
         snprintf(who, sizeof who, "process %lld on ", (long long)pid);
-    if (of && strcmp(of, "host") == 0)
-        snprintf(text, size, "%s", host ? host : "host");
+    if (strcmp(json_text(series, "of"), "host") == 0)
+        snprintf(text, size, "%s", host[0] ? host : "host");
     else
-        snprintf(text, size, "%sGPU %d%s%s", who, gpu, many_hosts && host ? " of " : "", many_hosts && host ? host : "");
+        snprintf(text, size, "%sGPU %d%s%s", who, gpu, many_hosts && host[0] ? " of " : "", many_hosts ? host : "");
 }
 
 static int read_series(struct scene *s, const json_t *doc)
@@ -353,8 +352,6 @@ static int read_series(struct scene *s, const json_t *doc)
         const json_t *series = json_array_get(list, i), *metrics = json_object_get(series, "metrics");
         for (size_t m = 0; m < json_array_size(metrics); m++) {
             const json_t *metric = json_array_get(metrics, m);
-            const char *name = json_string_value(json_object_get(metric, "name")),
-                       *unit = json_string_value(json_object_get(metric, "unit"));
             if (s->curve_count == PLOTS_MAX) {
                 s->left_out++;
                 continue;
@@ -362,8 +359,8 @@ static int read_series(struct scene *s, const json_t *doc)
             struct curve *c = &s->curves[s->curve_count++];
             *c = (struct curve){.series = i};
             name_series(series, many_hosts, c->label, sizeof c->label);
-            history_title(name ? name : "", c->title, sizeof c->title);
-            snprintf(c->unit, sizeof c->unit, "%s", unit ? unit : "");
+            history_title(json_text(metric, "name"), c->title, sizeof c->title);
+            str_copy(c->unit, sizeof c->unit, str_from(json_text(metric, "unit")));
             if (!fill_curve(c, series, metric))
                 return -ENOMEM;
         }
