@@ -155,8 +155,6 @@ const struct command *command_inner(const struct command *outer, const char **wo
 const char *command_shown_name(const struct command *command);
 /* Whether `lacks` contains the option. */
 bool command_lacks(const struct command *command, const char *option);
-/* whirr why --prove CODE. Exit status: 0 it is said, 1 it is not, or it failed; 2 there is no such code. */
-int why_prove(struct cli *cli, const char *code);
 /* "caa60fd4c1b2", with "-dirty" if files were changed; "unknown" without git or, in a release, the file that names it. */
 extern const char version_commit[];
 int command_unknown(const char *name); /* prints a message; returns the exit status */
