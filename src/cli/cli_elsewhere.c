@@ -5,7 +5,6 @@
 
 #include "cli/command.h"
 #include "cli/control/change.h"
-#include "cli/control/tune.h"
 #include "cli/guard/guard.h"
 
 int guard_socket_open(struct guard *g, const char *name, struct guard_socket **ret, struct error *err)

@@ -2,7 +2,7 @@
  * whirr tune: finds the power limit that costs little speed. Performance of a GPU at several limits under one load, and the knee in
  * that series, as a table with bars and as JSON.
  */
-#include "cli/control/tune.h"
+#include "cli/control/change.h"
 
 #include <math.h>
 #include <stdio.h>

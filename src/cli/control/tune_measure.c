@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "cli/control/change.h"
-#include "cli/control/tune.h"
 #include "control/holder.h"
 
 enum { SLICE_MS = 100, SAMPLE_MS = 1000, STOP_MS = 10000, LINE_MAX_BYTES = 4096 };
