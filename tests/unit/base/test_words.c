@@ -122,6 +122,8 @@ static void the_nearest_name_is_the_one_that_was_meant(void **state)
     static const char *const names[] = {"status", "history", "host.cpu_percent", "health"};
     assert_string_equal(nearest_name("statsu", names, 4), "status");
     assert_string_equal(nearest_name("hist", names, 4), "history");
+    assert_string_equal(nearest_name("hi", names, 4), "history");
+    assert_null(nearest_name("h", names, 4));
     assert_string_equal(nearest_name("cpu_percent", names, 4), "host.cpu_percent");
     assert_null(nearest_name("temperature", names, 4));
     assert_null(nearest_name("x", names, 0));

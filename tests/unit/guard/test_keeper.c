@@ -23,6 +23,7 @@ struct machine {
     _Atomic int state[WORKERS];                            /* as the driver has it: 0 running, 1 locked, 2 checkpointed */
     _Atomic bool claimed, unreadable, slow, seen, failing; /* slow: a call ends some time after it was seen */
     _Atomic bool stuck;                                    /* the driver locks no process */
+    int gpu;                                               /* on which all of this happens */
     _Atomic bool in_call;
     _Atomic int restoring, most_restoring;
     pthread_mutex_t lock;
@@ -57,10 +58,15 @@ static const struct snapshot *sample(void *user, int64_t max_age_ms)
     m->looks++;
     if (m->unreadable)
         return NULL;
-    struct snapshot *s = snapshot_new(1);
-    struct gpu *gpu = &s->gpus[0];
+    struct snapshot *s = snapshot_new((size_t)m->gpu + 1);
+    struct gpu *gpu = &s->gpus[m->gpu];
+    for (int i = 0; i <= m->gpu; i++) {
+        s->gpus[i].index = i;
+        s->gpus[i].processes_state = READING_OK;
+        s->gpus[i].mem_used_bytes = reading_ok(0);
+        s->gpus[i].mem_free_bytes = reading_ok(24 * GIB_BYTES);
+    }
     int64_t used = 0;
-    gpu->processes_state = READING_OK;
     for (int i = 0; i < WORKERS; i++) {
         if (m->state[i] == 2)
             continue;
@@ -145,9 +151,9 @@ static void begin(struct machine *m, int workers, const char *more)
         assert_int_equal(guard_add(m->guard, spec_of(FIRST + i, more), NULL, NULL), 0);
 }
 
-static void start(struct machine *m, int workers, const char *more)
+static void start_on(struct machine *m, int gpu, int workers, const char *more)
 {
-    *m = (struct machine){.lock = PTHREAD_MUTEX_INITIALIZER};
+    *m = (struct machine){.lock = PTHREAD_MUTEX_INITIALIZER, .gpu = gpu};
     sysroot_init(&m->root);
     m->root.env.clock = &clock_system;
     m->root.env.launch = play;
@@ -158,6 +164,11 @@ static void start(struct machine *m, int workers, const char *more)
         add_process(&m->root, FIRST + i);
     add_process(&m->root, CLAIMANT);
     begin(m, workers, more);
+}
+
+static void start(struct machine *m, int workers, const char *more)
+{
+    start_on(m, 0, workers, more);
 }
 
 static void stop(struct machine *m)
@@ -203,6 +214,17 @@ static void a_worker_goes_through_every_state_and_back(void **state)
     assert_int_equal(m.state[0], 0);
     guard_free(TAKE(m.guard));
     assert_string_equal(m.story, "100:draining 100:evicting 100:verifying 100:paused 100:reserving 100:resuming 100:running");
+    stop(&m);
+}
+
+static void a_worker_is_guarded_on_a_gpu_of_any_number(void **state)
+{
+    (void)state;
+    struct machine m;
+    start_on(&m, 65, 1, "");
+    wait_for(&m, GUARD_RUNNING);
+    m.claimed = true;
+    wait_for(&m, GUARD_PAUSED);
     stop(&m);
 }
 
@@ -496,6 +518,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_journal_that_cannot_be_read_now_is_waited_for),
         TEST(a_worker_goes_through_every_state_and_back),
+        TEST(a_worker_is_guarded_on_a_gpu_of_any_number),
         TEST(a_worker_does_not_come_back_to_a_gpu_that_is_failing),
         TEST(only_a_person_brings_it_back_to_a_gpu_that_is_failing),
         TEST(two_workers_never_restore_at_the_same_time),

@@ -64,6 +64,23 @@ static void labels_are_sorted_unescaped_and_never_empty(void **state)
     push_labels_done(&l);
 }
 
+static void no_more_labels_than_there_is_room_for(void **state)
+{
+    (void)state;
+    struct push_labels l;
+    push_labels_init(&l);
+    for (int own = PUSH_LABELS_MAX - 4; own < PUSH_LABELS_MAX; own++) { /* beside the name, the job and the instance */
+        AUTO_BUF struct buf series = BUF(4096);
+        for (int i = 0; i < own; i++)
+            buf_printf(&series, "%sl%02d=\"%d\"", i ? "," : "m{", i, i);
+        buf_text(&series, "}");
+        bool fits = own + 3 <= PUSH_LABELS_MAX;
+        assert_int_equal(push_labels_read(&l, buf_view(&series), STR("whirr"), STR("box")), fits);
+        assert_true(!fits || (l.count == (size_t)own + 3 && str_is(l.list[l.count - 1].name, own == 45 ? "l44" : "l43")));
+    }
+    push_labels_done(&l);
+}
+
 /* Whatever stands there: no crash, and what is understood is whole. */
 static void nonsense_is_refused(void **state)
 {
@@ -342,6 +359,7 @@ int main(void)
         TEST(a_request_of_2_becomes_the_one_of_1),
         TEST(series_that_end_are_marked_once),
         TEST(labels_are_sorted_unescaped_and_never_empty),
+        TEST(no_more_labels_than_there_is_room_for),
         TEST(nonsense_is_refused),
         TEST(what_is_compressed_comes_back),
         TEST(small_steps_back_keep_the_order_and_large_ones_tell_the_truth),
