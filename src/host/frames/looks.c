@@ -12,6 +12,31 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 
+/* ---- words ---- */
+
+const char *doing_name(enum doing doing)
+{
+    static const char *const names[DOING_COUNT] = {"computes", "gil",   "lock",  "pipe", "socket",  "events",
+                                                   "file",     "sleep", "child", "gpu",  "stopped", "other"};
+    return names[doing];
+}
+
+/* "waits for a lock" */
+static const char *doing_words(enum doing doing)
+{
+    static const char *const words[DOING_COUNT] = {
+        "computes",         "waits for the GIL",  "waits for a lock", "waits for a pipe",          "waits for a socket",
+        "waits for events", "waits for a file",   "sleeps",           "waits for a child process", "waits for the GPU",
+        "is stopped",       "waits in the kernel"};
+    return words[doing];
+}
+
+const char *blame_name(enum blame blame)
+{
+    static const char *const names[] = {NULL, "main_thread", "children", "threads", "wait", "gpu"};
+    return names[blame];
+}
+
 /* ---- names ---- */
 
 enum { NAMES_MAX = 8192, NAMES_SLOTS = 4 * NAMES_MAX };
@@ -295,30 +320,6 @@ void looks_tree(const struct looks *l,
         return;
     qsort(list, l->sample_count, sizeof *list, by_times);
     walk_depth(&w, list, MIN_OF(l->sample_count, (size_t)LISTED_MAX), 0);
-}
-
-/* ---- words ---- */
-
-const char *doing_name(enum doing doing)
-{
-    static const char *const names[DOING_COUNT] = {"computes", "gil",   "lock",  "pipe", "socket",  "events",
-                                                   "file",     "sleep", "child", "gpu",  "stopped", "other"};
-    return names[doing];
-}
-
-const char *doing_words(enum doing doing)
-{
-    static const char *const words[DOING_COUNT] = {
-        "computes",         "waits for the GIL",  "waits for a lock", "waits for a pipe",          "waits for a socket",
-        "waits for events", "waits for a file",   "sleeps",           "waits for a child process", "waits for the GPU",
-        "is stopped",       "waits in the kernel"};
-    return words[doing];
-}
-
-const char *blame_name(enum blame blame)
-{
-    static const char *const names[] = {NULL, "main_thread", "children", "threads", "wait", "gpu"};
-    return names[blame];
 }
 
 /* ---- whose code ---- */

@@ -26,8 +26,7 @@ enum doing {
     DOING_OTHER,
     DOING_COUNT
 };
-const char *doing_name(enum doing doing);  /* "lock", for programs */
-const char *doing_words(enum doing doing); /* "waits for a lock" */
+const char *doing_name(enum doing doing); /* "lock", for programs */
 
 enum { THREAD_NAME_SIZE = 16, PLACES_MAX = 6, LOOKED_PROCESSES_MAX = 64, LOOKED_THREADS_MAX = 512, PLACE_WORDS = 512 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Identifies processes from procfs below the sysroot: one read (the stat file) per look; user names; and the details of one process
- * for the person who asks, read with that person's privileges, never stored or sent.
+ * Identifies processes from procfs below the sysroot: one read (the stat file) per look; user names; the details of one process for
+ * the person who asks, read with that person's privileges, never stored or sent.
  */
 #include "host/linux/process_files.h"
 
@@ -26,17 +26,16 @@
 
 enum { FILES_LOOKED_AT = 4096, PID_KTHREADD = 2 };
 
-bool procfs_is_of_host(const struct env *env)
+/* True: /proc shows the host's processes, so a driver's PID can be looked up directly. */
+static bool procfs_is_of_host(const struct env *env)
 {
     /* Kernel threads exist only in the host's namespace, and kthreadd is always PID 2 there. This also covers a host's /proc
      * mounted into a container, where our own namespace says nothing. */
     char text[1024];
     struct proc_stat stat;
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/stat", PID_KTHREADD);
     if (env->own_pids && !env_is_recorded(env))
         return true; /* a process says so */
-    ssize_t len = file_read_head(env, path, text, sizeof text);
+    ssize_t len = proc_read(env, PID_KTHREADD, "stat", text, sizeof text);
     if (len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) && (stat.flags & PROC_FLAG_KERNEL_THREAD))
         return true;
 
@@ -61,15 +60,13 @@ bool is_gpu_file(const char *path)
 
 int process_holds_gpu(const struct env *env, int32_t pid)
 {
-    char folder[64], path[PATH_SIZE], target[PATH_SIZE];
-    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
-    AUTO_DIR DIR *dir = dir_open(env, folder);
+    char target[PATH_SIZE];
+    AUTO_DIR DIR *dir = proc_dir(env, pid, "fd");
     if (!dir)
         return is_gone(-errno) || errno == EACCES || errno == EPERM ? 0 : -errno;
     struct dirent *entry;
     for (int i = 0; i < FILES_LOOKED_AT && (entry = readdir(dir)); i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (file_read_link(env, path, target, sizeof target) > 0 && is_gpu_file(target))
+        if (proc_fd(env, pid, entry->d_name, target, sizeof target) > 0 && is_gpu_file(target))
             return 1;
     }
     return 0;
@@ -194,13 +191,6 @@ int64_t who_ticks_per_s(const struct who_reader *r)
     return r->ticks_per_s;
 }
 
-static ssize_t read_of(const struct who_reader *r, int32_t pid, const char *file, char *text, size_t size)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-    return file_read_head(r->env, path, text, size);
-}
-
 /* The kernel truncates names to 15 bytes; the command line has the rest if it starts the same. */
 static void whole_name(struct who *w, struct str program)
 {
@@ -217,11 +207,9 @@ static void whole_name(struct who *w, struct str program)
 
 static void learn_title(struct who_reader *r, struct who *w, const struct str *args, size_t count)
 {
-    char path[64], directory[PATH_SIZE] = "";
-    snprintf(path, sizeof path, "/proc/%d/cwd", (int)w->pid);
-    struct env quiet = *r->env; /* keep working directories out of recordings */
-    quiet.on_read = NULL;
-    if (file_read_link(&quiet, path, directory, sizeof directory) <= 0)
+    char directory[PATH_SIZE] = "";
+    struct env quiet = unrecorded(r->env); /* keep working directories out of recordings */
+    if (proc_link(&quiet, w->pid, "cwd", directory, sizeof directory) <= 0)
         directory[0] = '\0';
     command_title(args, count, str_from(directory), w->title, sizeof w->title);
 }
@@ -272,13 +260,11 @@ void who_learn(struct who_reader *r, struct who *w)
         mask_arguments(args, count, w->command, sizeof w->command);
 
     struct proc_status status;
-    ssize_t len = read_of(r, w->pid, "status", text, sizeof text);
-    proc_status_parse((struct str){text, len > 0 ? (size_t)len : 0}, &status);
+    proc_status_parse(proc_text(r->env, w->pid, "status", text, sizeof text), &status);
     if (status.uid >= 0)
         users_name(r->users, status.uid, w->user, sizeof w->user);
 
-    len = read_of(r, w->pid, "cgroup", text, sizeof text);
-    struct str cgroup = {text, len > 0 ? (size_t)len : 0};
+    struct str cgroup = proc_text(r->env, w->pid, "cgroup", text, sizeof text);
     learn_container(r, w, cgroup);
     who_learn_launcher(r->env, w);
     learn_job(r, w, cgroup, status.uid);
@@ -291,8 +277,7 @@ void who_learn_parent(struct who_reader *r, struct who *w, int64_t parent)
     struct proc_stat stat;
     w->parent = parent > 0 && parent <= INT32_MAX ? (int32_t)parent : 0;
     w->parent_name[0] = '\0';
-    ssize_t len = w->parent ? read_of(r, w->parent, "stat", text, sizeof text) : 0;
-    if (len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat))
+    if (w->parent && proc_stat_parse(proc_text(r->env, w->parent, "stat", text, sizeof text), &stat))
         str_copy_clean(w->parent_name, sizeof w->parent_name, stat.comm);
 }
 
@@ -302,8 +287,7 @@ struct reading who_memory(struct who_reader *r, const struct who *w, const struc
     if (env_is_recorded(r->env)) {
         char text[4096];
         struct proc_status status;
-        ssize_t len = read_of(r, w->pid, "status", text, sizeof text);
-        proc_status_parse((struct str){text, len > 0 ? (size_t)len : 0}, &status);
+        proc_status_parse(proc_text(r->env, w->pid, "status", text, sizeof text), &status);
         if (status.vm_rss_bytes >= 0)
             return reading_ok(status.vm_rss_bytes);
     }
@@ -327,7 +311,7 @@ int who_look(struct who_reader *r, int32_t pid, struct who_now *ret)
 {
     char text[1024];
     struct proc_stat stat;
-    ssize_t len = read_of(r, pid, "stat", text, sizeof text);
+    ssize_t len = proc_read(r->env, pid, "stat", text, sizeof text);
     if (len < 0)
         return (int)len;
     if (!proc_stat_parse((struct str){text, (size_t)len}, &stat))
@@ -340,29 +324,23 @@ int who_look(struct who_reader *r, int32_t pid, struct who_now *ret)
 
 int process_command(const struct env *env, int32_t pid, char *text, size_t size)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    return (int)file_read_head(env, path, text, size);
+    return (int)proc_read(env, pid, "cmdline", text, size);
 }
 
 int process_environment(const struct env *env, int32_t pid, struct buf *ret)
 {
-    char path[64];
-    struct env quiet = *env;
-    quiet.on_read = NULL;
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    return file_read_all(&quiet, path, ret);
+    struct env quiet = unrecorded(env);
+    return proc_read_all(&quiet, pid, "environ", ret);
 }
 
 size_t process_children(const struct env *env, int32_t pid, int32_t *list, size_t max)
 {
-    char path[64], text[CHILDREN_TEXT];
+    char file[64], text[CHILDREN_TEXT];
     struct str word;
     int64_t child;
     size_t count = 0;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
-    ssize_t len = file_read_head(env, path, text, sizeof text);
-    struct str rest = {text, len > 0 ? (size_t)len : 0};
+    snprintf(file, sizeof file, "task/%d/children", (int)pid);
+    struct str rest = proc_text(env, pid, file, text, sizeof text);
     while (count < max && str_word(&rest, &word))
         if (str_to_i64(word, &child) && child > 0 && child <= INT32_MAX)
             list[count++] = (int32_t)child;
@@ -377,11 +355,9 @@ size_t who_arguments(const struct env *env, int32_t pid, char *text, size_t size
 
 int64_t process_start(const struct env *env, int32_t pid)
 {
-    char path[64], text[1024];
+    char text[1024];
     struct proc_stat stat;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    ssize_t len = file_read_head(env, path, text, sizeof text);
-    return len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) && stat.state != 'Z' ? stat.start_ticks : 0;
+    return proc_stat_parse(proc_text(env, pid, "stat", text, sizeof text), &stat) && stat.state != 'Z' ? stat.start_ticks : 0;
 }
 
 /* ---- Details of one process ---- */
@@ -393,18 +369,11 @@ enum {
     DEVICE_SIZE = 64,
 };
 
-static ssize_t read_long(const struct env *env, int32_t pid, const char *file, struct buf *out)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-    return file_read_all(env, path, out);
-}
-
 static void add_command(const struct env *env, int32_t pid, bool show_secrets, struct buf *out)
 {
     AUTO_BUF struct buf text = BUF(TEXT_SIZE);
     struct str args[ARGUMENTS_MAX];
-    if (read_long(env, pid, "cmdline", &text) < 0 || !text.len)
+    if (proc_read_all(env, pid, "cmdline", &text) < 0 || !text.len)
         return;
     size_t count = proc_arguments(buf_view(&text), args, ARGUMENTS_MAX);
     details_add_command(out, args, count, show_secrets);
@@ -412,9 +381,8 @@ static void add_command(const struct env *env, int32_t pid, bool show_secrets, s
 
 static void add_directory(const struct env *env, int32_t pid, struct buf *out)
 {
-    char path[64], directory[PATH_SIZE];
-    snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
-    if (file_read_link(env, path, directory, sizeof directory) > 0)
+    char directory[PATH_SIZE];
+    if (proc_link(env, pid, "cwd", directory, sizeof directory) > 0)
         details_add(out, "Directory", directory);
 }
 
@@ -426,11 +394,10 @@ static int details_by_name(const void *a, const void *b)
 /* "/dev/nvidia0 (12), /dev/nvidiactl (3)" */
 static void add_files(const struct env *env, int32_t pid, struct buf *out)
 {
-    char folder[64], path[PATH_SIZE], target[PATH_SIZE], found[DEVICES_SHOWN][DEVICE_SIZE] = {0}, line[LINE_SIZE] = "";
+    char target[PATH_SIZE], found[DEVICES_SHOWN][DEVICE_SIZE] = {0}, line[LINE_SIZE] = "";
     int times[DEVICES_SHOWN] = {0};
     size_t count = 0, used = 0;
-    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
-    AUTO_DIR DIR *dir = dir_open(env, folder);
+    AUTO_DIR DIR *dir = proc_dir(env, pid, "fd");
     if (!dir) {
         details_add(out, "GPU files", details_refusal(-errno));
         return;
@@ -439,8 +406,7 @@ static void add_files(const struct env *env, int32_t pid, struct buf *out)
     char all[DEVICES_SHOWN * 8][DEVICE_SIZE];
     size_t files = 0;
     for (int i = 0; i < FILES_LOOKED_AT && files < ARRAY_LEN(all) && (entry = readdir(dir)); i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (file_read_link(env, path, target, sizeof target) > 0 && is_gpu_file(target))
+        if (proc_fd(env, pid, entry->d_name, target, sizeof target) > 0 && is_gpu_file(target))
             str_copy(all[files++], DEVICE_SIZE, str_from(target));
     }
     qsort(all, files, DEVICE_SIZE, details_by_name);
@@ -458,7 +424,7 @@ static void add_files(const struct env *env, int32_t pid, struct buf *out)
 static void add_environment(const struct env *env, int32_t pid, bool show_secrets, struct buf *out)
 {
     AUTO_BUF struct buf text = BUF(TEXT_SIZE);
-    ssize_t rc = read_long(env, pid, "environ", &text);
+    ssize_t rc = proc_read_all(env, pid, "environ", &text);
     if (rc < 0 || !text.len) {
         details_add(out, "Environment", rc < 0 ? details_refusal(rc) : "empty");
         return;
@@ -468,12 +434,10 @@ static void add_environment(const struct env *env, int32_t pid, bool show_secret
 
 int process_details(const struct env *env, int32_t pid, int64_t start_key, bool show_secrets, struct buf *out)
 {
-    char text[1024], path[64];
+    char text[1024];
     struct proc_stat stat;
-    struct env quiet = *env; /* keep out of recordings */
-    quiet.on_read = NULL;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    ssize_t len = file_read_head(&quiet, path, text, sizeof text);
+    struct env quiet = unrecorded(env); /* keep out of recordings */
+    ssize_t len = proc_read(&quiet, pid, "stat", text, sizeof text);
     if (len < 0 && !is_gone(len))
         return (int)len;
     if (len <= 0 || !proc_stat_parse((struct str){text, (size_t)len}, &stat) || (start_key && stat.start_ticks != start_key))

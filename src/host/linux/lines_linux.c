@@ -17,6 +17,7 @@
 #include "host/evidence/address_samples.h"
 #include "host/identity.h"
 #include "host/linux/evidence/texts.h"
+#include "host/linux/process_files.h"
 #include "host/procfs.h"
 
 /* ---- What a thread does at this moment, by the system call that it is in; where that is hidden, by the kernel
@@ -219,11 +220,10 @@ static int say_denied(const struct env *env, const struct lines_request *request
 {
     enum { CAP_SYS_PTRACE_BIT = 19 };
     static const char out[] = "start it with `whirr watch -- COMMAND`, or use sudo";
-    char path[64], text[4096];
+    char text[4096];
     struct proc_status status = {.uid = -1};
     int64_t yama = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    ssize_t len = file_read_head(env, path, text, sizeof text);
+    ssize_t len = proc_read(env, pid, "status", text, sizeof text);
     if (len <= 0)
         return error_set(err, -ESRCH, "it has ended");
     proc_status_parse((struct str){text, (size_t)len}, &status);
@@ -251,11 +251,9 @@ static int say_denied(const struct env *env, const struct lines_request *request
 
 static bool may_look(const struct env *env, const struct lines_request *request, int32_t pid)
 {
-    char path[64], text[4096];
+    char text[4096];
     struct proc_status status;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    ssize_t len = file_read_head(env, path, text, sizeof text);
-    proc_status_parse((struct str){text, len > 0 ? (size_t)len : 0}, &status);
+    proc_status_parse(proc_text(env, pid, "status", text, sizeof text), &status);
     return request->for_others || geteuid() == 0 || status.uid == (int64_t)geteuid();
 }
 
@@ -306,8 +304,7 @@ static void open_process(struct line_looker *l, struct looked_process *p)
     struct error err = {0};
     AUTO_BUF struct buf maps = BUF(MAPS_MAX);
     p->openings++;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)p->pid);
-    p->rc = may_look(l->env, l->request, p->pid) ? file_read_all(l->env, path, &maps) : -EPERM;
+    p->rc = may_look(l->env, l->request, p->pid) ? proc_read_all(l->env, p->pid, "maps", &maps) : -EPERM;
     snprintf(path, sizeof path, "/proc/%d/status", (int)p->pid);
     p->inside = id_inside(l->env, path, p->pid);
     p->target = (struct target_memory){read_memory_of, p};
@@ -352,11 +349,10 @@ static struct looked_process *process_of(struct line_looker *l, int32_t pid)
 static size_t children_of_process(const struct env *env, int32_t pid, int32_t *list, size_t max)
 {
     enum { THREADS_MAX = 256, TEXT_SIZE = 4096 };
-    char path[64], name[64], text[TEXT_SIZE];
+    char name[64], text[TEXT_SIZE];
     size_t count = 0;
     int threads = 0;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    AUTO_DIR DIR *dir = dir_open(env, path);
+    AUTO_DIR DIR *dir = proc_dir(env, pid, "task");
     for (const struct dirent *e; dir && threads < THREADS_MAX && (e = readdir(dir));) {
         struct str rest, word;
         int64_t child;
@@ -375,11 +371,9 @@ static size_t children_of_process(const struct env *env, int32_t pid, int32_t *l
 
 static bool is_stopped(const struct env *env, int32_t pid)
 {
-    char path[64], text[1024];
+    char text[1024];
     struct proc_stat stat;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    ssize_t len = file_read_head(env, path, text, sizeof text);
-    return len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) && (stat.state == 'T' || stat.state == 't');
+    return proc_stat_parse(proc_text(env, pid, "stat", text, sizeof text), &stat) && (stat.state == 'T' || stat.state == 't');
 }
 
 /* Finds the program and its descendants, and opens those that are new. Returns how many there are. */
@@ -413,8 +407,7 @@ static int32_t id_here(const struct line_looker *l, const struct looked_process 
     char path[64];
     if (p->inside == p->pid || !inside)
         return inside;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)p->pid);
-    AUTO_DIR DIR *dir = dir_open(l->env, path);
+    AUTO_DIR DIR *dir = proc_dir(l->env, p->pid, "task");
     for (const struct dirent *e; dir && (e = readdir(dir));) {
         int64_t tid;
         if (e->d_name[0] == '.' || !str_to_i64(str_from(e->d_name), &tid))

@@ -11,16 +11,14 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "host/linux/process_files.h"
 #include "host/procfs.h"
 
 enum { INODES_MAX = 512, FDS_MAX = 8192, TABLE_MAX = 512 << 10, LISTENING = 0x0a, STAT_SIZE = 2048 };
 
 static bool read_stat(const struct env *env, int32_t pid, char text[STAT_SIZE], struct proc_stat *ret)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    ssize_t n = file_read_head(env, path, text, STAT_SIZE);
-    return n > 0 && proc_stat_parse((struct str){text, (size_t)n}, ret);
+    return proc_stat_parse(proc_text(env, pid, "stat", text, STAT_SIZE), ret);
 }
 
 int32_t process_parent(const struct env *env, int32_t pid)
@@ -39,9 +37,7 @@ bool process_is_stopped(const struct env *env, int32_t pid)
 
 static bool network_of(const struct env *env, int32_t pid, char network[64])
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/ns/net", pid);
-    return file_read_link(env, path, network, 64) > 0;
+    return proc_link(env, pid, "ns/net", network, 64) > 0;
 }
 
 static bool same_network(const struct env *env, int32_t pid)
@@ -53,9 +49,8 @@ static bool same_network(const struct env *env, int32_t pid)
 /* The socket behind a descriptor of a process. */
 static bool socket_of(const struct env *env, int32_t pid, const char *fd, uint64_t *inode)
 {
-    char path[64], target[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%.16s", pid, fd);
-    ssize_t n = file_read_link(env, path, target, sizeof target);
+    char target[64];
+    ssize_t n = proc_fd(env, pid, fd, target, sizeof target);
     struct str link = {target, n > 0 ? (size_t)n : 0};
     return str_starts(link, "socket:[") && str_ends(link, "]") && str_to_u64((struct str){link.at + 8, link.len - 9}, inode);
 }
@@ -63,11 +58,9 @@ static bool socket_of(const struct env *env, int32_t pid, const char *fd, uint64
 /* fds may be NULL. */
 static size_t list_sockets(const struct env *env, int32_t pid, uint64_t *inodes, int *fds)
 {
-    char path[64];
     size_t count = 0;
     int64_t fd;
-    snprintf(path, sizeof path, "/proc/%d/fd", pid);
-    AUTO_DIR DIR *dir = dir_open(env, path);
+    AUTO_DIR DIR *dir = proc_dir(env, pid, "fd");
     for (int i = 0; dir && i < FDS_MAX && count < INODES_MAX; i++) {
         const struct dirent *e = readdir(dir);
         if (!e)
@@ -129,9 +122,9 @@ static bool is_among(const uint64_t *inodes, size_t count, uint64_t inode, size_
 /* The socket table of its network, or -errno. */
 static ssize_t read_table(const struct env *env, int32_t pid, const char *table, char *text)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/net/%s", pid, table);
-    return file_read_head(env, path, text, TABLE_MAX); /* listening sockets come first: truncation only loses connections */
+    char file[32];
+    snprintf(file, sizeof file, "net/%s", table);
+    return proc_read(env, pid, file, text, TABLE_MAX); /* listening sockets come first: truncation only loses connections */
 }
 
 static bool is_listed(const struct env *env, int32_t pid, const char *table, const uint64_t *inodes, size_t count, uint16_t wanted,

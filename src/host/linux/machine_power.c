@@ -9,7 +9,6 @@
  * Since 2020 only root may read the counters, because they can reveal other users' secrets. They wrap around within minutes.
  */
 #include <errno.h>
-
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Facts about a process from files outside procfs: container names from the state files of their runtimes, else from the runtime's
- * socket, which a group may use; names of Ollama's models from its manifests. An unreadable file is a reason, not an error. These
- * files hold environments with secrets: only names are extracted, and recordings never see them.
+ * Files of a process in procfs, and facts about it from others: container names from the state files of their runtimes, else from
+ * the runtime's socket, which a group may use; names of Ollama's models from its manifests. An unreadable file is a reason, not an
+ * error. These files hold environments with secrets: only names are extracted, and recordings never see them.
  */
 #include "host/linux/process_files.h"
 
@@ -17,6 +17,53 @@
 #include "base/file.h"
 #include "base/json_reader.h"
 #include "host/identity.h"
+
+/* ---- /proc/PID ---- */
+
+enum { PROC_PATH_SIZE = 80 };
+
+static const char *proc_path(int32_t pid, const char *file, char path[PROC_PATH_SIZE])
+{
+    snprintf(path, PROC_PATH_SIZE, "/proc/%d/%s", (int)pid, file);
+    return path;
+}
+
+ssize_t proc_read(const struct env *env, int32_t pid, const char *file, char *text, size_t size)
+{
+    char path[PROC_PATH_SIZE];
+    return file_read_head(env, proc_path(pid, file, path), text, size);
+}
+
+struct str proc_text(const struct env *env, int32_t pid, const char *file, char *text, size_t size)
+{
+    ssize_t len = proc_read(env, pid, file, text, size);
+    return (struct str){text, len > 0 ? (size_t)len : 0};
+}
+
+int proc_read_all(const struct env *env, int32_t pid, const char *file, struct buf *out)
+{
+    char path[PROC_PATH_SIZE];
+    return file_read_all(env, proc_path(pid, file, path), out);
+}
+
+ssize_t proc_link(const struct env *env, int32_t pid, const char *link, char *target, size_t size)
+{
+    char path[PROC_PATH_SIZE];
+    return file_read_link(env, proc_path(pid, link, path), target, size);
+}
+
+ssize_t proc_fd(const struct env *env, int32_t pid, const char *fd, char *target, size_t size)
+{
+    char link[32];
+    snprintf(link, sizeof link, "fd/%.16s", fd);
+    return proc_link(env, pid, link, target, size);
+}
+
+DIR *proc_dir(const struct env *env, int32_t pid, const char *folder)
+{
+    char path[PROC_PATH_SIZE];
+    return dir_open(env, proc_path(pid, folder, path));
+}
 
 /* ---- Container names ---- */
 
@@ -269,8 +316,7 @@ enum reading_state container_label(const struct env *env, struct str cgroup, con
         const char *colon = strchr(container, ':');
         return put_name(colon ? colon + 1 : container, to, size) == 0 ? READING_OK : READING_UNSUPPORTED;
     }
-    struct env quiet = *env;
-    quiet.on_read = NULL;
+    struct env quiet = unrecorded(env);
     enum reading_state why = READING_UNSUPPORTED;
     for (size_t i = 0; i < ARRAY_LEN(runtimes); i++)
         for (size_t k = 0; strcmp(runtimes[i].runtime, key.runtime) == 0 && k < ARRAY_LEN(runtimes[i].ask); k++) {
@@ -372,8 +418,7 @@ void ollama_model_name(const struct env *env, int32_t pid, const struct str *arg
     to[0] = '\0';
     if (!find_blob(args, count, &models, &digest))
         return;
-    struct env quiet = *env; /* keep a user's models out of recordings */
-    quiet.on_read = NULL;
+    struct env quiet = unrecorded(env); /* keep a user's models out of recordings */
     struct ollama_search s = {.env = &quiet};
     snprintf(s.digest, sizeof s.digest, "sha256:" STR_FMT, STR_ARG(digest));
     char path[PATH_SIZE];

@@ -268,18 +268,16 @@ static void add_holder(struct idle_facts *ret, const struct process *p)
 /* Kernel threads have no files; their command line is empty. */
 static bool is_program(const struct env *env, int32_t pid)
 {
-    char path[64], byte[2];
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    return file_read_head(env, path, byte, sizeof byte) > 0;
+    char byte[2];
+    return proc_read(env, pid, "cmdline", byte, sizeof byte) > 0;
 }
 
 static void look_at(const struct env *env, int32_t pid, struct identity *who, struct device_files *files, size_t count,
                     struct idle_facts *ret)
 {
-    char folder[64], path[PATH_SIZE], target[PATH_SIZE];
+    char target[PATH_SIZE];
     bool holds[GPU_MAX] = {false}, any = false;
-    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
-    AUTO_DIR DIR *dir = dir_open(env, folder);
+    AUTO_DIR DIR *dir = proc_dir(env, pid, "fd");
     if (!dir) {
         int error = errno;
         for (size_t i = 0; i < count && !is_gone(-error) && is_program(env, pid); i++)
@@ -288,8 +286,7 @@ static void look_at(const struct env *env, int32_t pid, struct identity *who, st
     }
     struct dirent *entry;
     for (int n = 0; n < FILES_MAX && (entry = readdir(dir)); n++) {
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (entry->d_name[0] == '.' || file_read_link(env, path, target, sizeof target) <= 0 || !is_gpu_file(target))
+        if (entry->d_name[0] == '.' || proc_fd(env, pid, entry->d_name, target, sizeof target) <= 0 || !is_gpu_file(target))
             continue;
         for (size_t i = 0; i < count; i++)
             any |= holds[i] |= is_one_of(&files[i], target);

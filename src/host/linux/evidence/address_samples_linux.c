@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "host/frames/elf.h"
+#include "host/linux/process_files.h"
 #include "host/procfs.h"
 
 enum {
@@ -112,17 +113,14 @@ static void thread_close(struct sampled_thread *t)
 
 static void read_maps(struct address_sampler *s)
 {
-    char path[64];
     struct str rest, line;
     struct address_map map;
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)s->pid);
-    if (file_read_link(s->env, path, s->program, sizeof s->program) <= 0)
+    if (proc_link(s->env, s->pid, "exe", s->program, sizeof s->program) <= 0)
         s->program[0] = '\0';
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)s->pid);
     buf_done(&s->maps);
     s->maps = BUF(MAPS_MAX);
     s->map_count = 0;
-    file_read_all(s->env, path, &s->maps);
+    proc_read_all(s->env, s->pid, "maps", &s->maps);
     rest = buf_view(&s->maps);
     while (str_cut(&rest, '\n', &line))
         if (address_map_parse(line, &map) && ROOM_FOR_ONE(s->list, s->map_count, s->map_capacity, 256))
@@ -444,11 +442,9 @@ static int by_run(const void *a, const void *b)
 /* Busiest first. */
 static size_t list_threads(const struct env *env, int32_t pid, int32_t tids[SAMPLED_THREADS_MAX])
 {
-    char path[64];
     size_t count = 0;
     AUTO_FREE struct listed_thread *list = calloc(LISTED_MAX, sizeof *list);
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    AUTO_DIR DIR *dir = dir_open(env, path);
+    AUTO_DIR DIR *dir = proc_dir(env, pid, "task");
     const struct dirent *e;
     while (list && dir && count < LISTED_MAX && (e = readdir(dir))) {
         int64_t tid;

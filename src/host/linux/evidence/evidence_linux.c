@@ -6,7 +6,6 @@
  *   full look every few seconds: all threads, all children and their files, control group, NUMA
  */
 #include <dirent.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,6 +14,13 @@
 #include "host/evidence/evidence.h"
 #include "host/linux/evidence/internal.h"
 #include "host/linux/process_files.h"
+
+/* no-op if open */
+static void open_proc(struct evidence_reader *r)
+{
+    if (r->proc < 0)
+        r->proc = dir_fd_open(r->env, "/proc");
+}
 
 /* ---- Guesses which processes use a GPU before its driver answers ---- */
 
@@ -74,12 +80,6 @@ enum {
     MOUNTS_AGAIN_MS = 60 * 1000,
     BUSY_PERMILLE = 500,
 };
-
-void open_proc(struct evidence_reader *r)
-{
-    if (r->proc < 0)
-        r->proc = dir_fd_open(r->env, "/proc");
-}
 
 /* ---- remembered processes ---- */
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "host/linux/evidence/internal.h"
+#include "host/linux/process_files.h"
 
 enum {
     MOUNT_AGAIN_MS = 10 * 1000,
@@ -37,31 +38,25 @@ static bool take_expensive(struct evidence_reader *r)
 
 static bool read_whole(struct evidence_reader *r, int32_t pid, const char *file, struct buf *text)
 {
-    char path[64];
-    struct env quiet = *r->env; /* keep a process's own view out of recordings */
-    quiet.on_read = NULL;
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-    return file_read_all(&quiet, path, text) >= 0;
+    struct env quiet = unrecorded(r->env); /* keep a process's own view out of recordings */
+    return proc_read_all(&quiet, pid, file, text) >= 0;
 }
 
 /* Finds an open file on a mounted network file system. */
 static void find_mount(struct evidence_reader *r, struct evidence_memory *w)
 {
     AUTO_BUF struct buf mounts = BUF(MOUNTS_MAX);
-    char path[64], target[PATH_SIZE];
+    char target[PATH_SIZE];
     w->files.is_network = false;
     w->files.mount[0] = '\0';
     if (!read_whole(r, w->watched.target.pid, "mountinfo", &mounts))
         return;
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)w->watched.target.pid);
-    AUTO_DIR DIR *dir = dir_open(r->env, path);
-    struct env quiet = *r->env;
-    quiet.on_read = NULL;
+    AUTO_DIR DIR *dir = proc_dir(r->env, w->watched.target.pid, "fd");
+    struct env quiet = unrecorded(r->env);
     const struct dirent *e;
     for (int i = 0; dir && i < FDS_MAX && (e = readdir(dir)) && !w->files.is_network; i++) {
         struct mount_place place;
-        snprintf(path, sizeof path, "/proc/%d/fd/%.16s", (int)w->watched.target.pid, e->d_name);
-        ssize_t n = e->d_name[0] == '.' ? 0 : file_read_link(&quiet, path, target, sizeof target);
+        ssize_t n = e->d_name[0] == '.' ? 0 : proc_fd(&quiet, w->watched.target.pid, e->d_name, target, sizeof target);
         if (n <= 0 || target[0] != '/' || !mount_of_path(buf_view(&mounts), str_from(target), &place) ||
             !is_network_type(place.type))
             continue;

@@ -201,7 +201,6 @@ static inline ssize_t budget_read(struct evidence_reader *r, int process, const 
     return budget_take(r) ? file_read_at(process, name, text, size) : -EAGAIN;
 }
 
-void open_proc(struct evidence_reader *r); /* no-op if open */
 /* The same for a file that stays open. */
 ssize_t kept_read(struct evidence_reader *r, struct evidence_memory *w, enum kept_file file, char *text, size_t size);
 

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "host/linux/evidence/internal.h"
+#include "host/linux/process_files.h"
 
 enum {
     AGAIN_MS = 10 * 1000, /* doubles for the same file: a search takes milliseconds */
@@ -35,10 +36,9 @@ struct end {
 
 static struct end end_of(const struct env *env, int32_t pid, const char *fd)
 {
-    char path[64], target[PATH_SIZE];
+    char target[PATH_SIZE];
     struct end e = {0};
-    snprintf(path, sizeof path, "/proc/%d/fd/%.16s", (int)pid, fd);
-    ssize_t n = file_read_link(env, path, target, sizeof target);
+    ssize_t n = proc_fd(env, pid, fd, target, sizeof target);
     struct str link = {target, n > 0 ? (size_t)n : 0};
     size_t skip = str_starts(link, "socket:[") ? 8 : str_starts(link, "pipe:[") ? 6 : 0;
     if (skip && str_ends(link, "]") && str_to_u64((struct str){link.at + skip, link.len - skip - 1}, &e.inode))
@@ -180,12 +180,11 @@ struct table {
 
 static struct table read_table(const struct evidence_reader *r, const struct evidence_memory *w, const char *name)
 {
-    char path[64];
-    struct env quiet = *r->env;
+    char file[32];
+    struct env quiet = unrecorded(r->env);
     struct table t = {.text = malloc(TABLE_BYTES)};
-    quiet.on_read = NULL;
-    snprintf(path, sizeof path, "/proc/%d/net/%s", (int)w->watched.target.pid, name);
-    ssize_t n = t.text ? file_read_head(&quiet, path, t.text, TABLE_BYTES) : 0;
+    snprintf(file, sizeof file, "net/%s", name);
+    ssize_t n = t.text ? proc_read(&quiet, w->watched.target.pid, file, t.text, TABLE_BYTES) : 0;
     t.len = n > 0 ? (size_t)n : 0;
     return t;
 }
@@ -205,10 +204,8 @@ static uint64_t other_inode(const struct table *t, const struct connection *c)
 static bool holds(const struct evidence_reader *r, int32_t pid, const struct end *end, bool writes, int *left)
 {
     char path[64], text[256];
-    struct env quiet = *r->env;
-    quiet.on_read = NULL;
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    AUTO_DIR DIR *dir = dir_open(&quiet, path);
+    struct env quiet = unrecorded(r->env);
+    AUTO_DIR DIR *dir = proc_dir(&quiet, pid, "fd");
     const struct dirent *e;
     for (int i = 0; dir && i<FILES_OF_ONE && * left> 0 && (e = readdir(dir)); i++, --*left) {
         struct end its = e->d_name[0] == '.' ? (struct end){0} : end_of(&quiet, pid, e->d_name);
@@ -313,16 +310,14 @@ static size_t list_ends(const struct evidence_reader *r, const struct evidence_m
     char path[64];
     int64_t fd;
     size_t count = 0;
-    struct env quiet = *r->env;
-    quiet.on_read = NULL;
+    struct env quiet = unrecorded(r->env);
     if (by->is_one) {
         snprintf(path, sizeof path, "%d", (int)by->fd);
         ends[0] = end_of(&quiet, w->watched.target.pid, path);
         bool named = ends[0].kind == END_NAMED && w->looks[w->look_count - 1].kind != WAIT_PIPE; /* a file on a disk */
         return ends[0].kind != END_NONE && !named;
     }
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)w->watched.target.pid);
-    AUTO_DIR DIR *dir = dir_open(&quiet, path);
+    AUTO_DIR DIR *dir = proc_dir(&quiet, w->watched.target.pid, "fd");
     const struct dirent *e;
     for (int i = 0; dir && i < FILES_OF_ONE && count < POLLED_MAX && (e = readdir(dir)); i++) {
         if (!str_to_i64(str_from(e->d_name), &fd) || !is_polled(by, fd))

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "host/linux/evidence/internal.h"
+#include "host/linux/process_files.h"
 
 /* ---- What a thread waits for, by the kernel function it sleeps in. Names change between kernels: "futex_wait_queue_me"
  * until 5.15, "futex_wait_queue" since 5.16 and "futex_do_wait" in 6.18, where "pipe_read" is "anon_pipe_read"; compilers append
@@ -407,14 +408,11 @@ static bool read_mapping(struct str line, struct model_file *ret)
 static void find_models(struct evidence_reader *r, struct evidence_memory *w)
 {
     AUTO_BUF struct buf maps = BUF(MAPS_BYTES_MAX);
-    char path[64];
-    struct env quiet = *r->env; /* keep a process's mappings out of recordings */
+    struct env quiet = unrecorded(r->env); /* keep a process's mappings out of recordings */
     struct model_file files[MODEL_FILES_MAX], one;
     size_t count = 0;
     int64_t sum = 0;
-    quiet.on_read = NULL;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)w->watched.target.pid);
-    if (file_read_all(&quiet, path, &maps) < 0) {
+    if (proc_read_all(&quiet, w->watched.target.pid, "maps", &maps) < 0) {
         w->code.model_bytes = reading_absent(READING_UNSUPPORTED);
         return;
     }
