@@ -133,8 +133,7 @@ static int gpm_step(struct nvml *n, nvml_device device, unsigned mig, struct nvm
         return NVML_OK; /* keep the last values */
     int next = gpm->newest < 0 ? 0 : 1 - gpm->newest;
     int code = mig == NVML_NO_INSTANCE ? n->lib.gpm_sample(device, gpm->samples[next])
-               : n->lib.gpm_mig_sample ? n->lib.gpm_mig_sample(device, mig, gpm->samples[next])
-                                       : NVML_FUNCTION_NOT_FOUND;
+                                       : NVML(n, gpm_mig_sample, device, mig, gpm->samples[next]);
     if (code != NVML_OK) {
         absent(gpm, nvml_reading_state(code));
         gpm->refused = nvml_is_final(code);

@@ -11,7 +11,6 @@
  *   gpm.c           profiling metrics between two samples
  *   nvml_process.c  who is on the card, and how much each does
  *   mig.c           instances
- *   laptop_fan.c    a fan that is the machine's
  *   nvml_control.c  settings: the only file that changes anything
  *
  * UUID and PCI address identify a card, never its index: a lost card renumbers the others.
@@ -24,6 +23,7 @@
 #include "source/nvml/abi.h"
 #include "source/nvml/outside.h"
 #include "source/source.h"
+#include "source/sysfs/sensors.h"
 
 /* ---- NVIDIA's library as a table of function pointers, any of which may be NULL. Opened once, never unloaded ---- */
 
@@ -39,6 +39,9 @@ struct nvml_library {
 /* -ENODEV: the library is missing or lacks essential functions. */
 int nvml_library_open(struct nvml_library *lib, const struct env *env, struct error *err);
 
+/* The call, or NVML_FUNCTION_NOT_FOUND if this version of the library lacks it. */
+#define NVML(n, which, ...) ((n)->lib.which ? (n)->lib.which(__VA_ARGS__) : NVML_FUNCTION_NOT_FOUND)
+
 /* The driver's message for a return code. */
 const char *nvml_words(const struct nvml_library *lib, int code);
 
@@ -52,7 +55,6 @@ enum {
     NVML_ENTRIES_MAX = 16384, /* maximum rows of a process list; more means a broken driver */
     NVML_LOADS_MAX = 1024,    /* processes whose last utilization is kept */
     NVML_GPM_METRICS = 13,
-    NVML_FAN_PATH_SIZE = 96,
 };
 
 /* The last utilization reported for a process. */
@@ -174,7 +176,7 @@ struct nvml {
     struct nvml_seen seen[GPU_MAX]; /* in sysfs, visible to us or not */
     size_t seen_count;
 
-    char laptop_fan[NVML_FAN_PATH_SIZE]; /* file of hwmon; "" none */
+    char laptop_fan[LAPTOP_FAN_SIZE]; /* file of hwmon; "" none */
     bool laptop_fan_looked;
     nvml_event_set events;
     bool events_refused;
@@ -215,9 +217,6 @@ void sleep_driver_version(const struct env *env, char *version, size_t size); /*
 void sleep_update(struct nvml *n, struct nvml_card *card);
 void sleep_note(struct nvml *n, struct nvml_card *card, const struct gpu *out);
 bool sleep_find_new(struct nvml *n, char address[GPU_PCI_SIZE]); /* true: a card was hot-plugged */
-
-/* laptop_fan.c */
-int laptop_fan_rpm(struct nvml *n, int64_t *rpm); /* an NVML return code */
 
 #define QUERY_ABSENT INT64_MIN /* among several values: this one is unsupported */
 

@@ -31,12 +31,12 @@ static bool mig_learn(struct nvml *n, const struct nvml_card *card, unsigned ind
     char text[NVML_NAME_SIZE] = "";
     struct nvml_instance i = {.handle = handle, .gpu_instance = NVML_NO_INSTANCE, .compute_instance = NVML_NO_INSTANCE};
     i.gpm.newest = -1;
-    if (n->lib.uuid && n->lib.uuid(handle, text, sizeof text) == NVML_OK)
+    if (NVML(n, uuid, handle, text, sizeof text) == NVML_OK)
         str_copy_clean(i.uuid, sizeof i.uuid, str_from(text));
     if (!visible_instance(n->env->visible_devices, n->total, card->nvml_index, card->id.uuid, (int)index, i.uuid))
         return false;
     text[0] = '\0';
-    if (n->lib.name && n->lib.name(handle, text, sizeof text) == NVML_OK)
+    if (NVML(n, name, handle, text, sizeof text) == NVML_OK)
         str_copy_clean(i.name, sizeof i.name, str_from(text));
     profile_from_name(i.name, i.profile, sizeof i.profile);
     if (n->lib.gpu_instance_id)
@@ -44,7 +44,7 @@ static bool mig_learn(struct nvml *n, const struct nvml_card *card, unsigned ind
     if (n->lib.compute_instance_id)
         n->lib.compute_instance_id(handle, &i.compute_instance);
     struct nvml_attributes attributes = {0};
-    bool told = n->lib.attributes && n->lib.attributes(handle, &attributes) == NVML_OK;
+    bool told = NVML(n, attributes, handle, &attributes) == NVML_OK;
     i.multiprocessors = told ? reading_ok(attributes.multiprocessors) : reading_absent(READING_UNSUPPORTED);
     *ret = i;
     return true;
@@ -121,7 +121,7 @@ static void read_memory(struct nvml *n, const struct nvml_instance *instance, st
 {
     struct nvml_memory_v2 now = {.version = NVML_VERSION(struct nvml_memory_v2, 2)};
     struct nvml_memory old = {0};
-    int code = n->lib.memory_v2 ? n->lib.memory_v2(instance->handle, &now) : NVML_FUNCTION_NOT_FOUND;
+    int code = NVML(n, memory_v2, instance->handle, &now);
     out->mem_reserved_bytes = code == NVML_OK ? reading_ok((int64_t)now.reserved) : reading_absent(READING_UNSUPPORTED);
     if (code != NVML_OK && n->lib.memory && (code = n->lib.memory(instance->handle, &old)) == NVML_OK)
         now = (struct nvml_memory_v2){.total = old.total, .used = old.used, .free = old.free};

@@ -157,7 +157,7 @@ static bool has_gddr6x(struct nvml *n, struct nvml_card *card)
 {
     enum { GDDR6_FASTEST_MHZ = 10100 };
     unsigned mhz = 0;
-    return n->lib.clock_max && n->lib.clock_max(card->handle, NVML_CLOCK_MEM, &mhz) == NVML_OK && mhz > GDDR6_FASTEST_MHZ;
+    return NVML(n, clock_max, card->handle, NVML_CLOCK_MEM, &mhz) == NVML_OK && mhz > GDDR6_FASTEST_MHZ;
 }
 
 /* 0 and 255 stand for none. No part of a card in use is much cooler than its chip. */

@@ -28,7 +28,7 @@ static void register_card(struct nvml *n, struct nvml_card *card)
 {
     unsigned long long types = NVML_EVENT_XID | NVML_EVENT_DOUBLE_BIT_ECC, supported = 0;
     card->events_registered = true; /* once, whatever the result */
-    if (n->lib.event_types && n->lib.event_types(card->handle, &supported) == NVML_OK)
+    if (NVML(n, event_types, card->handle, &supported) == NVML_OK)
         types &= supported;
     if (!types || n->lib.event_register(card->handle, types, n->events) != NVML_OK)
         card->xid_last = reading_absent(READING_UNSUPPORTED);

@@ -79,13 +79,13 @@ static void identify(struct nvml *n, struct nvml_card *card)
 {
     char text[NVML_NAME_SIZE] = "";
     struct gpu_id before = card->id;
-    if (n->lib.name && n->lib.name(card->handle, text, sizeof text) == NVML_OK)
+    if (NVML(n, name, card->handle, text, sizeof text) == NVML_OK)
         str_copy_clean(card->id.name, sizeof card->id.name, str_from(text));
     text[0] = '\0';
-    if (n->lib.uuid && n->lib.uuid(card->handle, text, sizeof text) == NVML_OK)
+    if (NVML(n, uuid, card->handle, text, sizeof text) == NVML_OK)
         str_copy_clean(card->id.uuid, sizeof card->id.uuid, str_from(text));
     struct nvml_pci_info pci = {0};
-    if (n->lib.pci && n->lib.pci(card->handle, &pci) == NVML_OK)
+    if (NVML(n, pci, card->handle, &pci) == NVML_OK)
         snprintf(card->id.pci_address, sizeof card->id.pci_address, "%04x:%02x:%02x.0", pci.domain, pci.bus & 0xff,
                  pci.device & 0x1f);
     card->shared_memory = is_integrated(card->id.name);

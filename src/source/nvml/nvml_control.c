@@ -61,9 +61,9 @@ static bool may_set(const struct nvml *n)
 static int settable(struct nvml *n, struct nvml_card *card, struct error *err)
 {
     unsigned mode = 0, mig = 0, pending = 0;
-    if (n->lib.virtualization && n->lib.virtualization(card->handle, &mode) == NVML_OK && mode == NVML_VIRTUAL_GUEST)
+    if (NVML(n, virtualization, card->handle, &mode) == NVML_OK && mode == NVML_VIRTUAL_GUEST)
         return error_set(err, -EOPNOTSUPP, "this is a virtual GPU: its settings belong to the host");
-    if (n->lib.mig_mode && n->lib.mig_mode(card->handle, &mig, &pending) == NVML_OK && mig)
+    if (NVML(n, mig_mode, card->handle, &mig, &pending) == NVML_OK && mig)
         return error_set(err, -EOPNOTSUPP, "this GPU is divided into MIG instances, whose users would share the change");
     return 0;
 }
@@ -71,9 +71,9 @@ static int settable(struct nvml *n, struct nvml_card *card, struct error *err)
 static int look_power(struct nvml *n, struct nvml_card *card, struct control_state *s, struct error *err)
 {
     unsigned now = 0, stock = 0, least = 0, most = 0, in_force = 0;
-    int code = n->lib.power_limit_set ? n->lib.power_limit_set(card->handle, &now) : NVML_FUNCTION_NOT_FOUND;
+    int code = NVML(n, power_limit_set, card->handle, &now);
     if (code == NVML_OK)
-        code = n->lib.power_limit_range ? n->lib.power_limit_range(card->handle, &least, &most) : NVML_FUNCTION_NOT_FOUND;
+        code = NVML(n, power_limit_range, card->handle, &least, &most);
     if (code == NVML_NOT_SUPPORTED)
         return error_set(err, -EOPNOTSUPP,
                          "its power limit belongs to the firmware, as on laptops; `whirr set clocks` can lower its clocks instead");
@@ -85,11 +85,11 @@ static int look_power(struct nvml *n, struct nvml_card *card, struct control_sta
     s->now_known = true;
     s->least = least;
     s->most = most;
-    if (n->lib.power_limit_default && n->lib.power_limit_default(card->handle, &stock) == NVML_OK) {
+    if (NVML(n, power_limit_default, card->handle, &stock) == NVML_OK) {
         s->exact_stock = true;
         s->stock_value = (struct control_value){.low = stock, .high = stock};
     }
-    if (n->lib.power_limit && n->lib.power_limit(card->handle, &in_force) == NVML_OK)
+    if (NVML(n, power_limit, card->handle, &in_force) == NVML_OK)
         s->in_force = reading_ok(in_force);
     return 0;
 }
@@ -97,16 +97,14 @@ static int look_power(struct nvml *n, struct nvml_card *card, struct control_sta
 static int look_clocks(struct nvml *n, struct nvml_card *card, struct control_state *s, struct error *err)
 {
     unsigned architecture = 0, least = 0, most = 0;
-    if (n->lib.architecture && n->lib.architecture(card->handle, &architecture) == NVML_OK &&
-        architecture < NVML_ARCHITECTURE_VOLTA)
+    if (NVML(n, architecture, card->handle, &architecture) == NVML_OK && architecture < NVML_ARCHITECTURE_VOLTA)
         return error_set(err, -EOPNOTSUPP, "clocks can be locked from the Volta generation on");
     if (!n->lib.lock_clocks || !n->lib.unlock_clocks)
         return error_set(err, -EOPNOTSUPP, "this driver cannot lock clocks");
-    int code = n->lib.clock_range ? n->lib.clock_range(card->handle, NVML_CLOCK_GRAPHICS, PSTATE_FASTEST, &least, &most)
-                                  : NVML_FUNCTION_NOT_FOUND;
+    int code = NVML(n, clock_range, card->handle, NVML_CLOCK_GRAPHICS, PSTATE_FASTEST, &least, &most);
     if (code != NVML_OK) {
         least = 1; /* the driver uses the nearest supported clock */
-        code = n->lib.clock_max ? n->lib.clock_max(card->handle, NVML_CLOCK_GRAPHICS, &most) : NVML_FUNCTION_NOT_FOUND;
+        code = NVML(n, clock_max, card->handle, NVML_CLOCK_GRAPHICS, &most);
     }
     if (code != NVML_OK)
         return refused(n, card, code, "cannot read its clocks", err);

@@ -165,7 +165,7 @@ bool fields_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct 
     if (count == 0)
         return true;
 
-    int code = n->lib.fields ? n->lib.fields(card->handle, (int)count, values) : NVML_FUNCTION_NOT_FOUND;
+    int code = NVML(n, fields, card->handle, (int)count, values);
     for (size_t i = 0; i < count; i++) {
         if (code != NVML_OK)
             values[i].result = code; /* the whole call failed */

@@ -112,12 +112,12 @@ static void learn_versions(struct nvml *n)
 {
     char text[NVML_TEXT_SIZE] = "";
     int cuda = 0;
-    if (n->lib.driver_version && n->lib.driver_version(text, sizeof text) == NVML_OK)
+    if (NVML(n, driver_version, text, sizeof text) == NVML_OK)
         str_copy_clean(n->driver.driver_version, sizeof n->driver.driver_version, str_from(text));
     text[0] = '\0';
-    if (n->lib.nvml_version && n->lib.nvml_version(text, sizeof text) == NVML_OK)
+    if (NVML(n, nvml_version, text, sizeof text) == NVML_OK)
         str_copy_clean(n->driver.nvml_version, sizeof n->driver.nvml_version, str_from(text));
-    if (n->lib.cuda_version && n->lib.cuda_version(&cuda) == NVML_OK && cuda > 0)
+    if (NVML(n, cuda_version, &cuda) == NVML_OK && cuda > 0)
         snprintf(n->driver.cuda_version, sizeof n->driver.cuda_version, "%d.%d", cuda / 1000, cuda % 1000 / 10);
 }
 

@@ -88,10 +88,8 @@ enum { PERCENT = 10, DEGREE = 1000, MHZ = 1000 };
 
 static int ask_utilization(struct nvml *n, struct nvml_card *card, int64_t *values)
 {
-    if (!n->lib.utilization)
-        return NVML_FUNCTION_NOT_FOUND;
     struct nvml_utilization u = {0};
-    int code = n->lib.utilization(card->handle, &u);
+    int code = NVML(n, utilization, card->handle, &u);
     values[0] = (int64_t)u.gpu * PERCENT;
     values[1] = (int64_t)u.memory * PERCENT;
     return code;
@@ -153,10 +151,8 @@ static int ask_memory(struct nvml *n, struct nvml_card *card, int64_t *values)
 
 static int ask_temperature(struct nvml *n, struct nvml_card *card, int64_t *values)
 {
-    if (!n->lib.temperature)
-        return NVML_FUNCTION_NOT_FOUND;
     unsigned degrees = 0;
-    int code = n->lib.temperature(card->handle, NVML_SENSOR_GPU, &degrees);
+    int code = NVML(n, temperature, card->handle, NVML_SENSOR_GPU, &degrees);
     /* It may be below zero in a cold room; all bits set isn't a temperature. */
     values[0] = (degrees == UINT_MAX ? (int64_t)degrees : (int64_t)(int)degrees) * DEGREE;
     return code;
@@ -169,7 +165,7 @@ static int ask_hottest(struct nvml *n, struct nvml_card *card, int64_t *values)
     struct nvml_temperature spot = {.version = NVML_VERSION(struct nvml_temperature, 1), .sensor = NVML_SENSOR_HOTTEST};
     int64_t chip = 0;
     unsigned degrees = 0;
-    int code = n->lib.temperature_of ? n->lib.temperature_of(card->handle, &spot) : NVML_FUNCTION_NOT_FOUND;
+    int code = NVML(n, temperature_of, card->handle, &spot);
     if (nvml_is_final(code) && n->lib.temperature) {
         code = n->lib.temperature(card->handle, NVML_SENSOR_HOTTEST, &degrees);
         spot.celsius = (int)degrees;
@@ -198,14 +194,23 @@ static int ask_fan_percent(struct nvml *n, struct nvml_card *card, int64_t *valu
     int count = fans(n, card), code = NVML_NOT_SUPPORTED;
     for (int i = 0; i < count; i++) {
         unsigned percent = 0;
-        code = n->lib.fan_speed      ? n->lib.fan_speed(card->handle, (unsigned)i, &percent)
-               : n->lib.fan_speed_v1 ? n->lib.fan_speed_v1(card->handle, &percent)
-                                     : NVML_FUNCTION_NOT_FOUND;
+        code = n->lib.fan_speed ? n->lib.fan_speed(card->handle, (unsigned)i, &percent)
+                                : NVML(n, fan_speed_v1, card->handle, &percent);
         if (code != NVML_OK)
             return code;
         values[0] = MAX_OF(values[0], (int64_t)percent * PERCENT);
     }
     return code;
+}
+
+/* With several GPUs, the owner of a laptop's fan is unknown. */
+static int laptop_fan_rpm(struct nvml *n, int64_t *rpm)
+{
+    if (!n->laptop_fan_looked)
+        n->laptop_fan_looked = n->total != 1 || laptop_fan_find(n->env, n->laptop_fan);
+    if (!n->laptop_fan[0])
+        return NVML_NOT_SUPPORTED;
+    return file_read_i64(n->env, n->laptop_fan, rpm) < 0 || *rpm < 0 ? NVML_UNKNOWN : NVML_OK;
 }
 
 static int ask_fan_rpm(struct nvml *n, struct nvml_card *card, int64_t *values)
@@ -215,7 +220,7 @@ static int ask_fan_rpm(struct nvml *n, struct nvml_card *card, int64_t *values)
         return laptop_fan_rpm(n, &values[0]);
     for (int i = 0; i < count; i++) {
         struct nvml_fan_rpm fan = {.version = NVML_VERSION(struct nvml_fan_rpm, 1), .fan = (unsigned)i};
-        code = n->lib.fan_rpm ? n->lib.fan_rpm(card->handle, &fan) : NVML_FUNCTION_NOT_FOUND;
+        code = NVML(n, fan_rpm, card->handle, &fan);
         if (code != NVML_OK)
             return code;
         values[0] = MAX_OF(values[0], (int64_t)fan.rpm);
@@ -243,7 +248,7 @@ static int ask_power(struct nvml *n, struct nvml_card *card, int64_t *values)
         int64_t read[] = {0, QUERY_ABSENT};
         if (ways[way].field)
             code = field_read_beside(n, card, ways[way].field, ways[way].beside, ways[way].scope, read);
-        else if ((code = n->lib.power ? n->lib.power(card->handle, &mw) : NVML_FUNCTION_NOT_FOUND) == NVML_OK)
+        else if ((code = NVML(n, power, card->handle, &mw)) == NVML_OK)
             read[0] = mw;
         if (code == NVML_OK && read[0] == 0 && way == 0)
             code = NVML_NOT_SUPPORTED; /* a GPU that answers draws some power */
@@ -258,10 +263,8 @@ static int ask_power(struct nvml *n, struct nvml_card *card, int64_t *values)
 
 static int ask_pstate(struct nvml *n, struct nvml_card *card, int64_t *values)
 {
-    if (!n->lib.pstate)
-        return NVML_FUNCTION_NOT_FOUND;
     unsigned state = 0;
-    int code = n->lib.pstate(card->handle, &state);
+    int code = NVML(n, pstate, card->handle, &state);
     values[0] = state > 15 ? QUERY_ABSENT : (int64_t)state; /* 32: "unknown" */
     return code;
 }
@@ -277,10 +280,8 @@ static const enum throttle nvml_reasons[] =
 
 static int ask_throttle(struct nvml *n, struct nvml_card *card, int64_t *values)
 {
-    if (!n->lib.throttle)
-        return NVML_FUNCTION_NOT_FOUND;
     unsigned long long reasons = 0;
-    int code = n->lib.throttle(card->handle, &reasons);
+    int code = NVML(n, throttle, card->handle, &reasons);
     values[0] = reasons >> ARRAY_LEN(nvml_reasons) ? THROTTLE_OTHER : 0;
     for (size_t i = 0; i < ARRAY_LEN(nvml_reasons); i++)
         if (reasons >> i & 1)
@@ -313,13 +314,13 @@ static_assert(ARRAY_LEN(query_fast) <= NVML_FAST_MAX, "more queries than a GPU h
 /* ---- The slow, energy and static groups: health, links, modes, limits ---- */
 
 /* A counter of memory errors, by NVML's kind and span of them. */
-#define ASK_ECC(function, call, ...)                                                                       \
-    static int function(struct nvml *n, struct nvml_card *card, int64_t *values)                           \
-    {                                                                                                      \
-        unsigned long long count = 0;                                                                      \
-        int code = n->lib.call ? n->lib.call(card->handle, __VA_ARGS__, &count) : NVML_FUNCTION_NOT_FOUND; \
-        values[0] = (int64_t)count;                                                                        \
-        return code;                                                                                       \
+#define ASK_ECC(function, call, ...)                                             \
+    static int function(struct nvml *n, struct nvml_card *card, int64_t *values) \
+    {                                                                            \
+        unsigned long long count = 0;                                            \
+        int code = NVML(n, call, card->handle, __VA_ARGS__, &count);             \
+        values[0] = (int64_t)count;                                              \
+        return code;                                                             \
     }
 ASK_ECC(ask_ecc_corrected, ecc_total, NVML_ECC_CORRECTED, NVML_ECC_VOLATILE)
 ASK_ECC(ask_ecc_uncorrected, ecc_total, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE)
@@ -335,14 +336,14 @@ ASK_ECC(ask_dram_uncorrected_life, ecc_location, NVML_ECC_UNCORRECTED, NVML_ECC_
     {                                          \
         .version = NVML_VERSION(struct tag, 1) \
     }
-#define ASK(function, call, type, start, ...)                                             \
-    static int function(struct nvml *n, struct nvml_card *card, int64_t *values)          \
-    {                                                                                     \
-        type a = start;                                                                   \
-        int code = n->lib.call ? n->lib.call(card->handle, &a) : NVML_FUNCTION_NOT_FOUND; \
-        const int64_t all[] = {__VA_ARGS__};                                              \
-        memcpy(values, all, sizeof all);                                                  \
-        return code;                                                                      \
+#define ASK(function, call, type, start, ...)                                    \
+    static int function(struct nvml *n, struct nvml_card *card, int64_t *values) \
+    {                                                                            \
+        type a = start;                                                          \
+        int code = NVML(n, call, card->handle, &a);                              \
+        const int64_t all[] = {__VA_ARGS__};                                     \
+        memcpy(values, all, sizeof all);                                         \
+        return code;                                                             \
     }
 ASK(ask_ecc_sram, ecc_sram, struct nvml_sram_errors, VERSIONED(nvml_sram_errors), (int64_t)a.corrected, (int64_t)a.parity,
     (int64_t)a.secded, (int64_t)a.life_corrected, (int64_t)a.life_parity, (int64_t)a.life_secded, a.threshold_exceeded != 0,
@@ -362,10 +363,8 @@ ASK(ask_attributes, attributes, struct nvml_attributes, {0}, a.multiprocessors)
 
 static int ask_remapped_rows(struct nvml *n, struct nvml_card *card, int64_t *values)
 {
-    if (!n->lib.remapped_rows)
-        return NVML_FUNCTION_NOT_FOUND;
     unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
-    int code = n->lib.remapped_rows(card->handle, &corrected, &uncorrected, &pending, &failed);
+    int code = NVML(n, remapped_rows, card->handle, &corrected, &uncorrected, &pending, &failed);
     values[0] = corrected;
     values[1] = uncorrected;
     values[2] = pending != 0;
@@ -376,31 +375,25 @@ static int ask_remapped_rows(struct nvml *n, struct nvml_card *card, int64_t *va
 /* Two layouts exist: the flag alone, or after a version word. What becomes of the word tells which. */
 static int ask_unrepairable(struct nvml *n, struct nvml_card *card, int64_t *values)
 {
-    if (!n->lib.unrepairable)
-        return NVML_FUNCTION_NOT_FOUND;
     const unsigned version = NVML_VERSION(struct nvml_flag, 1);
     unsigned answer[4] = {version};
-    int code = n->lib.unrepairable(card->handle, answer);
+    int code = NVML(n, unrepairable, card->handle, answer);
     values[0] = (answer[0] == version ? answer[1] : answer[0]) != 0;
     return code;
 }
 
 static int ask_dram_encryption(struct nvml *n, struct nvml_card *card, int64_t *values)
 {
-    if (!n->lib.dram_encryption)
-        return NVML_FUNCTION_NOT_FOUND;
     struct nvml_flag now = {.version = NVML_VERSION(struct nvml_flag, 1)}, pending = now;
-    int code = n->lib.dram_encryption(card->handle, &now, &pending);
+    int code = NVML(n, dram_encryption, card->handle, &now, &pending);
     values[0] = now.value != 0;
     return code;
 }
 
 static int ask_encoder_stats(struct nvml *n, struct nvml_card *card, int64_t *values)
 {
-    if (!n->lib.encoder_stats)
-        return NVML_FUNCTION_NOT_FOUND;
     unsigned sessions = 0, fps = 0, latency_us = 0;
-    int code = n->lib.encoder_stats(card->handle, &sessions, &fps, &latency_us);
+    int code = NVML(n, encoder_stats, card->handle, &sessions, &fps, &latency_us);
     values[0] = sessions;
     values[1] = fps;
     values[2] = latency_us;
@@ -483,10 +476,8 @@ static int ask_license(struct nvml *n, struct nvml_card *card, int64_t *values)
 static int ask_fabric(struct nvml *n, struct nvml_card *card, int64_t *values)
 {
     enum { FABRIC_NONE = 0, FABRIC_COMPLETE = 3 };
-    if (!n->lib.fabric)
-        return NVML_FUNCTION_NOT_FOUND;
     struct nvml_fabric_v2 fabric = {.version = NVML_VERSION(struct nvml_fabric_v2, 2)};
-    int code = n->lib.fabric(card->handle, &fabric);
+    int code = NVML(n, fabric, card->handle, &fabric);
     if (code == NVML_OK && fabric.state == FABRIC_NONE)
         return NVML_NOT_SUPPORTED;
     bool ready = fabric.state == FABRIC_COMPLETE && fabric.status == NVML_OK;
@@ -501,7 +492,7 @@ static int derive_slowdown(struct nvml *n, struct nvml_card *card, int64_t *limi
 {
     unsigned degrees = 0;
     int64_t margin = 0, beyond = 0;
-    int code = n->lib.temperature ? n->lib.temperature(card->handle, 0, &degrees) : NVML_FUNCTION_NOT_FOUND;
+    int code = NVML(n, temperature, card->handle, 0, &degrees);
     if (code == NVML_OK)
         code = ask_margin(n, card, &margin);
     if (code == NVML_OK && field_read(n, card, NVML_FIELD_SLOWDOWN_TLIMIT, 0, &beyond) != NVML_OK)
@@ -513,7 +504,7 @@ static int derive_slowdown(struct nvml *n, struct nvml_card *card, int64_t *limi
 static int ask_slowdown(struct nvml *n, struct nvml_card *card, int64_t *values)
 {
     unsigned degrees = 0;
-    int code = n->lib.threshold ? n->lib.threshold(card->handle, NVML_THRESHOLD_SLOWDOWN, &degrees) : NVML_FUNCTION_NOT_FOUND;
+    int code = NVML(n, threshold, card->handle, NVML_THRESHOLD_SLOWDOWN, &degrees);
     values[0] = (int64_t)degrees * DEGREE;
     bool told = code == NVML_OK && degrees > 0;
     return told || nvml_is_trouble(code) ? code : derive_slowdown(n, card, &values[0]);
@@ -524,7 +515,7 @@ static int ask_fan_target(struct nvml *n, struct nvml_card *card, int64_t *value
     if (card->fan_count == 0)
         return NVML_NOT_SUPPORTED;
     unsigned percent = 0;
-    int code = n->lib.fan_target ? n->lib.fan_target(card->handle, 0, &percent) : NVML_FUNCTION_NOT_FOUND;
+    int code = NVML(n, fan_target, card->handle, 0, &percent);
     values[0] = (int64_t)percent * 10;
     return code;
 }
@@ -532,7 +523,7 @@ static int ask_fan_target(struct nvml *n, struct nvml_card *card, int64_t *value
 static int ask_platform(struct nvml *n, struct nvml_card *card, int64_t *values)
 {
     struct nvml_platform_v1 platform = {.version = NVML_VERSION(struct nvml_platform_v1, 1)};
-    int code = n->lib.platform ? n->lib.platform(card->handle, &platform) : NVML_FUNCTION_NOT_FOUND;
+    int code = NVML(n, platform, card->handle, &platform);
     /* Outside a rack with an identity the numbers are filler (an H200 in a VM says slot 0, host 1). */
     static const unsigned char nameless[sizeof platform.rack_guid];
     if (code == NVML_OK && memcmp(platform.rack_guid, nameless, sizeof nameless) == 0)
@@ -622,14 +613,14 @@ static_assert(ARRAY_LEN(query_slow) <= NVML_SLOW_MAX, "more queries than a GPU h
 
 static int nvml_query_ask(struct nvml *n, struct nvml_card *card, const struct nvml_query *q, int64_t *values)
 {
-    if (q->shape == SHAPE_OWN)
-        return q->ask(n, card, values);
     union {
         void *any;
         int (*plain)(nvml_device, unsigned *);
         int (*kind)(nvml_device, int, unsigned *);
         int (*two)(nvml_device, unsigned *, unsigned *);
     } call;
+    if (q->shape == SHAPE_OWN)
+        return q->ask(n, card, values);
     memcpy(&call, (const char *)&n->lib + q->slot, sizeof call);
     if (!call.any)
         return NVML_FUNCTION_NOT_FOUND;
@@ -801,19 +792,19 @@ static void numbers(struct nvml *n, struct nvml_card *card, struct gpu *out)
 {
     char answer[GPU_TEXT_SIZE];
     struct nvml_pci_info pci = {0};
-    if (n->lib.pci && n->lib.pci(card->handle, &pci) == NVML_OK) {
+    if (NVML(n, pci, card->handle, &pci) == NVML_OK) {
         snprintf(answer, sizeof answer, "%04x:%04x", pci.device_id & 0xffff, pci.device_id >> 16);
         gpu_set_property(out, PROPERTY_pci_device_id, answer);
         snprintf(answer, sizeof answer, "%04x:%04x", pci.subsystem_id & 0xffff, pci.subsystem_id >> 16);
         gpu_set_property(out, PROPERTY_pci_subsystem_id, answer);
     }
     int major = 0, minor = 0;
-    if (n->lib.compute_capability && n->lib.compute_capability(card->handle, &major, &minor) == NVML_OK) {
+    if (NVML(n, compute_capability, card->handle, &major, &minor) == NVML_OK) {
         snprintf(answer, sizeof answer, "%d.%d", major, minor);
         gpu_set_property(out, PROPERTY_compute_capability, answer);
     }
     unsigned board = 0;
-    if (n->lib.board_id && n->lib.board_id(card->handle, &board) == NVML_OK) {
+    if (NVML(n, board_id, card->handle, &board) == NVML_OK) {
         snprintf(answer, sizeof answer, "0x%x", board);
         gpu_set_property(out, PROPERTY_board_id, answer);
     }
@@ -834,10 +825,10 @@ void about_run(struct nvml *n, struct nvml_card *card, struct gpu *out)
     numbers(n, card, out);
 
     char gsp[NVML_NAME_SIZE] = ""; /* this call takes no length; NVML documents 0x40 */
-    if (n->lib.gsp_version && n->lib.gsp_version(card->handle, gsp) == NVML_OK)
+    if (NVML(n, gsp_version, card->handle, gsp) == NVML_OK)
         gpu_set_property(out, PROPERTY_gsp_firmware, gsp);
 
     struct nvml_flag mode = {.version = NVML_VERSION(struct nvml_flag, 1)};
-    int code = n->lib.addressing_mode ? n->lib.addressing_mode(card->handle, &mode) : NVML_FUNCTION_NOT_FOUND;
+    int code = NVML(n, addressing_mode, card->handle, &mode);
     word(out, PROPERTY_addressing_mode, code, mode.value, addressing, ARRAY_LEN(addressing));
 }

@@ -4,6 +4,7 @@
  */
 #include "source/sysfs/sensors.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -282,4 +283,59 @@ void platform_fill_fan(const struct platform *p, struct gpu *out)
     out->fan_rpm = p->fan.rpm;
     out->fan_permille = p->fan.permille;
     gpu_set_property(out, PROPERTY_fan_basis, p->fan.basis);
+}
+
+/* ---- The fan of a laptop's GPU. It belongs to the laptop, so the GPU's driver doesn't know it; some platform drivers (Dell, ASUS,
+ * Framework) show it in hwmon with a label. Reading it doesn't touch the card. ---- */
+
+static bool is_laptop(const struct env *env)
+{
+    /* SMBIOS: portable, laptop, notebook, sub-notebook, convertible, detachable */
+    static const int64_t kinds[] = {8, 9, 10, 14, 31, 32};
+    int64_t kind;
+    if (file_read_i64(env, "/sys/class/dmi/id/chassis_type", &kind) < 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (kinds[i] == kind)
+            return true;
+    return false;
+}
+
+/* "GPU Fan", "gpu_fan", "Video Fan" */
+static bool names_gpu_fan(const char *label)
+{
+    return strcasestr(label, "gpu") || strcasestr(label, "video");
+}
+
+/* The path of fanN_input whose label names the GPU. */
+static bool fan_of_gpu(const struct env *env, const char *hwmon, char path[LAPTOP_FAN_SIZE])
+{
+    char folder[64], label[64], file[128];
+    snprintf(folder, sizeof folder, "/sys/class/hwmon/%.32s", hwmon);
+    AUTO_DIR DIR *dir = dir_open(env, folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        unsigned number;
+        char end;
+        if (sscanf(entry->d_name, "fan%u_labe%c", &number, &end) != 2 || end != 'l')
+            continue;
+        snprintf(file, sizeof file, "%s/fan%u_label", folder, number);
+        if (file_read_head(env, file, label, sizeof label) > 0 && names_gpu_fan(label)) {
+            snprintf(path, LAPTOP_FAN_SIZE, "%s/fan%u_input", folder, number);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool laptop_fan_find(const struct env *env, char path[LAPTOP_FAN_SIZE])
+{
+    path[0] = '\0';
+    if (!is_laptop(env))
+        return true;
+    AUTO_DIR DIR *dir = dir_open(env, "/sys/class/hwmon");
+    bool looked = dir || is_gone(-errno);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (strncmp(entry->d_name, "hwmon", 5) == 0 && fan_of_gpu(env, entry->d_name, path))
+            break;
+    return looked;
 }

@@ -48,3 +48,7 @@ struct platform {
 void platform_update(struct platform *p, const struct env *env);
 /* Assigns the host's fan to a card without its own, and says so in fan_basis. */
 void platform_fill_fan(const struct platform *p, struct gpu *out);
+
+enum { LAPTOP_FAN_SIZE = 96 };
+/* The file of the fan of a laptop's only GPU, by its label; "": none. False: it couldn't be searched this time. */
+bool laptop_fan_find(const struct env *env, char path[LAPTOP_FAN_SIZE]);

@@ -40,7 +40,8 @@ bool tegra_find(const struct env *env, struct attrs *devfreq)
     return false;
 }
 
-bool tegra_is_asleep(struct attrs *devfreq)
+/* Asleep: power-gated, and its load would be meaningless. */
+static bool tegra_is_asleep(struct attrs *devfreq)
 {
     char text[32];
     return attrs_text(devfreq, "device/power/runtime_status", text, sizeof text) > 0 && strcmp(text, "suspended") == 0;
@@ -191,7 +192,8 @@ static void read_processes(const struct env *env, struct gpu *out)
 
 /* ---- identity ---- */
 
-void tegra_board(const struct env *env, char name[GPU_NAME_SIZE])
+/* "NVIDIA Jetson AGX Orin Developer Kit"; "" unknown. */
+static void tegra_board(const struct env *env, char name[GPU_NAME_SIZE])
 {
     char text[GPU_NAME_SIZE];
     ssize_t len = file_read_head(env, "/proc/device-tree/model", text, sizeof text);

@@ -10,11 +10,7 @@
 bool tegra_find(const struct env *env, struct attrs *devfreq);
 /* Fills missing readings. `devfreq` is NULL if the kernel has none for the GPU (Thor). */
 void tegra_fill(const struct env *env, struct attrs *devfreq, unsigned groups, struct gpu *out);
-/* Asleep: power-gated, and its load would be meaningless. */
-bool tegra_is_asleep(struct attrs *devfreq);
 
-/* "NVIDIA Jetson AGX Orin Developer Kit"; "" unknown. */
-void tegra_board(const struct env *env, char name[GPU_NAME_SIZE]);
 /* "# R35 (release), REVISION: 4.1, ..." -> "L4T 35.4.1"; false: something else. */
 bool tegra_release_parse(struct str text, char out[GPU_TEXT_SIZE]);
 /* A line of nvmap's client list, "user NAME PID 1234K"; false for all others. */
