@@ -4,7 +4,6 @@
  */
 #include <stdlib.h>
 
-#include "source/nvidia_smi/internal.h"
 #include "source/nvidia_smi/nvidia_smi_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

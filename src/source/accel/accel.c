@@ -119,7 +119,8 @@ static void read_gaudi(struct attrs *own, struct attrs *device, struct busy_time
 
 /* ---- Tenstorrent ---- */
 
-void accel_board_name(struct attrs *own, char name[GPU_NAME_SIZE])
+/* "Tenstorrent n150": the board's own name, if it has one. */
+static void accel_board_name(struct attrs *own, char name[GPU_NAME_SIZE])
 {
     char type[32];
     if (attrs_text(own, "tt_card_type", type, sizeof type) > 0 && strcmp(type, "unknown") != 0)

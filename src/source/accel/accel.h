@@ -5,8 +5,5 @@
 
 #include "source/sysfs/sysfs_card.h"
 
-/* "Tenstorrent n150": the board's own name, if it has one. */
-void accel_board_name(struct attrs *own, char name[GPU_NAME_SIZE]);
-
 /* Adds processes from a driver's list of PIDs, one per line. */
 void accel_take_pids(struct str text, struct gpu *out);

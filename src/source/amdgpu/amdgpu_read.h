@@ -140,9 +140,6 @@ void amdgpu_reader_init(struct amdgpu_reader *r, const struct env *env, const st
 void amdgpu_read(struct amdgpu_reader *r, unsigned groups, struct gpu *out);
 /* Memory only: these files never wake a card. */
 void amdgpu_read_memory(struct attrs *device, const struct amdgpu_memory *memory, struct gpu *out);
-void amdgpu_read_static(struct amdgpu_reader *r, struct gpu *out);
-/* RAS error counts and retired pages. */
-void amdgpu_read_ras(struct attrs *device, struct gpu *out);
 
 /* ---- Tables of clock states: pp_dpm_sclk and its siblings, rows like "1: 789Mhz *" ---- */
 

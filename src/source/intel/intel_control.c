@@ -11,7 +11,6 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "source/intel/intel_read.h"
 #include "source/sysfs/sensors.h"
 
 enum { UW_PER_MW = 1000, MW_PER_W = 1000, TILES_MAX = 4, LEAST_SHARE = 10 };

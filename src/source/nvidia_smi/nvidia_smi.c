@@ -1,17 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The source: decides when to run nvidia-smi, keeps the cards between runs, and merges a sample out of several outputs. Each sample
- * takes one run for readings and one for processes; slow values and graphics processes come from -q -x with the slow group.
+ * The source: keeps the cards between runs, runs nvidia-smi, merges a sample out of several outputs, and decides when to run it.
+ * Each sample takes one run for readings and one for processes; slow values and graphics processes come from -q -x with the slow
+ * group. All runs of a refresh share one time limit; a column that this driver doesn't know is never queried again.
  */
-#include <stdlib.h>
-
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "source/nvidia_smi/internal.h"
+#include "source/nvidia_smi/nvidia_smi_report.h"
 #include "source/nvml/outside.h"
 #include "source/source.h"
+#include "source/sysfs/sysfs_places.h"
+
+/* A card between runs. */
+struct smi_known_card {
+    struct gpu_id id;
+    int index;
+    bool asleep;
+    struct mono skip_until; /* while lost it hides the others, so don't query it until then */
+    struct gpu now;         /* from the newest query, with compute processes */
+    struct gpu slow;        /* from the newest -q -x */
+    bool listed;            /* nvidia-smi has listed it at least once */
+};
+
+/* Message for a card that may be the one of such a row. */
+#define NAMELESS "nvidia-smi lists a GPU without its UUID and PCI address; it is asked again"
+
+/* The driver's spelling of a column. */
+enum spelling { SPELLING_UNKNOWN, SPELLING_NEW, SPELLING_OLD };
+
+struct smi {
+    struct source source;
+    const struct env *env;
+    struct mono deadline; /* of this refresh, for all its runs */
+    bool columns_known;
+    char program[PATH_SIZE]; /* name, or path if not in PATH */
+    enum spelling spelling[COLUMN_COUNT_MAX];
+    bool xml_only; /* a driver older than --query-gpu */
+    bool changed;
+    struct smi_known_card *cards;
+    size_t count;
+    size_t awake;   /* in sysfs, listed by nvidia-smi or not */
+    size_t hidden;  /* by NVIDIA_VISIBLE_DEVICES */
+    bool no_memory; /* out of memory for a new one */
+    struct driver_info driver;
+    struct mono queried_at; /* ns 0: never */
+    unsigned queried_groups;
+    bool xml_known, xml_fresh; /* -q -x was read once; was read in this refresh */
+    bool began;                /* there was a run since the clock started */
+    bool more_late;            /* no time was left for -q -x or the processes: their values are pending */
+    bool version_asked;
+    enum reading_state processes_state; /* of this refresh */
+    unsigned runs;
+    int64_t last_run_ms;
+};
 
 enum { STILL_FRESH_MS = 250 }; /* open()'s query serves the first sample */
 
@@ -22,12 +66,16 @@ static struct smi *of(struct source *s)
 
 /* ---- Cards between runs, identified by UUID and PCI address: a lost card may renumber the others. */
 
-struct smi_known_card *smi_card_find(struct smi *s, const struct gpu_id *id)
+/* By UUID or PCI address, as far as known. */
+static bool is_same_card(const struct gpu_id *a, const struct gpu_id *b)
+{
+    return (a->uuid[0] && strcmp(a->uuid, b->uuid) == 0) || (a->pci_address[0] && strcmp(a->pci_address, b->pci_address) == 0);
+}
+
+static struct smi_known_card *card_find(struct smi *s, const struct gpu_id *id)
 {
     for (size_t i = 0; i < s->count; i++) {
-        struct gpu_id *mine = &s->cards[i].id;
-        if ((id->uuid[0] && strcmp(mine->uuid, id->uuid) == 0) ||
-            (id->pci_address[0] && strcmp(mine->pci_address, id->pci_address) == 0))
+        if (is_same_card(id, &s->cards[i].id))
             return &s->cards[i];
     }
     return NULL;
@@ -75,7 +123,7 @@ static void cards_look_asleep(struct smi *s)
         s->awake += !seen[i].asleep;
         struct gpu_id id = {0};
         str_copy(id.pci_address, sizeof id.pci_address, str_from(seen[i].address));
-        struct smi_known_card *card = smi_card_find(s, &id);
+        struct smi_known_card *card = card_find(s, &id);
         if (!card && seen[i].asleep) {
             /* nvidia-smi would wake it; files have what can be known. */
             sleep_identify(s->env, seen[i].address, &id);
@@ -100,7 +148,8 @@ static bool may_ask(const struct smi *s, const struct smi_known_card *card)
     return !card->asleep && clock_mono(s->env->clock).ns >= card->skip_until.ns;
 }
 
-void smi_cards_to_ask(struct smi *s, struct buf *out)
+/* "0000:01:00.0,..." of the cards that may be queried; "": all. */
+static void cards_to_ask(struct smi *s, struct buf *out)
 {
     struct nvml_seen seen[GPU_MAX];
     bool all = true;
@@ -113,7 +162,7 @@ void smi_cards_to_ask(struct smi *s, struct buf *out)
     for (int i = 0; i < count; i++) {
         struct gpu_id id = {0};
         str_copy(id.pci_address, sizeof id.pci_address, str_from(seen[i].address));
-        struct smi_known_card *card = smi_card_find(s, &id);
+        struct smi_known_card *card = card_find(s, &id);
         if (seen[i].asleep || (card && !may_ask(s, card)))
             continue;
         buf_printf(out, "%s%s", out->len ? "," : "", seen[i].address);
@@ -136,8 +185,7 @@ static void set_state(struct smi_known_card *card, enum gpu_state gpu_state, con
 static bool in_report(const struct smi_report *r, const struct smi_known_card *card)
 {
     for (size_t i = 0; i < r->count; i++)
-        if ((card->id.uuid[0] && strcmp(card->id.uuid, r->cards[i].gpu.id.uuid) == 0) ||
-            (card->id.pci_address[0] && strcmp(card->id.pci_address, r->cards[i].gpu.id.pci_address) == 0))
+        if (is_same_card(&card->id, &r->cards[i].gpu.id))
             return true;
     return false;
 }
@@ -145,7 +193,7 @@ static bool in_report(const struct smi_report *r, const struct smi_known_card *c
 static struct smi_known_card *find_or_add(struct smi *s, const struct smi_card *said, const struct visible_uuids *all)
 {
     const struct gpu_id *id = &said->gpu.id;
-    struct smi_known_card *card = smi_card_find(s, id);
+    struct smi_known_card *card = card_find(s, id);
     if (card)
         return card;
     if (!visible_card(s->env->visible_devices, all->count, said->index, id->uuid, all)) {
@@ -165,7 +213,8 @@ static void learn_identity(struct smi_known_card *card, const struct gpu_id *id)
         str_copy(card->id.name, sizeof card->id.name, str_from(id->name));
 }
 
-void smi_cards_update(struct smi *s, struct smi_report *r)
+/* Applies a query: new cards, lost cards. */
+static void cards_update(struct smi *s, struct smi_report *r)
 {
     struct visible_uuids all = {.count = MIN_OF(r->count, (size_t)GPU_MAX)};
     for (size_t i = 0; i < all.count; i++)
@@ -219,13 +268,238 @@ static void cards_update_apps(struct smi *s, struct smi_report *r)
 static void cards_update_slow(struct smi *s, struct smi_report *r)
 {
     for (size_t i = 0; i < r->count; i++) {
-        struct smi_known_card *card = smi_card_find(s, &r->cards[i].gpu.id);
+        struct smi_known_card *card = card_find(s, &r->cards[i].gpu.id);
         if (!card)
             continue;
         gpu_done(&card->slow);
         card->slow = r->cards[i].gpu;
         r->cards[i].gpu = (struct gpu){.id = card->slow.id};
     }
+}
+
+/* ---- Running it ---- */
+
+enum {
+    LIMIT_MS = 4800,  /* 5 s per run are promised; a sample must not take longer, or the engine would give up on the source */
+    START_MS = 11000, /* all runs of the first sample */
+    LEAST_MS = 50,    /* don't start a run with less */
+    OUTPUT_MAX = 8 << 20,
+    ARGUMENTS = 8,
+    COMPLAINTS = 24, /* columns that the oldest driver lacks */
+    SKIP_LOST_MS = 60 * 1000,
+};
+
+static void start_clock(struct smi *s)
+{
+    s->began = false;
+    s->deadline = (struct mono){clock_mono(s->env->clock).ns + (int64_t)(s->runs ? LIMIT_MS : START_MS) * NS_PER_MS};
+}
+
+/* Runs nvidia-smi with these arguments (NULL-terminated); `of_cards`: only for cards that may be queried. Returns the exit
+ * status or -errno. */
+static int run(struct smi *s, const char *const *args, bool of_cards, struct buf *out, struct error *err)
+{
+    AUTO_BUF struct buf ids = BUF(GPU_MAX * GPU_PCI_SIZE), noise = BUF(64 * 1024);
+    const char *argv[ARGUMENTS] = {s->program};
+    size_t count = 1;
+    while (*args && count < ARGUMENTS - 3)
+        argv[count++] = *args++;
+    if (of_cards)
+        cards_to_ask(s, &ids);
+    if (ids.len) {
+        argv[count++] = "-i";
+        argv[count++] = ids.at;
+    }
+    struct mono start = clock_mono(s->env->clock);
+    int64_t left = mono_since_ms(s->deadline, start);
+    /* A run as slow as the last would be killed: skip it, so that earlier results arrive in time. */
+    if (left < LEAST_MS || (s->began && left < s->last_run_ms))
+        return error_set(err, -ETIMEDOUT, "nvidia-smi takes %lld ms a run and is still being asked", (long long)s->last_run_ms);
+    struct launch launch = {.argv = argv, .timeout_ms = MIN_OF(left, (int64_t)LIMIT_MS), .out = out, .err = &noise};
+    int rc = s->env->launch(s->env, &launch, err);
+    if (rc == -ENOENT && s->runs == 0 && place_find_program(s->env, s->env->nvidia_smi, s->program))
+        rc = s->env->launch(s->env, &launch, err);
+    s->runs++;
+    s->began = true;
+    s->last_run_ms = mono_since_ms(clock_mono(s->env->clock), start);
+    if (rc == -ETIMEDOUT)
+        return error_set(err, rc, "nvidia-smi did not finish within 5 s and was killed; it is asked again");
+    if (rc == -ENOENT || rc == -EACCES)
+        return error_set(err, -ENODEV, "the program '%s' is not installed", s->env->nvidia_smi);
+    if (rc >= 0 && out->failed)
+        return buf_check(out, err, "nvidia-smi writes more than %d MiB", OUTPUT_MAX >> 20);
+    /* nvidia-smi prints errors to stdout or stderr; parsers recognize them by text. */
+    if (noise.len && !noise.failed) {
+        buf_char(out, '\n');
+        buf_str(out, buf_view(&noise));
+    }
+    return rc;
+}
+
+static bool quoted_in(struct str help, const char *name)
+{
+    char quoted[96];
+    size_t len = strlen(name);
+    if (len + 3 > sizeof quoted)
+        return false;
+    quoted[0] = '"';
+    memcpy(quoted + 1, name, len);
+    memcpy(quoted + 1 + len, "\"", 2);
+    return str_contains(help, quoted);
+}
+
+static int learn_columns(struct smi *s, struct error *err)
+{
+    if (s->columns_known)
+        return 0;
+    AUTO_BUF struct buf help = BUF(OUTPUT_MAX);
+    const char *args[] = {"--help-query-gpu", NULL};
+    int rc = run(s, args, false, &help, err);
+    if (rc < 0)
+        return rc;
+    s->columns_known = true;
+    size_t always = 0;
+    for (size_t i = 0; i < smi_column_count; i++) {
+        bool known = quoted_in(buf_view(&help), smi_columns[i].name);
+        bool old = smi_columns[i].old_name && quoted_in(buf_view(&help), smi_columns[i].old_name);
+        s->spelling[i] = known ? SPELLING_NEW : old ? SPELLING_OLD : SPELLING_UNKNOWN;
+        always += i < COLUMNS_ALWAYS && s->spelling[i];
+    }
+    if (always == COLUMNS_ALWAYS)
+        return 0;
+    /* No such help: query everything, and drop what it complains about. Each complaint takes a run: if the program is slow,
+     * query only what every driver knows; -q -x has most of the rest. */
+    bool quick = s->last_run_ms * COMPLAINTS < LIMIT_MS;
+    for (size_t i = 0; i < smi_column_count; i++) {
+        enum field_target target = smi_columns[i].target;
+        bool basic = i < COLUMNS_ALWAYS || target == FIELD_UUID || target == FIELD_PCI;
+        s->spelling[i] = quick || basic ? SPELLING_NEW : SPELLING_UNKNOWN;
+    }
+    return 0;
+}
+
+static size_t choose_columns(const struct smi *s, unsigned groups, const struct smi_field **columns, struct buf *names)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < smi_column_count; i++) {
+        const struct smi_field *field = &smi_columns[i];
+        if (!s->spelling[i] || (i >= COLUMNS_ALWAYS && !(smi_field_groups(field) & groups)))
+            continue;
+        buf_text(names, count ? "," : "--query-gpu=");
+        buf_text(names, s->spelling[i] == SPELLING_OLD ? field->old_name : field->name);
+        columns[count++] = field;
+    }
+    return count;
+}
+
+static bool drop_column(struct smi *s, struct str name)
+{
+    for (size_t i = 0; i < smi_column_count; i++) {
+        const struct smi_field *field = &smi_columns[i];
+        if (s->spelling[i] == SPELLING_NEW && str_is(name, field->name)) {
+            s->spelling[i] = field->old_name ? SPELLING_OLD : SPELLING_UNKNOWN;
+            return true;
+        }
+        if (s->spelling[i] == SPELLING_OLD && str_is(name, field->old_name)) {
+            s->spelling[i] = SPELLING_UNKNOWN;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Some drivers fail for all cards when one is lost. Skip that one for a while, so that the others can be read. */
+static bool leave_out_lost(struct smi *s, struct smi_report *r)
+{
+    struct mono until = {clock_mono(s->env->clock).ns + (int64_t)SKIP_LOST_MS * NS_PER_MS};
+    cards_update(s, r);
+    bool any = false;
+    for (size_t i = 0; i < r->count; i++) {
+        struct smi_known_card *card = card_find(s, &r->cards[i].gpu.id);
+        if (!card || r->cards[i].gpu.state != GPU_LOST)
+            continue;
+        card->skip_until = until;
+        any = true;
+    }
+    AUTO_BUF struct buf others = BUF(GPU_MAX * GPU_PCI_SIZE);
+    cards_to_ask(s, &others);
+    return any && others.len;
+}
+
+static int run_query(struct smi *s, unsigned groups, struct smi_report *r, struct error *err)
+{
+    bool left_out = false;
+    int rc = learn_columns(s, err);
+    if (rc < 0)
+        return rc;
+    for (size_t tries = 0; tries < 2 * COLUMN_COUNT_MAX; tries++) {
+        const struct smi_field *columns[COLUMN_COUNT_MAX];
+        AUTO_BUF struct buf names = BUF(8192), out = BUF(OUTPUT_MAX);
+        size_t count = choose_columns(s, groups, columns, &names);
+        const char *args[] = {names.at, "--format=csv,noheader,nounits", NULL};
+        if (!names.at || names.failed)
+            return error_set(err, -ENOMEM, "out of memory");
+        int status = run(s, args, true, &out, err);
+        if (status < 0)
+            return status;
+        struct str text = buf_view(&out), column;
+        if (smi_unknown_column(text, &column) && drop_column(s, column))
+            continue;
+        size_t rows = smi_read_csv(r, text, columns, count), lost = smi_lost_cards(r, text);
+        if (r->no_memory)
+            return error_set(err, -ENOMEM, "out of memory");
+        if (rows && r->nameless == rows && lost == 0)
+            return error_set(err, -EIO, NAMELESS);
+        if (rows == 0 && lost && !left_out && leave_out_lost(s, r)) {
+            left_out = true;
+            continue;
+        }
+        if (rows == 0 && lost == 0 && smi_unknown_option(text))
+            s->xml_only = true;
+        else if (rows == 0 && lost == 0)
+            return smi_explain(text, status, err);
+        return 0;
+    }
+    return error_set(err, -EIO, "nvidia-smi refuses one column after the other");
+}
+
+static int run_apps(struct smi *s, struct smi_report *r, struct error *err)
+{
+    AUTO_BUF struct buf out = BUF(OUTPUT_MAX);
+    const char *args[] = {"--query-compute-apps=pid,name,used_memory,gpu_uuid", "--format=csv,noheader,nounits", NULL};
+    int status = run(s, args, true, &out, err);
+    if (status < 0)
+        return status;
+    /* No processes means no rows and status 0. */
+    if (smi_read_apps(r, buf_view(&out)) == 0 && status != 0)
+        return smi_explain(buf_view(&out), status, err);
+    return 0;
+}
+
+static int run_xml(struct smi *s, struct smi_report *r, struct error *err)
+{
+    AUTO_BUF struct buf out = BUF(OUTPUT_MAX), list = BUF(OUTPUT_MAX);
+    const char *args[] = {"-q", "-x", NULL}, *list_args[] = {"-L", NULL};
+    int status = run(s, args, true, &out, err);
+    if (status < 0)
+        return status;
+    int rc = smi_read_xml(r, buf_view(&out), err);
+    size_t instances = 0;
+    for (size_t i = 0; i < r->count; i++)
+        instances += r->cards[i].gpu.instance_count;
+    if (rc < 0 && r->count == 0)
+        return status ? smi_explain(buf_view(&out), status, err) : rc;
+    if (instances && run(s, list_args, false, &list, NULL) == 0)
+        smi_read_list(r, buf_view(&list));
+    return 0;
+}
+
+static void run_version(struct smi *s)
+{
+    AUTO_BUF struct buf out = BUF(OUTPUT_MAX);
+    const char *args[] = {"--version", NULL};
+    if (run(s, args, false, &out, NULL) == 0)
+        smi_read_version(&s->driver, buf_view(&out));
 }
 
 /* ---- One sample of a card: the newest query, plus what only the less frequent -q -x has. */
@@ -367,7 +641,7 @@ static void smi_close(struct source *source)
 static int read_xml(struct smi *s, struct error *err)
 {
     AUTO_REPORT struct smi_report r = {0};
-    int rc = smi_tool_xml(s, &r, err);
+    int rc = run_xml(s, &r, err);
     if (rc < 0)
         return rc;
     s->xml_known = s->xml_fresh = true;
@@ -384,7 +658,7 @@ static int read_xml(struct smi *s, struct error *err)
             card->index = (int)i;
             card->gpu.id = r.cards[i].gpu.id;
         }
-        smi_cards_update(s, &cards);
+        cards_update(s, &cards);
     }
     s->processes_state = READING_OK;
     cards_update_slow(s, &r);
@@ -396,7 +670,7 @@ static int read_apps(struct smi *s, struct error *err)
     AUTO_REPORT struct smi_report r = {0};
     for (size_t i = 0; i < s->count; i++)
         smi_report_card(&r, s->cards[i].id.uuid, s->cards[i].id.pci_address);
-    int rc = smi_tool_apps(s, &r, err);
+    int rc = run_apps(s, &r, err);
     s->processes_state = rc == -ETIMEDOUT ? READING_PENDING : rc < 0 ? READING_FAILED : READING_OK;
     cards_update_apps(s, &r);
     return rc;
@@ -405,13 +679,13 @@ static int read_apps(struct smi *s, struct error *err)
 static int query(struct smi *s, unsigned groups, struct error *err)
 {
     AUTO_REPORT struct smi_report r = {0};
-    int rc = s->xml_only ? 0 : smi_tool_query(s, groups, &r, err);
+    int rc = s->xml_only ? 0 : run_query(s, groups, &r, err);
     if (rc < 0 || s->xml_only)
         return rc;
     for (size_t i = 0; i < r.count; i++)
         if (r.cards[i].gpu.driver_version.state == READING_OK)
             str_copy(s->driver.driver_version, sizeof s->driver.driver_version, str_from(r.cards[i].gpu.driver_version.value));
-    smi_cards_update(s, &r);
+    cards_update(s, &r);
     if (s->no_memory)
         return error_set(err, -ENOMEM, "out of memory");
     s->queried_at = clock_mono(s->env->clock);
@@ -446,7 +720,7 @@ static int smi_refresh(struct source *source, unsigned groups, struct error *err
     struct smi *s = of(source);
     bool served = is_fresh(s) && (groups & ~s->queried_groups) == 0;
     if (!served)
-        smi_tool_start_clock(s);
+        start_clock(s);
     cards_look_asleep(s);
     if (cards_all_asleep(s) || visible_kind(s->env->visible_devices) == VISIBLE_NONE)
         return 0;
@@ -458,7 +732,7 @@ static int smi_refresh(struct source *source, unsigned groups, struct error *err
 
 static int start(struct smi *s, struct error *err)
 {
-    smi_tool_start_clock(s);
+    start_clock(s);
     cards_look_asleep(s);
     if (cards_all_asleep(s))
         return 0;
@@ -524,7 +798,7 @@ static void smi_driver(struct source *source, struct driver_info *out)
     /* Old drivers lack the option; use the other outputs then. */
     if (!s->version_asked && s->runs) {
         s->version_asked = true;
-        smi_tool_version(s);
+        run_version(s);
     }
     *out = s->driver;
 }

@@ -144,3 +144,13 @@ void smi_process_name(struct str cell, char *to, size_t size);
 
 /* Resolves &lt; &amp; &#65; and the like into `to`. Unknown ones stay as they are. */
 void xml_decode(struct str text, char *to, size_t size);
+
+/* ---- Failures of nvidia-smi: what is wrong and what to do ---- */
+
+/* `status` is the exit status. Returns -ENODEV if this host has no usable GPU, -EACCES, or -EIO; always fills err. */
+int smi_explain(struct str output, int status, struct error *err);
+
+/* The column that nvidia-smi complains about; false if it complains about something else. */
+bool smi_unknown_column(struct str output, struct str *column);
+/* It doesn't know --query-gpu at all. */
+bool smi_unknown_option(struct str output);

@@ -37,8 +37,6 @@ struct sim_settings {
 
 /* Reads a GPU's file; without one nothing was changed. */
 void sim_settings_read(const struct gpu_id *id, struct sim_settings *ret);
-/* Adds a change, and writes the file. */
-int sim_settings_add(const struct gpu_id *id, const char *params, const struct sim_change *change, struct error *err);
 /* A number that changes when any file does; 0: there are none. */
 int64_t sim_settings_mark(void);
 /* The last change of this kind up to t; NULL: none, or it was taken back. */
@@ -93,3 +91,23 @@ struct sim {
     size_t listed_count;
     struct body bodies[];
 };
+
+/* ---- From the simulated card to a struct gpu ---- */
+
+#define SIM_DRIVER_VERSION "580.95.05"
+
+struct fill {
+    const struct sim_world *world;
+    int gpu;
+    double t;
+    double energy_start_j;
+    struct wall origin; /* wall time when the scenario was entered */
+    struct body_view view;
+};
+
+void fill_id(const struct sim_world *w, int gpu, struct gpu_id *id);
+/* Metrics of the groups, properties, processes and instances; what the card lacks becomes UNSUPPORTED. */
+void fill_gpu(const struct fill *f, unsigned groups, struct gpu *g);
+
+/* Wall time of a scenario moment. */
+struct wall fill_wall(struct wall origin, const struct sim_world *w, double t);

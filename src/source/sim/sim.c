@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "source/sim/body.h"
-#include "source/sim/sim_fill.h"
 
 static int sim_check(const char *params, struct error *err)
 {

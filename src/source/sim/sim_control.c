@@ -15,7 +15,6 @@
 #include "config/places.h"
 #include "model/finding_code.h"
 #include "model/remedy.h"
-#include "source/sim/sim_fill.h"
 
 /* ---- The log of changed settings ---- */
 
@@ -82,7 +81,8 @@ static void make_room(struct sim_settings *s)
             }
 }
 
-int sim_settings_add(const struct gpu_id *id, const char *params, const struct sim_change *change, struct error *err)
+/* Adds a change, and writes the file. */
+static int sim_settings_add(const struct gpu_id *id, const char *params, const struct sim_change *change, struct error *err)
 {
     char path[PLACE_SIZE + 160];
     struct sim_settings s = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From the simulated card to a struct gpu, with its instances where MIG divides it, and with what model servers say of themselves.
  */
-#include "source/sim/sim_fill.h"
+#include "source/sim/body.h"
 
 #include <math.h>
 #include <stdio.h>

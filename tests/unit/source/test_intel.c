@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "source/intel/intel_read.h"
+#include "source/intel/intel.h"
 #include "test.h"
 #include "tree.h"
 

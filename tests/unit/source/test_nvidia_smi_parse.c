@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "source/nvidia_smi/internal.h"
 #include "source/nvidia_smi/nvidia_smi_report.h"
 #include "test.h"
 

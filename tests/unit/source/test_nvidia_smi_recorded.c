@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/units.h"
-#include "source/nvidia_smi/internal.h"
 #include "source/nvidia_smi/nvidia_smi_report.h"
 #include "source/source.h"
 #include "sysroot.h"
