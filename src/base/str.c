@@ -17,6 +17,14 @@ bool str_equal(struct str a, struct str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
 }
 
+uint64_t str_hash(struct str s)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < s.len; i++)
+        h = (h ^ (unsigned char)s.at[i]) * UINT64_C(1099511628211);
+    return h;
+}
+
 bool str_is(struct str a, const char *text)
 {
     return str_equal(a, str_from(text));

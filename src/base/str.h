@@ -23,6 +23,7 @@ static inline struct str str_from(const char *text)
 }
 
 bool str_equal(struct str a, struct str b);
+uint64_t str_hash(struct str s); /* FNV-1a */
 bool str_is(struct str a, const char *text);
 bool str_is_any_case(struct str a, const char *text); /* ignores ASCII case */
 /* The row of a table of names, or of structs that begin with one (NULL: none), that has this name; its length if there is none. */

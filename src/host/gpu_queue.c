@@ -83,18 +83,10 @@ static struct str value_of(struct str text, const char *key)
     return (struct str){value.at, end};
 }
 
-static uint64_t hash(struct str text)
-{
-    uint64_t h = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < text.len; i++)
-        h = (h ^ (unsigned char)text.at[i]) * UINT64_C(1099511628211);
-    return h;
-}
-
 /* Newest first: few are under way at a time. A fence of old kernels is an address, which is used again. */
 static struct queue_job *job_of(const struct queue_trace *t, struct str fence)
 {
-    uint64_t wanted = hash(fence);
+    uint64_t wanted = str_hash(fence);
     for (size_t i = t->count; fence.len && i > 0 && t->count - i < BACK_MAX; i--)
         if (t->jobs[i - 1].fence == wanted)
             return &t->jobs[i - 1];
@@ -175,7 +167,7 @@ static void take_event(struct queue_trace *t, const struct queue_line *l)
     if (ring < 0)
         return;
     job = &t->jobs[t->count++];
-    *job = (struct queue_job){.fence = hash(fence), .tid = l->tid, .ring = ring, .queued_ns = l->at_ns};
+    *job = (struct queue_job){.fence = str_hash(fence), .tid = l->tid, .ring = ring, .queued_ns = l->at_ns};
     str_copy_clean(job->name, sizeof job->name, l->name);
 }
 
