@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "figure.h"
 #include "push/push.h"
-#include "push/sender.h"
 
 enum { GPUS = 8, SERIES = 160, SCRAPES_AN_HOUR = 240, ROUNDS = 40, QUEUE_MAX = 256 << 20 };
 #define LIMIT_MS 26.7         /* per 10,000 samples; what 0.1.0 took */

@@ -14,7 +14,7 @@
 #include "daemon/part.h"
 #include "format/json/json.h"
 #include "format/prometheus/prometheus.h"
-#include "push/sender.h"
+#include "push/push.h"
 #include "serve/data/data.h"
 #include "serve/server.h"
 

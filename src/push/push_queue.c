@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The queue: a sorted list of the directory's contents.
  */
-#include "push/sender.h"
+#include "push/push.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  * 2xx: sent. 429, 5xx or no answer: later. All other answers are final refusals. A server without remote write 2.0 answers 415, or
  * a success without the number of written samples: it gets 1.0 from then on.
  */
-#include "push/push_target.h"
+#include "push/push.h"
 
 #include <errno.h>
 #include <stdio.h>

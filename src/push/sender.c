@@ -2,7 +2,7 @@
  * The thread: puts what it receives into its queue, and sends from there in order. Drops and counts what was refused for good, and
  * goes on to the next.
  */
-#include "push/sender.h"
+#include "push/push.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,6 @@
 #include "base/mailbox.h"
 #include "net/clock_off.h"
 #include "net/retry.h"
-#include "push/push_target.h"
 
 enum { REFUSED_LOG_MS = 600000, PAUSE_MAX_MS = 60000, MESSAGES_MAX = 16, LAST_CHANCE_MS = 1000, POLL_MS = 20 };
 

@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "net/retry.h"
-#include "push/sender.h"
 #include "test.h"
 
 static const char text[] =
