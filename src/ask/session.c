@@ -17,7 +17,6 @@
 #include "config/config.h"
 #include "config/places.h"
 #include "engine/engine.h"
-#include "engine/fault_log.h"
 #include "format/forecast.h"
 #include "format/health.h"
 #include "format/json/json.h"

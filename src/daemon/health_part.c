@@ -12,7 +12,6 @@
 #include "config/places.h"
 #include "daemon/part.h"
 #include "engine/engine.h"
-#include "engine/fault_log.h"
 #include "format/health.h"
 #include "format/prometheus/prometheus.h"
 #include "insight/verdict/health.h"

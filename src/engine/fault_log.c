@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Parses kernel log lines into faults of GPUs.
  */
-#include "engine/fault_log.h"
+#include "engine/engine.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,12 +2,11 @@
  * Shared by the files of the engine: its state, and the steps of the coordinator, the one thread that owns it.
  *
  *   engine.c        the public side: puts messages into the inbox
- *   coordinator.c   takes them out, one at a time
- *   sample_round.c  one sample of every source, from the first question to the publication
+ *   coordinator.c   takes them out, one at a time; rounds, from the first question to the publication
  *   worker.c        a source on its own thread
- *   slot.c          a source as the coordinator sees it; breaker.c: when to leave it alone
- *   roster.c        which GPU has which index; expect.c: GPUs that should be there
- *   build.c         from the sources' results to one snapshot
+ *   slot.c          a source as the coordinator sees it, and when to leave it alone
+ *   expect.c        GPUs that should be there
+ *   build.c         which GPU has which index; from the sources' results to one snapshot
  *   host_look.c     what GPU programs do on their host
  */
 #pragma once
@@ -17,7 +16,6 @@
 #include "base/mailbox.h"
 #include "engine/cadence.h"
 #include "engine/engine.h"
-#include "engine/fault_log.h"
 #include "host/machine.h"
 #include "insight/verdict/judge.h"
 #include "source/source.h"
@@ -74,7 +72,7 @@ void worker_ask(struct worker *w, enum job_kind kind, unsigned groups);
  * memory and the result mailbox. Accepts NULL. */
 bool worker_free(struct worker *w, int64_t timeout_ms);
 
-/* ---- breaker.c: when to leave a failing source alone. Pure: state in, state out.
+/* ---- slot.c: when to leave a failing source alone. Pure: state in, state out.
  *
  *   closed ──more than 10 failures in a row──▶ open (set aside) ──pause over──▶ one try ──fails──▶ open, pause doubled
  *      ▲                                                              │
@@ -135,7 +133,7 @@ void slot_answered(struct slot *s, struct result *r, struct mono now);
 /* Call on the first timeout, and again with each sample so that the reported time is current. */
 void slot_hung(struct slot *s, struct mono now);
 
-/* ---- roster.c: which GPU has which index. An index is assigned once and kept while the program runs, even if the GPU is lost:
+/* ---- build.c: which GPU has which index. An index is assigned once and kept while the program runs, even if the GPU is lost:
  * NVIDIA first in NVML's order, then the others by PCI address; later GPUs go to the end; one that returns gets its old index, and
  * one that was put into the slot of another gets that one's. ----
  */
@@ -156,8 +154,6 @@ struct roster {
     struct roster_entry entries[GPU_MAX];
 };
 
-/* Those that are not forgotten. */
-size_t roster_listed(const struct roster *r);
 /* Call before placing the GPUs of a new sample. */
 void roster_begin(struct roster *r);
 /* Finds or assigns the index of a GPU; -1: it is in this sample already, or the roster is full. */
@@ -275,29 +271,16 @@ static inline int64_t engine_patience_ms(const struct engine *e, const struct sl
     return s->open ? e->hung_after_ms : e->start_ms;
 }
 
-/* ---- sample_round.c ---- */
+/* ---- coordinator.c ---- */
 
-/* Asks every wanted source; publishes the snapshot when all have answered or one hangs. */
-void sample_round_start(struct engine *e, unsigned groups, bool periodic);
-void sample_round_periodic(struct engine *e); /* starts one if the interval is over */
-
+void *coordinator_run(void *engine); /* the thread function */
 /* How long the host has slept since boot, from two clocks that are read within a second: on a busy host, a thread may be delayed
  * between them. */
 int64_t sample_round_asleep_ns(const struct clock *clock);
-void sample_round_ask_slots(struct engine *e, bool again);
-void sample_round_end_if_done(struct engine *e);
-void sample_round_give_up_hung(struct engine *e);
-/* coordinator.c: ends the wait for a source that hangs while describing itself. */
-void description_without(struct engine *e, struct slot *s);
-bool engine_source_busy(const struct engine *e);
 
 /* ---- engine.c ---- */
 
 void ask_free(struct engine *e, struct ask *a); /* keeps it as the spare message */
-
-/* ---- coordinator.c ---- */
-
-void *coordinator_run(void *engine); /* the thread function */
 
 /* ---- expect.c ---- */
 
@@ -307,7 +290,7 @@ void expect_gpus(struct engine *e);
 void expect_ports(struct engine *e);
 void learn_ports(struct engine *e);
 
-/* ---- from the sources' results to one snapshot ---- */
+/* ---- build.c: from the sources' results to one snapshot ---- */
 
 /* Moves the GPUs out of the slots' results. NULL: out of memory. `first`: assigns the indices. */
 struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct roster *roster, struct roster *accelerators,

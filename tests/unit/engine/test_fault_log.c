@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Lines of the kernel log on their way to the cards that they are about.
  */
-#include "engine/fault_log.h"
+#include "engine/engine.h"
 
 #include "health_of.h"
 #include "sysroot.h"
