@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Hosts and their GPUs, worst first, as the hosts judged them; silent hosts; what fits where; who uses how much.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "fleet/fleet.h"
+#include "insight/facts/levels.h"
 #include "model/finding_code.h"
+#include "net/clock_off.h"
 
 const char *fleet_state_name(enum fleet_state state)
 {
     static const char *const names[FLEET_STATES] = {"fine",     "not_judged", "held",    "unusual",
                                                     "degraded", "silent",     "failing", "lost"};
     return names[state];
+}
+
+static void sum_add(struct reading *to, struct reading from)
+{
+    if (from.state == READING_OK)
+        *to = reading_ok(reading_or(*to, 0) + from.value);
 }
 
 /* ---- findings of hosts ---- */
@@ -123,6 +133,16 @@ bool fleet_has_gpus(const struct fleet *f, const char *host)
     return false;
 }
 
+int fleet_compare_clock(struct fleet *f, const char *host, int64_t ahead_ms)
+{
+    if (!clock_is_off(ahead_ms))
+        return 0;
+    struct fleet_note *n = fleet_note_of(f, host);
+    if (n && llabs(ahead_ms) > llabs(n->ahead_ms))
+        n->ahead_ms = ahead_ms;
+    return n ? 0 : -ENOMEM;
+}
+
 /* "GPU 3 draws 20% more power than its 511 siblings (H100, train.py)". */
 static void add_odds(struct fleet_gpu *g)
 {
@@ -156,6 +176,26 @@ static void settle_gpu(struct fleet_gpu *g)
     g->state = !g->findings.code[0] && !g->up ? FLEET_LOST : state_of(&g->findings);
 }
 
+/* "its clock is 10m behind the database's"; queries about the present then miss the data of a host that pushes. */
+static void settle_clock(const struct fleet *f, struct fleet_note *n)
+{
+    char words[64], text[160];
+    snprintf(text, sizeof text, "its %s%s", clock_off_words(n->ahead_ms, "the database's", words, sizeof words),
+             fleet_has_gpus(f, n->host) ? "" : ": its readings are stored at the wrong time");
+    fleet_note_add(n, "clock_off", EFFECT_HEALTHY, text);
+}
+
+static void fleet_settle_clocks(struct fleet *f)
+{
+    f->clocks_off = 0;
+    for (size_t i = 0; i < f->note_count; i++) {
+        if (!f->notes[i].ahead_ms)
+            continue;
+        f->clocks_off++;
+        settle_clock(f, &f->notes[i]);
+    }
+}
+
 void fleet_settle(struct fleet *f)
 {
     fleet_settle_clocks(f);
@@ -174,12 +214,6 @@ void fleet_settle(struct fleet *f)
 
 /* ---- hosts ---- */
 
-static void hosts_add(struct reading *to, struct reading from)
-{
-    if (from.state == READING_OK)
-        *to = reading_ok(reading_or(*to, 0) + from.value);
-}
-
 static void take_sum(struct fleet_host *h, const struct fleet_sum *sum)
 {
     h->util_permille = sum->util_permille;
@@ -191,7 +225,7 @@ static void take_sum(struct fleet_host *h, const struct fleet_sum *sum)
         h->state = MAX_OF(h->state, FLEET_UNJUDGED);
 }
 
-static void hosts_add_up(struct fleet_host *h)
+static void add_up(struct fleet_host *h)
 {
     static const struct fleet_findings nothing;
     int64_t util = 0, known = 0, value;
@@ -201,9 +235,9 @@ static void hosts_add_up(struct fleet_host *h)
         h->state = MAX_OF(h->state, g->state);
         if (i == 0 || finding_compare(&g->findings.first, &h->first->first) < 0)
             h->first = &g->findings;
-        hosts_add(&h->used_bytes, g->used_bytes);
-        hosts_add(&h->total_bytes, g->total_bytes);
-        hosts_add(&h->power_mw, g->power_mw);
+        sum_add(&h->used_bytes, g->used_bytes);
+        sum_add(&h->total_bytes, g->total_bytes);
+        sum_add(&h->power_mw, g->power_mw);
         if (reading_get(g->temp_mdegc, &value) && value > reading_or(h->temp_mdegc, INT64_MIN))
             h->temp_mdegc = g->temp_mdegc;
         if (reading_get(g->util_permille, &value)) {
@@ -376,7 +410,7 @@ struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count)
     if (list)
         take_notes(f, list, count);
     for (size_t i = 0; i < *count; i++) {
-        hosts_add_up(&list[i]);
+        add_up(&list[i]);
         write_note(&list[i]);
     }
     if (list)
@@ -425,7 +459,7 @@ static void add_sums(const struct fleet *f, struct fleet_whole *w)
         w->states[FLEET_UNJUDGED] += (size_t)MAX_OF(gpus - reading_or(s->judged, 0), (int64_t)0);
         w->util += reading_or(s->util_permille, 0) * known;
         w->known += known;
-        hosts_add(&w->power, s->power_mw);
+        sum_add(&w->power, s->power_mw);
     }
 }
 
@@ -437,7 +471,7 @@ void fleet_answer(const struct fleet *f, char *text, size_t size)
         w.states[f->gpus[i].state]++;
         w.gpus++;
         w.hosts += i == 0 || strcmp(f->gpus[i - 1].host, f->gpus[i].host) != 0;
-        hosts_add(&w.power, f->gpus[i].power_mw);
+        sum_add(&w.power, f->gpus[i].power_mw);
         if (reading_get(f->gpus[i].util_permille, &value)) {
             w.util += value;
             w.known++;
@@ -470,4 +504,178 @@ void fleet_answer(const struct fleet *f, char *text, size_t size)
         buf_printf(&out, "%s%zu host%s with a wrong clock", any || f->missing || f->silent ? ", " : ": ", f->clocks_off,
                    f->clocks_off == 1 ? "" : "s");
     str_copy(text, size, buf_view(&out));
+}
+
+/* ---- what fits where ---- */
+
+static int tightest_first(const void *a, const void *b)
+{
+    const struct fleet_gpu *x = a, *y = b;
+    bool x_judged = x->findings.code[0], y_judged = y->findings.code[0];
+    if (x_judged != y_judged)
+        return x_judged ? -1 : 1;
+    bool x_busy = load_is_work(x->util_permille), y_busy = load_is_work(y->util_permille);
+    if (x_busy != y_busy)
+        return x_busy ? 1 : -1;
+    int64_t x_room = fleet_room(x).value, y_room = fleet_room(y).value;
+    if (x_room != y_room)
+        return x_room > y_room ? 1 : -1;
+    int order = strverscmp(x->host, y->host);
+    order = order ? order : strverscmp(x->gpu, y->gpu);
+    return order ? order : strcmp(x->uuid, y->uuid);
+}
+
+struct fleet_instance *fleet_instance_of(struct fleet *f, struct fleet_gpu *g, const char *uuid, const char *profile)
+{
+    char clean[GPU_UUID_SIZE];
+    str_copy_clean(clean, sizeof clean, str_from(uuid));
+    for (uint32_t i = g->first_instance; i; i = f->instances[i - 1].next)
+        if (strcmp(f->instances[i - 1].uuid, clean) == 0)
+            return &f->instances[i - 1];
+    if (!ROOM_FOR_ONE(f->instances, f->instance_count, f->instance_capacity, 16))
+        return NULL;
+    struct fleet_instance *new = &f->instances[f->instance_count++];
+    *new = (struct fleet_instance){.next = g->first_instance};
+    str_copy(new->uuid, sizeof new->uuid, str_from(clean));
+    str_copy_clean(new->profile, sizeof new->profile, str_from(profile));
+    g->first_instance = (uint32_t)f->instance_count;
+    g->divided = true;
+    return new;
+}
+
+bool fleet_is_usable(const struct fleet_gpu *g)
+{
+    return g->up && !g->findings.forbids;
+}
+
+struct reading fleet_room(const struct fleet_gpu *g)
+{
+    return g->divided ? g->instance_free_bytes : g->free_bytes;
+}
+
+size_t fleet_unknown_room(const struct fleet *f, int64_t bytes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < f->gpu_count; i++) {
+        const struct fleet_gpu *g = &f->gpus[i];
+        bool too_small = g->divided && reading_or(g->instance_max_bytes, INT64_MAX) < bytes;
+        count += fleet_is_usable(g) && fleet_room(g).state != READING_OK && !too_small;
+    }
+    return count;
+}
+
+/* An instance looks like a GPU with its own name, UUID and memory. */
+static struct fleet_gpu as_gpu(const struct fleet_gpu *card, const struct fleet_instance *instance)
+{
+    struct fleet_gpu g = *card;
+    char name[GPU_NAME_SIZE + GPU_TEXT_SIZE + 8];
+    snprintf(name, sizeof name, "%s%s%s", card->name, instance->profile[0] ? " MIG " : " (MIG)", instance->profile);
+    str_copy(g.name, sizeof g.name, str_from(name));
+    str_copy(g.uuid, sizeof g.uuid, str_from(instance->uuid));
+    g.divided = false;
+    g.free_bytes = instance->free_bytes;
+    g.util_permille = instance->util_permille;
+    g.used_bytes = g.total_bytes = reading_absent(READING_UNREAD);
+    return g;
+}
+
+static void add_if_fits(struct fleet_gpu *list, size_t *count, const struct fleet_gpu *g, int64_t bytes)
+{
+    int64_t room;
+    if (reading_get(fleet_room(g), &room) && room >= bytes)
+        list[(*count)++] = *g;
+}
+
+struct fleet_gpu *fleet_fitting(const struct fleet *f, int64_t bytes, size_t *count)
+{
+    struct fleet_gpu *list = calloc(f->gpu_count + f->instance_count + 1, sizeof *list);
+    *count = 0;
+    for (size_t i = 0; list && i < f->gpu_count; i++) {
+        const struct fleet_gpu *g = &f->gpus[i];
+        if (!fleet_is_usable(g))
+            continue;
+        if (!g->divided)
+            add_if_fits(list, count, g, bytes);
+        for (uint32_t k = g->first_instance; k; k = f->instances[k - 1].next) {
+            struct fleet_gpu instance = as_gpu(g, &f->instances[k - 1]);
+            add_if_fits(list, count, &instance, bytes);
+        }
+    }
+    if (list && *count)
+        qsort(list, *count, sizeof *list, tightest_first);
+    return list;
+}
+
+/* ---- who uses how much ---- */
+
+const struct fleet_by_words fleet_by_words[FLEET_BY_COUNT] = {
+    [FLEET_BY_NONE] = {"host", "host", "hosts", "HOST"},
+    [FLEET_BY_USER] = {"user", "user", "users", "USER"},
+    [FLEET_BY_CONTAINER] = {"container", "container", "containers", "CONTAINER"},
+    [FLEET_BY_POD] = {"namespace, pod", "pod", "pods", "POD"},
+    [FLEET_BY_JOB] = {"hpc_job", "job", "jobs", "JOB"},
+    [FLEET_BY_HOST] = {"host", "host", "hosts", "HOST"},
+};
+
+const char *fleet_key(const struct fleet_process *p, enum fleet_by by)
+{
+    switch (by) {
+    case FLEET_BY_USER: return p->user;
+    case FLEET_BY_CONTAINER: return p->container;
+    case FLEET_BY_POD: return p->pod;
+    case FLEET_BY_JOB: return p->job;
+    default: return p->host;
+    }
+}
+
+static int by_key(const void *a, const void *b, void *by)
+{
+    enum fleet_by what = *(const enum fleet_by *)by;
+    int order = strcmp(fleet_key(a, what), fleet_key(b, what));
+    return order ? order : strcmp(((const struct fleet_process *)a)->host, ((const struct fleet_process *)b)->host);
+}
+
+static int most_memory_first(const void *a, const void *b)
+{
+    const struct fleet_process *x = a, *y = b;
+    int64_t v = reading_or(x->mem_bytes, -1), w = reading_or(y->mem_bytes, -1);
+    if (v != w)
+        return v < w ? 1 : -1;
+    int order = strverscmp(x->host, y->host);
+    return order ? order : strcmp(x->process, y->process);
+}
+
+/* One entry per key, in place; `gpu` counts hosts, `process` counts groups. The hosts of a key are adjacent. */
+static size_t add_up_groups(struct fleet_process *list, size_t count, enum fleet_by by)
+{
+    size_t kept = 0;
+    qsort_r(list, count, sizeof *list, by_key, &by);
+    for (size_t i = 0, end; i < count; i = end) {
+        struct fleet_process sum = list[i];
+        size_t hosts = 1;
+        for (end = i + 1; end < count && strcmp(fleet_key(&list[end], by), fleet_key(&list[i], by)) == 0; end++) {
+            sum_add(&sum.mem_bytes, list[end].mem_bytes);
+            sum_add(&sum.util_permille, list[end].util_permille);
+            sum_add(&sum.power_mw, list[end].power_mw);
+            hosts += strcmp(list[end - 1].host, list[end].host) != 0;
+        }
+        snprintf(sum.process, sizeof sum.process, "%zu", end - i);
+        snprintf(sum.gpu, sizeof sum.gpu, "%zu", hosts);
+        list[kept++] = sum;
+    }
+    return kept;
+}
+
+struct fleet_process *fleet_processes(const struct fleet *f, const struct fleet_view *v, size_t *count)
+{
+    struct fleet_process *list = calloc(f->process_count + 1, sizeof *list);
+    *count = 0;
+    for (size_t i = 0; list && i < f->process_count; i++)
+        if (!v->user || strcmp(v->user, f->processes[i].user) == 0)
+            list[(*count)++] = f->processes[i];
+    if (list && v->by && *count)
+        *count = add_up_groups(list, *count, v->by);
+    if (list && *count)
+        qsort(list, *count, sizeof *list, most_memory_first);
+    return list;
 }

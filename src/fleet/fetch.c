@@ -12,8 +12,7 @@
 #include "config/config.h"
 #include "fleet/fleet.h"
 #include "fleet/fleet_silence.h"
-#include "fleet/sums.h"
-#include "fleet/vector.h"
+#include "fleet/promql.h"
 
 enum fleet_question {
     FLEET_SUMS,

@@ -189,7 +189,6 @@ struct fleet_note *fleet_note_of(struct fleet *f, const char *host);
 void fleet_note_add(struct fleet_note *n, const char *code, enum health_effect effect, const char *headline);
 /* Records a host's clock offset from the database; the largest one counts. 0 or -ENOMEM. */
 int fleet_compare_clock(struct fleet *f, const char *host, int64_t ahead_ms);
-void fleet_settle_clocks(struct fleet *f);
 /* Whether the host is up: one of its GPUs is known. */
 bool fleet_has_gpus(const struct fleet *f, const char *host);
 /* Distinguishes hosts of the same name by the UUIDs of their GPUs. 0 or -ENOMEM. */
@@ -201,8 +200,16 @@ bool fleet_any_silent(const struct fleet *f);
 void fleet_take_forgotten(struct fleet *f, const char *host, const char *machine, const char *by, int64_t ago_ms, bool undo);
 /* Hosts that were forgotten since they were last heard are no longer silent. */
 void fleet_leave_out(struct fleet *f, const struct fleet_place *place);
-/* Those of this host's list, for rules about hosts that are silent. */
-void fleet_forgotten_metrics(struct buf *out);
+/* Those of this host's lists, for rules about hosts that are silent. Each scrape asks for them: `kept`, zeroed before the first,
+ * has the text until a list changes. The owner frees it. */
+enum { FORGOTTEN_LISTS = 2 };
+struct forgotten_metrics {
+    struct forgotten_list {
+        int64_t changed_ns, bytes;
+    } lists[FORGOTTEN_LISTS];
+    struct buf text;
+};
+void fleet_forgotten_metrics(struct forgotten_metrics *kept, struct buf *out);
 /* Forgets a silent host, or expects it again: in the database's own list if that is PostgreSQL, else in a list of this host.
  * -ENOENT: there is no such host; -EBUSY: it answers. *ret: the host, valid as long as `f`. */
 int fleet_forget(const struct fleet_place *place, struct fleet *f, const char *host, bool undo, bool dry, const char *by,
@@ -286,18 +293,10 @@ void fleet_json_now(struct json_writer *j, const struct fleet *f, const struct f
                     const struct fleet_bill *by_user);
 extern const struct answer fleet_now_answer;
 
-/* A copy of the settings for a thread that outlives a reload. */
-struct fleet_settings;
-struct fleet_settings *fleet_settings_new(const struct config_fleet *from); /* NULL: out of memory */
-struct fleet_settings *fleet_settings_ref(struct fleet_settings *s);
-void fleet_settings_unref(struct fleet_settings *s); /* NULL is fine */
-const struct config_fleet *fleet_settings_of(const struct fleet_settings *s);
-
 /* GET /api/fleet of a daemon. */
 extern const struct part_ops fleet_part_ops;
 
-/* Numbers for a cell, without unit: "12/80" and "1.5" GiB, "250" W. */
-void fleet_show_used(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total);
+/* Numbers for a cell, without unit: "1.5" GiB, "250" W. */
 void fleet_show_gib(char text[NUMBER_SIZE], const struct page *page, struct reading bytes);
 void fleet_show_watts(char text[NUMBER_SIZE], const struct page *page, struct reading mw);
 /* A host's numbers; old ones in parentheses. */

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "fleet/fleet.h"
-#include "fleet/vector.h"
+#include "fleet/promql.h"
 #include "format/table/grid.h"
 
 enum { STEP_S = 60, STEPS_MIN = 20, STEPS_MAX = 1000 };

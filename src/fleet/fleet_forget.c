@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json_reader.h"
 #include "base/keep.h"
 #include "base/os/shared.h"
@@ -19,7 +20,7 @@
 #include "format/prometheus/prometheus.h"
 #include "store/fleet_queries.h"
 
-enum { LIST_MAX = 4 << 20 };
+enum { LIST_MAX = 4 << 20, METRICS_MAX = 16 << 20 };
 
 /* A dot in front of its name: GPUs name the other files there. */
 static void list_path(char path[PLACE_SIZE])
@@ -56,21 +57,29 @@ static void read_list(json_t *acts, const char *path)
         json_array_append_new(acts, json_loadb(line.at, line.len, 0, NULL));
 }
 
-/* What root wrote counts for all users of this host, then what this user wrote. The caller's. */
-static json_t *read_lists(void)
+/* What root wrote counts for all users of this host, then what this user wrote. Returns the number of lists. */
+static size_t list_paths(char paths[FORGOTTEN_LISTS][PLACE_SIZE])
 {
     struct error ignored;
-    char path[PLACE_SIZE];
-    json_t *acts = json_array();
+    size_t count = 0;
     for (int system = 1; system >= (geteuid() == 0 ? 1 : 0); system--)
-        if (place_checks(system, path, &ignored) == 0) {
-            list_path(path);
-            read_list(acts, path);
-        }
+        if (place_checks(system, paths[count], &ignored) == 0)
+            list_path(paths[count++]);
+    return count;
+}
+
+/* The caller's. */
+static json_t *read_lists(void)
+{
+    char paths[FORGOTTEN_LISTS][PLACE_SIZE];
+    size_t count = list_paths(paths);
+    json_t *acts = json_array();
+    for (size_t i = 0; i < count; i++)
+        read_list(acts, paths[i]);
     return acts;
 }
 
-void fleet_forgotten_metrics(struct buf *out)
+static void write_forgotten(struct buf *out)
 {
     json_t *acts = read_lists(), *last = json_object(), *act;
     const char *host;
@@ -88,6 +97,23 @@ void fleet_forgotten_metrics(struct buf *out)
     }
     json_decref(last);
     json_decref(acts);
+}
+
+void fleet_forgotten_metrics(struct forgotten_metrics *kept, struct buf *out)
+{
+    char paths[FORGOTTEN_LISTS][PLACE_SIZE];
+    struct forgotten_metrics now = {.text = BUF(METRICS_MAX)};
+    size_t count = list_paths(paths);
+    struct stat st;
+    for (size_t i = 0; i < count; i++)
+        if (lstat(paths[i], &st) == 0)
+            now.lists[i] = (struct forgotten_list){(int64_t)st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec, st.st_size};
+    if (memcmp(now.lists, kept->lists, sizeof now.lists) != 0) {
+        write_forgotten(&now.text);
+        buf_done(&kept->text);
+        *kept = now;
+    }
+    buf_str(out, buf_view(&kept->text));
 }
 
 bool fleet_any_silent(const struct fleet *f)

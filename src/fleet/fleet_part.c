@@ -7,10 +7,85 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
+#include "config/config.h"
 #include "daemon/part.h"
 #include "fleet/fleet.h"
 #include "format/json/json.h"
+
+/* ---- a copy of the settings, for a query that outlives a reload ---- */
+
+enum { SETTINGS_MAX = 4 << 20 };
+
+struct fleet_settings {
+    _Atomic int refs;
+    struct arena arena;
+    struct config_fleet copy;
+};
+
+/* NULL is fine */
+static void settings_unref(struct fleet_settings *s)
+{
+    if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
+        return;
+    arena_done(&s->arena);
+    free(s);
+}
+
+static const char *settings_copy(struct fleet_settings *s, const char *text, bool *whole)
+{
+    const char *copy = arena_copy(&s->arena, str_from(text));
+    *whole &= copy != NULL;
+    return copy;
+}
+
+static void copy_headers(struct fleet_settings *s, const struct config_map *from, bool *whole)
+{
+    struct config_pair *pairs = arena_alloc(&s->arena, (from->count + 1) * sizeof *pairs);
+    *whole &= pairs != NULL;
+    for (size_t i = 0; pairs && i < from->count; i++)
+        pairs[i] = (struct config_pair){settings_copy(s, from->pairs[i].key, whole), settings_copy(s, from->pairs[i].value, whole)};
+    s->copy.headers = (struct config_map){pairs, from->count};
+}
+
+static void copy_expect(struct fleet_settings *s, const struct config_list *from, bool *whole)
+{
+    const char **items = arena_alloc(&s->arena, (from->count + 1) * sizeof *items);
+    *whole &= items != NULL;
+    for (size_t i = 0; items && i < from->count; i++)
+        items[i] = settings_copy(s, from->items[i], whole);
+    s->copy.expect = (struct config_list){items, from->count};
+}
+
+/* NULL: out of memory */
+static struct fleet_settings *settings_new(const struct config_fleet *from)
+{
+    struct fleet_settings *s = calloc(1, sizeof *s);
+    bool whole = true;
+    if (!s)
+        return NULL;
+    atomic_store(&s->refs, 1);
+    s->arena = ARENA(SETTINGS_MAX);
+    s->copy = (struct config_fleet){.url = settings_copy(s, from->url, &whole),
+                                    .token = settings_copy(s, from->token, &whole),
+                                    .tenant = settings_copy(s, from->tenant, &whole),
+                                    .ca = settings_copy(s, from->ca, &whole),
+                                    .certificate = settings_copy(s, from->certificate, &whole),
+                                    .key = settings_copy(s, from->key, &whole)};
+    copy_headers(s, &from->headers, &whole);
+    copy_expect(s, &from->expect, &whole);
+    if (whole)
+        return s;
+    settings_unref(s);
+    return NULL;
+}
+
+static struct fleet_settings *settings_ref(struct fleet_settings *s)
+{
+    atomic_fetch_add(&s->refs, 1);
+    return s;
+}
 
 enum { FRESH_MS = 5000, TIMEOUT_MS = 5000, BODY_MAX = 64 << 20, BILL_MS = 24 * 3600 * 1000 };
 
@@ -35,6 +110,7 @@ struct fleet_part {
     struct mono asked;         /* when the last one began */
     struct wall fetched_at;    /* of `body`; ms 0: none yet */
     struct buf body;
+    struct forgotten_metrics forgotten;
     char problem[sizeof(((struct error *)0)->text)]; /* of the last query; "": none */
 };
 
@@ -67,7 +143,7 @@ static void *run(void *arg)
 {
     struct fleet_query *l = arg;
     struct fleet f;
-    const struct config_fleet *c = fleet_settings_of(l->settings);
+    const struct config_fleet *c = &l->settings->copy;
     const struct fleet_place place = {.env = l->env, .url = c->url, .timeout_ms = TIMEOUT_MS, .settings = c, .cancel = &l->cancel};
     if (fleet_fetch(&place, FLEET_WANT_ALL, &f, &l->err) == 0) {
         struct json_writer j = JSON_WRITER(&l->body);
@@ -91,7 +167,7 @@ static void query_free(struct fleet_query *l)
     if (!l)
         return;
     buf_done(&l->body);
-    fleet_settings_unref(l->settings);
+    settings_unref(l->settings);
     free(l->currency);
     free(l);
 }
@@ -103,7 +179,7 @@ static void part_begin(struct fleet_part *p, struct mono now)
     if (!l)
         return;
     *l = (struct fleet_query){.env = p->env, .price_per_kwh = p->price_per_kwh, .body = BUF(BODY_MAX)};
-    l->settings = fleet_settings_ref(p->settings);
+    l->settings = settings_ref(p->settings);
     l->currency = strdup(p->currency);
     if (l->currency && pthread_create(&l->thread, NULL, run, l) == 0)
         p->query = l;
@@ -116,7 +192,7 @@ static void finish(struct fleet_part *p)
 {
     struct fleet_query *l = TAKE(p->query);
     pthread_join(l->thread, NULL);
-    if (strcmp(fleet_settings_of(l->settings)->url, fleet_settings_of(p->settings)->url) != 0) {
+    if (strcmp(l->settings->copy.url, p->settings->copy.url) != 0) {
         query_free(l);
         return;
     }
@@ -134,7 +210,7 @@ static int get_fleet(void *part, const struct part_request *r, struct buf *out)
 {
     struct fleet_part *p = part;
     (void)r;
-    if (!fleet_settings_of(p->settings)->url[0])
+    if (!p->settings->copy.url[0])
         return part_error(out, 404, "no_fleet", "No database of the fleet is configured (fleet.url).");
     struct mono now = clock_mono(p->env->clock);
     if (p->query && atomic_load(&p->query->over))
@@ -158,14 +234,14 @@ static void stop(void *part)
 static void reload(void *part, const struct config *config)
 {
     struct fleet_part *p = part;
-    struct fleet_settings *settings = fleet_settings_new(&config->fleet);
+    struct fleet_settings *settings = settings_new(&config->fleet);
     char *currency = strdup(config->energy.currency);
     if (!settings || !currency) { /* out of memory: keep the old ones */
-        fleet_settings_unref(settings);
+        settings_unref(settings);
         free(currency);
         return;
     }
-    if (p->settings && strcmp(fleet_settings_of(p->settings)->url, config->fleet.url) != 0) { /* a different fleet */
+    if (p->settings && strcmp(p->settings->copy.url, config->fleet.url) != 0) { /* a different fleet */
         buf_done(&p->body);
         p->body = (struct buf){0};
         p->fetched_at = (struct wall){0};
@@ -173,7 +249,7 @@ static void reload(void *part, const struct config *config)
         p->problem[0] = '\0';
         stop(p);
     }
-    fleet_settings_unref(p->settings);
+    settings_unref(p->settings);
     free(p->currency);
     p->settings = settings;
     p->currency = currency;
@@ -188,7 +264,8 @@ static void close_fleet(void *part)
     if (p->query)
         finish(p);
     buf_done(&p->body);
-    fleet_settings_unref(p->settings);
+    buf_done(&p->forgotten.text);
+    settings_unref(p->settings);
     free(p->currency);
     free(p);
 }
@@ -211,8 +288,8 @@ static const struct route routes_of_fleet[] = {{"/api/fleet", HTTP_GET, PART_JSO
 
 static void fleet_metrics(void *part, const struct snapshot *s, struct buf *out)
 {
-    (void)part, (void)s;
-    fleet_forgotten_metrics(out);
+    (void)s;
+    fleet_forgotten_metrics(&((struct fleet_part *)part)->forgotten, out);
 }
 
 const struct part_ops fleet_part_ops = {.name = "fleet",

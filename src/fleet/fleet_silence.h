@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Hosts that were up and are gone, from a PromQL database: those that push have no `up`, and a scraped one has no name once it is
- * down. A host is its machine, where that is known: one with another name, or another one under its name, was the same host unless
- * both were there at once.
+ * Hosts of a PromQL database by the sums they export, which is enough for a table of hosts, and those that were up and are gone:
+ * those that push have no `up`, and a scraped one has no name once it is down. A host is its machine, where that is known: one with
+ * another name, or another one under its name, was the same host unless both were there at once.
  */
 #pragma once
 
 #include "fleet/fleet.h"
-#include "fleet/vector.h"
+#include "fleet/promql.h"
 
 struct seen_host {
     char host[HOST_NAME_SIZE], instance[HOST_NAME_SIZE], machine[FLEET_MACHINE_SIZE];
@@ -32,3 +32,8 @@ int seen_add(struct seen_list *l, const struct vector_row *row); /* 0 or -ENOMEM
 int silence_drop(struct fleet_silence *s, struct fleet *f);
 /* Second step: turns silent hosts into notes, and queries since when, and what they said last. 0 or -ENOMEM. */
 int silence_find(const struct fleet_place *place, struct fleet_silence *s, struct fleet *f);
+
+int sums_take(struct fleet *f,
+              const struct vector_row
+                  *row); /* After the last row. -EAGAIN: a host exports none, or two hosts share a name; query all GPUs. */
+int sums_settle(struct fleet *f, const struct fleet_silence *s);

@@ -25,7 +25,8 @@ static void head(struct buf *out, const struct page *page, const struct fleet *f
     buf_char(out, '\n');
 }
 
-void fleet_show_used(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total)
+/* "12/80" GiB. */
+static void show_used(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total)
 {
     int64_t u, t;
     if (reading_get(used, &u) && reading_get(total, &t))
@@ -65,7 +66,7 @@ void fleet_show_host(const struct fleet_host *h, const struct page *page, char u
     const struct reading of[] = {h->util_permille, h->used_bytes, h->temp_mdegc, h->power_mw};
     char *const texts[] = {util, used, temp, power};
     show_percent(util, page, h->util_permille);
-    fleet_show_used(used, page, h->used_bytes, h->total_bytes);
+    show_used(used, page, h->used_bytes, h->total_bytes);
     show_temperature(temp, page, h->temp_mdegc);
     fleet_show_watts(power, page, h->power_mw);
     for (size_t i = 0; i < ARRAY_LEN(of) && h->old; i++)

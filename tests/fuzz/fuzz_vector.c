@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a PromQL database answers.
  */
-#include "fleet/vector.h"
+#include "fleet/promql.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -3,13 +3,17 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/os/shared.h"
+#include "config/places.h"
 #include "test.h"
 
 /* A database that takes a question and never answers. As soon as it has one, the request is canceled. */
@@ -270,6 +274,49 @@ static void little_energy_is_not_0_kwh(void **state)
     assert_null(strchr(nothing.at, '%'));
 }
 
+static void write_acts(const char *path, const char *acts, const struct timespec *when)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(acts, f) >= 0);
+    fclose(f);
+    assert_int_equal(utimensat(AT_FDCWD, path, (const struct timespec[]){*when, *when}, 0), 0);
+}
+
+static const char *forgotten(struct forgotten_metrics *kept, struct buf *out)
+{
+    out->len = 0;
+    fleet_forgotten_metrics(kept, out);
+    return out->len ? out->at : "";
+}
+
+static void the_list_of_forgotten_hosts_is_read_again_when_it_changed(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/whirr-forgotten-XXXXXX", path[PLACE_SIZE];
+    struct error err;
+    struct forgotten_metrics kept = {0};
+    AUTO_BUF struct buf out = BUF(1 << 16);
+    assert_non_null(mkdtemp(folder));
+    unsetenv("STATE_DIRECTORY");
+    setenv("XDG_STATE_HOME", folder, 1);
+    setenv("WHIRR_SYSTEM_ROOT", folder, 1);
+    assert_string_equal(forgotten(&kept, &out), "");
+    assert_int_equal(place_checks(geteuid() == 0, path, &err), 0);
+    assert_int_equal(shared_dir_make(path, 0700, &err), 0);
+    strcat(path, "/.fleet.jsonl");
+    write_acts(path, "{\"host\":\"a\",\"at\":\"2026-01-01T00:00:00Z\"}\n", &(struct timespec){1000, 5});
+    assert_non_null(strstr(forgotten(&kept, &out), "{forgotten=\"a\"} 1767225600\n"));
+    /* Neither its time nor its size has changed: the text is kept. */
+    write_acts(path, "{\"host\":\"b\",\"at\":\"2026-01-01T00:00:00Z\"}\n", &(struct timespec){1000, 5});
+    assert_non_null(strstr(forgotten(&kept, &out), "{forgotten=\"a\"}"));
+    write_acts(path, "{\"host\":\"b\",\"at\":\"2026-01-01T00:00:00Z\"}\n", &(struct timespec){1000, 6});
+    assert_non_null(strstr(forgotten(&kept, &out), "{forgotten=\"b\"}"));
+    unlink(path);
+    assert_string_equal(forgotten(&kept, &out), "");
+    buf_done(&kept.text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(a_question_without_a_waiting_client_is_given_up),
@@ -281,6 +328,7 @@ int main(void)
                                        TEST(the_first_finding_is_the_hosts_own),
                                        TEST(work_goes_where_no_finding_forbids_it),
                                        TEST(what_is_not_judged_is_not_fine),
-                                       TEST(little_energy_is_not_0_kwh)};
+                                       TEST(little_energy_is_not_0_kwh),
+                                       TEST(the_list_of_forgotten_hosts_is_read_again_when_it_changed)};
     return RUN_TESTS(tests);
 }

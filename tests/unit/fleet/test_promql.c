@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/vector.h"
+#include "fleet/promql.h"
 
 #include <errno.h>
 #include <stdio.h>
