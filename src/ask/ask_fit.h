@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where commands get the capacity to place a model or an amount of memory in.
+ * Where commands get the facts about a model, and the capacity to place it or an amount of memory in.
  */
 #pragma once
 
@@ -13,3 +13,7 @@ struct capacity *fit_capacity(struct cli *cli, struct session *session, const st
 
 /* Turns "fits" into "unknown" if the files lack details: fitting weights don't prove that the model fits. */
 void fit_doubt(const struct model_need *need, struct placement *p);
+
+/* Reads the headers of a model's files: a GGUF file (whole or in parts), a safetensors file, or a directory of them. -errno and a
+ * message that names the file. */
+int model_files_read(const char *path, struct model_facts *facts, struct error *err);

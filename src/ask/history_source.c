@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sends queries about the past to a daemon or to the history database.
+ * Sends queries about the past to a daemon or to the history database, which it only reads.
  */
 #include "ask/history_source.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "ask/cli.h"
 #include "ask/client.h"
+#include "ask/progress.h"
 #include "ask/session.h"
+#include "base/cleanup.h"
+#include "base/log.h"
 #include "config/places.h"
+#include "format/table/table.h"
 
+/* A month of many GPUs takes a while on a small host. */
 enum { ANSWER_MAX = 64 << 20, ANSWER_WITHIN_MS = 60000 };
 
 struct history_source {
@@ -104,16 +112,27 @@ void history_source_close(struct history_source *h)
 
 /* ---- a query as a request ---- */
 
-static void add_encoded(struct buf *out, const char *key, const char *value)
+static void add_parameter(struct buf *out, const char *key, const char *value)
 {
-    buf_printf(out, "&%s=", key);
+    if (!value || !value[0]) /* the daemon applies its default */
+        return;
+    buf_printf(out, "%c%s=", memchr(out->at, '?', out->len) ? '&' : '?', key);
     buf_percent(out, value);
 }
 
-static void history_source_add_number(struct buf *out, const char *key, int64_t value)
+static void add_number(struct buf *out, const char *key, int64_t value, const char *unit)
 {
-    if (value)
-        buf_printf(out, "&%s=%lld", key, (long long)value);
+    char text[32];
+    snprintf(text, sizeof text, "%lld%s", (long long)value, unit);
+    add_parameter(out, key, value ? text : "");
+}
+
+static void add_time(struct buf *out, const char *key, int64_t ms)
+{
+    char text[WALL_TEXT_SIZE] = "all";
+    if (ms > 0)
+        wall_format((struct wall){ms}, text);
+    add_parameter(out, key, text);
 }
 
 static void add_metrics(struct buf *out, const struct history_question *q)
@@ -123,45 +142,42 @@ static void add_metrics(struct buf *out, const struct history_question *q)
         buf_text(&names, q->metrics[0].of == OF_HOST ? "host.all" : "all");
     for (size_t i = 0; i < q->metric_count; i++)
         buf_printf(&names, "%s%s%s", i ? "," : "", q->metrics[i].of == OF_HOST ? "host." : "", q->metrics[i].name);
-    add_encoded(out, "metric", buf_view(&names).at);
+    add_parameter(out, "metric", buf_view(&names).at);
 }
 
-static void add_time(struct buf *out, const char *key, int64_t ms)
-{
-    char text[WALL_TEXT_SIZE];
-    wall_format((struct wall){ms}, text);
-    add_encoded(out, key, ms > 0 ? text : "all");
-}
-
-static void write_target(const struct history_question *q, struct buf *out)
+static void write_history_target(const struct history_question *q, struct buf *out)
 {
     static const char *const formats[] = {"json", "csv", "jsonl"};
     static const char *const paths[] = {"", "/processes", "/events"};
     buf_printf(out, "/api/history%s?format=%s", paths[q->kind], formats[q->format]);
     add_time(out, "since", q->since_ms);
     add_time(out, "until", q->until_ms);
-    if (q->gpus[0])
-        add_encoded(out, "gpu", q->gpus);
-    if (q->host[0])
-        add_encoded(out, "host", q->host);
-    if (q->process[0])
-        add_encoded(out, "process", q->process);
-    history_source_add_number(out, "pid", q->pid);
-    history_source_add_number(out, "life", q->run);
+    add_parameter(out, "gpu", q->gpus);
+    add_parameter(out, "host", q->host);
+    add_parameter(out, "process", q->process);
+    add_number(out, "pid", q->pid, "");
+    add_number(out, "life", q->run, "");
     if (q->kind == HISTORY_SERIES) {
         add_metrics(out, q);
-        history_source_add_number(out, "points", (int64_t)q->points);
+        add_number(out, "points", (int64_t)q->points, "");
         if (q->raw)
-            add_encoded(out, "step", "raw");
-        else if (q->step_ms)
-            buf_printf(out, "&step=%lldms", (long long)q->step_ms);
+            add_parameter(out, "step", "raw");
+        else
+            add_number(out, "step", q->step_ms, "ms");
         return;
     }
-    history_source_add_number(out, "limit", (int64_t)q->limit);
-    if (q->event[0])
-        add_encoded(out, "kind", q->event);
-    if (q->by_energy)
-        add_encoded(out, "sort", "energy");
+    add_number(out, "limit", (int64_t)q->limit, "");
+    add_parameter(out, "kind", q->event);
+    add_parameter(out, "sort", q->by_energy ? "energy" : "");
+}
+
+/* Why the daemon refused, to be followed by more: without its period. */
+static void refusal_words(const struct buf *answer, char *text, size_t size)
+{
+    client_error_text(buf_view(answer), text, size);
+    size_t len = strlen(text);
+    if (len && text[len - 1] == '.')
+        text[len - 1] = '\0';
 }
 
 static int check_status(int status, const struct buf *answer, struct error *err)
@@ -169,10 +185,7 @@ static int check_status(int status, const struct buf *answer, struct error *err)
     char message[480];
     if (status < 0 || status == 200)
         return status < 0 ? status : 0;
-    client_error_text(buf_view(answer), message, sizeof message);
-    size_t len = strlen(message);
-    if (len && message[len - 1] == '.')
-        message[len - 1] = '\0';
+    refusal_words(answer, message, sizeof message);
     return error_set(err, status == 404 ? -ENODEV : -EIO, "%s", message);
 }
 
@@ -180,7 +193,7 @@ int history_source_get(struct history_source *h, const struct history_question *
 {
     if (h->client) {
         AUTO_BUF struct buf target = BUF(8192);
-        write_target(q, &target);
+        write_history_target(q, &target);
         return check_status(client_request(h->client, "GET", buf_view(&target).at, NULL, out, ANSWER_WITHIN_MS, err), out, err);
     }
     struct history_question own = *q;
@@ -217,6 +230,121 @@ int history_source_download(struct history_source *h, const struct history_quest
     if (!h->client)
         return download_own(h, q, each, user, err);
     AUTO_BUF struct buf target = BUF(8192), refusal = BUF(65536);
-    write_target(q, &target);
+    write_history_target(q, &target);
     return check_status(client_download(h->client, buf_view(&target).at, each, user, &refusal, err), &refusal, err);
+}
+
+/* ---- explanations and reports ---- */
+
+static void write_past_target(const struct cli *cli, const struct past_question *q, struct buf *out)
+{
+    buf_text(out, q->kind == PAST_REPORT ? "/api/report" : "/api/why");
+    if (q->kind == PAST_REPORT) {
+        add_parameter(out, "price", cli->ask.price);
+        add_parameter(out, "currency", cli->ask.currency);
+        add_parameter(out, "hot", cli->ask.hot);
+    }
+    if (q->kind == PAST_MOMENT) {
+        add_time(out, "at", q->at.ms);
+    } else {
+        add_time(out, "since", q->since.ms);
+        add_time(out, "until", q->until.ms);
+    }
+    add_parameter(out, "gpu", q->gpu);
+    add_parameter(out, "host", q->host);
+}
+
+/* 1: answered; 0: no daemon to query; -errno: the daemon's refusal. */
+static int ask_daemon(const struct cli *cli, const struct past_question *q, struct buf *answer, struct error *err)
+{
+    struct client *client = NULL;
+    struct error ignored = {0};
+    if (ask_open(cli, &client, &ignored) < 0) {
+        if (cli->host)
+            return error_set(err, ignored.code == -EINVAL ? -EINVAL : -EIO, "%s", ignored.text);
+        log_debug("reading the history here", LOG_TEXT("reason", ignored.text));
+        return 0;
+    }
+    AUTO_BUF struct buf target = BUF(2048);
+    write_past_target(cli, q, &target);
+    int status = target.failed ? -ENOMEM : client_request(client, "GET", target.at, NULL, answer, ANSWER_WITHIN_MS, &ignored);
+    client_close(client);
+    if (status == 200)
+        return 1;
+    if (status < 0 && cli->host)
+        return error_set(err, -EIO, "%s", ignored.text);
+    if (status < 0) {
+        log_warn("reading the history without the daemon", LOG_TEXT("reason", ignored.text));
+        return 0;
+    }
+    char text[512];
+    refusal_words(answer, text, sizeof text);
+    return error_set(err, status == 404 ? -ENODEV : status == 400 ? -EINVAL : -EIO, "%s", text);
+}
+
+static int read_here(const struct cli *cli, const struct config *config, struct past_question *q, struct buf *answer,
+                     struct error *err)
+{
+    struct store *s = NULL;
+    int rc = history_open(cli, config, &s, err);
+    if (rc < 0)
+        return rc;
+    history_own_host(config, q->own_host);
+    if (!cli->ask.price)
+        q->price_per_kwh = config->energy.price_per_kwh;
+    q->co2_g_per_kwh = config->energy.co2_g_per_kwh;
+    str_copy(q->co2_file, sizeof q->co2_file, str_from(config->energy.co2_file));
+    if (!q->currency[0])
+        str_copy(q->currency, sizeof q->currency, str_from(config->energy.currency));
+    rc = past_answer(s, q, answer, err);
+    store_close(s);
+    return rc;
+}
+
+/* The body of the answer; release it with json_decref(). -ENODEV: no such GPU or host. */
+static int past_ask(struct cli *cli, struct past_question *q, json_t **ret, struct error *err)
+{
+    AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
+    const struct config *config = cli->settings;
+    struct progress *shown = progress_begin("reading the history");
+    int rc = cli->ask.direct || cli->ask.store ? 0 : ask_daemon(cli, q, &answer, err);
+    if (rc == 0)
+        rc = read_here(cli, config, q, &answer, err);
+    progress_end(shown);
+    if (rc < 0)
+        return rc;
+    *ret = json_loadb(answer.at ? answer.at : "", answer.len, 0, NULL);
+    return *ret ? 0 : error_set(err, -EPROTO, "cannot understand the answer");
+}
+
+static int print(struct cli *cli, json_t *body, bool report, const char *by)
+{
+    AUTO_BUF struct buf out = BUF(ANSWER_MAX);
+    if (cli->json) {
+        char *text = json_dumps(body, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+        buf_text(&out, text ? text : "");
+        buf_char(&out, '\n');
+        out.failed |= !text;
+        free(text);
+    } else if ((report ? table_report(&out, &cli->page, body, by) : table_past(&out, &cli->page, body)) < 0) {
+        return cli_fail("cannot understand the answer");
+    }
+    return show_text(&out);
+}
+
+int past_fetch(struct cli *cli, struct past_question *q, json_t **ret)
+{
+    struct error err = {0};
+    cli->page.now = q->now;
+    int rc = past_ask(cli, q, ret, &err);
+    if (rc == -EINVAL)
+        return cli_usage(cli, "%s", err.text);
+    return rc < 0 ? cli_fail("%s", err.text) : EXIT_FINE;
+}
+
+int past_show(struct cli *cli, struct past_question *q, const char *by)
+{
+    AUTO_JSON json_t *body = NULL;
+    int status = past_fetch(cli, q, &body);
+    return status == EXIT_FINE ? print(cli, body, q->kind == PAST_REPORT, by) : status;
 }

@@ -4,10 +4,13 @@
  */
 #pragma once
 
+#include <jansson.h>
+
 #include "ask/cli.h"
 #include "ask/client.h"
 #include "config/config.h"
 #include "past/history_answer.h"
+#include "past/past_json.h"
 
 /* Opens the history that a command is about: --store or the setting. -ENOENT: there is none yet, and what to do. */
 int history_open(const struct cli *cli, const struct config *config, struct store **ret, struct error *err);
@@ -26,3 +29,10 @@ int history_source_get(struct history_source *h, const struct history_question *
 int history_source_download(struct history_source *h, const struct history_question *q, client_piece_fn *each, void *user,
                             struct error *err);
 int history_write_piece(void *file, struct str piece); /* a callback that writes to a FILE */
+
+/* ---- explanations and reports ---- */
+
+/* Queries; release *ret with json_decref(). EXIT_FINE, or an exit status after printing a message. */
+int past_fetch(struct cli *cli, struct past_question *q, json_t **ret);
+/* Queries and prints text or JSON; returns the exit status. `by` selects one breakdown of a report; NULL: all. */
+int past_show(struct cli *cli, struct past_question *q, const char *by);

@@ -18,7 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ask/tunnel_ends.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/os/pipe.h"

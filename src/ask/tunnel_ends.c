@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Unix sockets in a directory that other users can't enter.
  */
-#include "ask/tunnel_ends.h"
+#include "ask/tunnel.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask/tunnel.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "config/places.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "ask/tunnel.h"
-#include "ask/tunnel_ends.h"
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/os/net.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "ask/ask_fit.h"
-#include "ask/model_files.h"
 #include "base/cleanup.h"
 #include "base/os/place.h"
 #include "base/words.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr health: are the GPUs healthy, and what to do if not.
  */
-#include "ask/ask_health.h"
+#include "ask/answers.h"
 #include "cli/cli_show.h"
 #include "insight/verdict/health.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ask/answers.h"
-#include "ask/past_answer.h"
+#include "ask/history_source.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/cli_fleet.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "answer/answer.h"
-#include "ask/explain.h"
-#include "ask/past_answer.h"
+#include "ask/answers.h"
+#include "ask/history_source.h"
 #include "ask/session.h"
 #include "base/cleanup.h"
 #include "base/words.h"

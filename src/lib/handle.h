@@ -3,8 +3,8 @@
  */
 #pragma once
 
+#include "ask/answers.h"
 #include "ask/cli.h"
-#include "ask/explain.h"
 #include "ask/session.h"
 #include "config/config.h"
 #include "host/machine.h"

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "ask/ask_fit.h"
-#include "ask/model_files.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/capacity.h"

@@ -232,8 +232,8 @@ static int only_gpu(struct cli *cli, json_t *body, struct error *err)
 static int list(struct cli *cli)
 {
     struct error err = {0};
-    AUTO_JSON json_t *body = alert_is_direct(cli) ? NULL : alert_ask(cli, "GET", "/api/alerts", NULL, &err);
-    bool once = alert_is_direct(cli) || (!body && err.code == -ENOENT);
+    AUTO_JSON json_t *body = sampling_option(cli) ? NULL : alert_ask(cli, "GET", "/api/alerts", NULL, &err);
+    bool once = sampling_option(cli) || (!body && err.code == -ENOENT);
     if (once) {
         err = (struct error){0};
         body = sample_once(cli, &err);
@@ -246,7 +246,7 @@ static int list(struct cli *cli)
         return alert_print_json(body);
     AUTO_BUF struct buf out = BUF(ANSWER_MAX);
     alert_text(&out, &cli->page, body, options_has(cli->options, "all"));
-    if (once && !alert_is_direct(cli))
+    if (once && !sampling_option(cli))
         fprintf(stderr, "whirr: no daemon is running; showing a single sample, without the past\n");
     return show_text(&out);
 }
@@ -254,7 +254,7 @@ static int list(struct cli *cli)
 static int list_rules(struct cli *cli)
 {
     struct error err = {0};
-    bool own = alert_is_direct(cli) || options_has(cli->options, "config");
+    bool own = sampling_option(cli) || options_has(cli->options, "config");
     AUTO_JSON json_t *body = own ? NULL : alert_ask(cli, "GET", "/api/alerts/rules", NULL, &err);
     AUTO_BUF struct buf out = BUF(ANSWER_MAX);
     if (!body && cli->host)

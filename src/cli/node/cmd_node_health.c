@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "answer/answer.h"
-#include "ask/ask_health.h"
+#include "ask/answers.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "base/words.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask/explain.h"
+#include "ask/answers.h"
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"

@@ -8,7 +8,6 @@
 
 #include "ask/ask_fit.h"
 #include "ask/client.h"
-#include "ask/model_files.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "config/config.h"

@@ -18,7 +18,7 @@ enum {
     STEP_MS = 500,
     KEPT_MS = 14000,
     KEPT_POWER_MS = 2400,
-    WATCHED_MS = 1050, /* at least a second, as ask/explain.c watches */
+    WATCHED_MS = 1050, /* at least a second, as ask/answers.c watches */
     LOOKS = 4,
     SAMPLES_MAX = 4096,
 };
@@ -148,7 +148,7 @@ static void look(const struct scenario_machine *m, int looks, struct recent *pas
     recent_add(past, NULL, m->now);
 }
 
-/* A GPU without a past is watched for a second anyway, and so is a warm CPU (ask/explain.c). */
+/* A GPU without a past is watched for a second anyway, and so is a warm CPU (ask/answers.c). */
 static bool one_look_is_all(const struct snapshot *now)
 {
     int64_t cpu;
