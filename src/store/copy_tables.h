@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Private to the files of a copy: the columns of each table with the SQL that reads and writes them in a database of either kind,
- * and the state of a copy, which finds the number that each host and GPU has there (copy_ids.c), and pairs, compares and writes
- * rows of one piece of a table (copy_rows.c).
+ * Private to the files of a copy: the columns of each table, and the state of a copy, which finds the number that each host and
+ * GPU has there, and pairs, compares and writes rows of one piece of a table (copy_rows.c).
  */
 #pragma once
 
@@ -47,23 +46,12 @@ struct copy_table {
     size_t count, keys;
 };
 
-int copy_table_init(struct copy_table *t, size_t which, const struct schema *from, struct error *err);
-void copy_table_done(struct copy_table *t);
-
 /* Conditions on the hosts that are copied; SQL. */
 struct copy_scope {
     struct buf hosts, gpus; /* their IDs: "1, 2, 3"; "-1" if there are none */
 };
 
-/* Rows from moment $1, before $2. With COPY_BUCKET these are keys. */
-void copy_select_sql(const struct copy_table *t, enum db_kind kind, const struct copy_scope *scope, struct buf *out);
-/* The moment, or key, of the row after the next `rows`, in the same range. */
-void copy_ahead_sql(const struct copy_table *t, enum db_kind kind, const struct copy_scope *scope, size_t rows, struct buf *out);
-/* Parameters in the order of the columns; where copy_packs, the first two are one, their key. */
-void copy_insert_sql(const struct copy_table *t, enum db_kind kind, struct buf *out);
-/* Parameters: the columns beside the key, but for an ID, in their order; then the row's ID where it has one, else its key as above.
- */
-void copy_update_sql(const struct copy_table *t, enum db_kind kind, struct buf *out);
+/* Whether the first two columns are one, their key, in statements that write. */
 bool copy_packs(const struct copy_table *t, enum db_kind kind);
 
 /* ---- the state of a copy ---- */
@@ -107,9 +95,7 @@ struct copier {
     int64_t first;                 /* moment of the table */
 };
 
-int id_map_add(struct id_map *m, int64_t from, int64_t to, struct error *err);
-bool id_map_find(const struct id_map *m, int64_t *id); /* replaces the number of the source by that of the destination */
-void id_map_sort(struct id_map *m);                    /* before it is searched */
+void id_map_sort(struct id_map *m); /* before it is searched */
 /* Adds hosts, GPUs and columns that the destination lacks, and fills the maps and scopes. */
 int copy_prepare_destination(struct copier *c, struct error *err);
 

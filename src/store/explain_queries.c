@@ -30,8 +30,8 @@ int store_find_host(struct store *s, const char *name, struct store_host *ret, s
     if (rc == 1) {
         ret->id = db_i64(q, 0);
         str_copy(ret->name, sizeof ret->name, str_from(name));
-        ret->first_seen = (struct wall){db_is_null(q, 1) ? 0 : db_i64(q, 1)};
-        ret->last_seen = (struct wall){db_is_null(q, 2) ? 0 : db_i64(q, 2)};
+        ret->first_seen = (struct wall){db_i64_or(q, 1, 0)};
+        ret->last_seen = (struct wall){db_i64_or(q, 2, 0)};
         db_reset(q);
     }
     return rc < 0 ? rc : 0;
@@ -48,9 +48,7 @@ static int neighbor_sample(struct store *s, int64_t host_id, int64_t at_ms, bool
     int rc = db_prepare(s->db, sql, &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, before ? 0 : raw_parameter(at_ms));
-    db_bind_i64(q, 2, before ? raw_parameter(at_ms) : LATEST_MS);
-    db_bind_i64(q, 3, host_id);
+    db_bind_numbers(q, 1, before ? 0 : raw_parameter(at_ms), before ? raw_parameter(at_ms) : LATEST_MS, host_id);
     rc = db_step(q, err);
     *ret_ms = rc == 1 ? db_i64(q, 0) : 0;
     return rc < 0 ? rc : 0;
@@ -99,15 +97,13 @@ int store_facts(struct store *s, const char *host, int64_t until_ms, store_fact_
         return rc;
     db_bind_text(q, 1, host);
     db_bind_i64(q, 2, until_ms);
-    while ((rc = db_step(q, err)) == 1) {
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
         char key[64], value[GPU_TEXT_SIZE];
         str_copy(key, sizeof key, db_text(q, 0));
         str_copy(value, sizeof value, db_text(q, 1));
         rc = each(user, db_i64(q, 2), (struct wall){db_i64(q, 3)}, key, value);
-        if (rc)
-            return MIN_OF(rc, 0);
     }
-    return rc;
+    return MIN_OF(rc, 0);
 }
 
 /* $1: minutes per step, $2: the host; m: rows of minutes or hours. One query for all GPUs: a query per GPU would read everything
@@ -154,14 +150,12 @@ int store_workers(struct store *s, const struct store_workers *query, store_work
         return rc;
     db_bind_i64(q, 1, query->step_ms / MINUTE_MS);
     db_bind_text(q, 2, query->host);
-    while ((rc = db_step(q, err)) == 1) {
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
         const struct store_worker row = {db_i64(q, 0), db_i64(q, 1), db_i64(q, 2), db_i64(q, 3),
                                          db_i64(q, 4), db_i64(q, 5), db_i64(q, 6)};
         rc = each(user, &row);
-        if (rc)
-            return MIN_OF(rc, 0);
     }
-    return rc;
+    return MIN_OF(rc, 0);
 }
 
 struct gpu_numbers {
@@ -228,8 +222,8 @@ static void read_columns(struct db_statement *q, const struct query_column *colu
         int n = (int)i;
         switch (columns[i].kind) {
         case WHOLE: *(int64_t *)to = db_i64(q, n); break;
-        case OR_ZERO: *(int64_t *)to = db_is_null(q, n) ? 0 : db_i64(q, n); break;
-        case OR_UNKNOWN: *(int64_t *)to = db_is_null(q, n) ? -1 : db_i64(q, n); break;
+        case OR_ZERO: *(int64_t *)to = db_i64_or(q, n, 0); break;
+        case OR_UNKNOWN: *(int64_t *)to = db_i64_or(q, n, -1); break;
         case OR_ABSENT:
             *(struct reading *)to = db_is_null(q, n) ? reading_absent(READING_UNSUPPORTED) : reading_ok(db_i64(q, n));
             break;

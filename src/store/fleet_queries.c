@@ -48,11 +48,6 @@ static int ask_clocks(struct store *s, struct clocks *ret, struct error *err)
     return rc < 0 ? rc : 0;
 }
 
-static int prepare(struct store *s, const struct buf *sql, struct db_statement **ret, struct error *err)
-{
-    return sql->failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql->at, ret, err);
-}
-
 /* Prepares a query about the present; `part` is what differs between two of a kind. */
 typedef void write_fn(const struct store *s, const struct clocks *c, const char *part, struct buf *sql);
 static int prepare_now(struct store *s, write_fn *write, const char *part, struct db_statement **ret, struct error *err)
@@ -63,12 +58,7 @@ static int prepare_now(struct store *s, write_fn *write, const char *part, struc
     if (rc < 0)
         return rc;
     write(s, &clocks, part, &sql);
-    return prepare(s, &sql, ret, err);
-}
-
-static struct reading read_column(struct db_statement *q, int column)
-{
-    return db_is_null(q, column) ? reading_absent(READING_UNREAD) : reading_ok(db_i64(q, column));
+    return db_prepare_text(s->db, &sql, ret, err);
 }
 
 /* A column exists only once a host has had a value for it. */
@@ -139,7 +129,7 @@ static void write_gpus(const struct store *s, const struct clocks *c, const char
 static void read_gpu(struct db_statement *q, struct host_gpu *g)
 {
     str_copy(g->host, sizeof g->host, db_text(q, 0));
-    g->index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1);
+    g->index = (int)db_i64_or(q, 1, -1);
     str_copy(g->uuid, sizeof g->uuid, db_text(q, 2));
     str_copy(g->name, sizeof g->name, db_text(q, 3));
     g->calm = str_is(db_text(q, 4), CALM);
@@ -147,7 +137,7 @@ static void read_gpu(struct db_statement *q, struct host_gpu *g)
     g->up = !str_is(db_text(q, 4), gpu_state_name(GPU_LOST)) && !str_is(db_text(q, 4), gpu_state_name(GPU_ERROR));
     struct reading *const to[] = {&g->util_permille, &g->used_bytes, &g->total_bytes, &g->free_bytes, &g->temp_mdegc, &g->power_mw};
     for (int i = 0; i < (int)ARRAY_LEN(to); i++)
-        *to[i] = read_column(q, 5 + i);
+        *to[i] = db_reading(q, 5 + i);
     int64_t bytes;
     if (str_to_i64(db_text(q, 11), &bytes))
         g->instance_max_bytes = reading_ok(bytes);
@@ -194,7 +184,7 @@ int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct e
         struct reading *const to[] = {&h.gpus, &h.util_permille, &h.used_bytes, &h.total_bytes, &h.temp_mdegc, &h.power_mw};
         str_copy(h.host, sizeof h.host, db_text(q, 0));
         for (int i = 0; i < (int)ARRAY_LEN(to) && db_i64(q, 2); i++)
-            *to[i] = read_column(q, 2 + i);
+            *to[i] = db_reading(q, 2 + i);
         rc = each(user, &h);
     }
     return rc;
@@ -246,8 +236,7 @@ static int write_act(struct db *db, int64_t host_id, int64_t now_ms, const char 
     rc = db_put(fact, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(event, 1, now_ms);
-    db_bind_i64(event, 2, host_id);
+    db_bind_numbers(event, 1, now_ms, host_id);
     db_bind_text(event, 3, text);
     return db_put(event, err);
 }
@@ -318,7 +307,7 @@ static void write_findings(const struct store *s, const struct clocks *c, const 
 static void read_finding(struct db_statement *q, struct host_finding *f)
 {
     str_copy(f->host, sizeof f->host, db_text(q, 0));
-    f->gpu_index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1);
+    f->gpu_index = (int)db_i64_or(q, 1, -1);
     str_copy(f->uuid, sizeof f->uuid, db_text(q, 2));
     str_copy(f->code, sizeof f->code, db_text(q, 3));
     f->severity = (enum severity)MIN_OF(MAX_OF(db_i64(q, 4), (int64_t)SEVERITY_INFO), (int64_t)SEVERITY_CRITICAL);
@@ -370,13 +359,13 @@ int all_hosts_processes(struct store *s, host_process_fn *each, void *user, stru
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = prepare_now(s, write_processes, NULL, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
-        struct host_process p = {.gpu_index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1)};
+        struct host_process p = {.gpu_index = (int)db_i64_or(q, 1, -1)};
         str_copy(p.host, sizeof p.host, db_text(q, 0));
         str_copy(p.who.name, sizeof p.who.name, db_text(q, 2));
         read_who(q, 3, &p.who);
-        p.mem_bytes = read_column(q, 7);
-        p.util_permille = read_column(q, 8);
-        p.power_mw = read_column(q, 9);
+        p.mem_bytes = db_reading(q, 7);
+        p.util_permille = db_reading(q, 8);
+        p.power_mw = db_reading(q, 9);
         char limit[32];
         str_copy(limit, sizeof limit, db_text(q, 10));
         limit_from_name(limit, &p.limit);
@@ -445,7 +434,7 @@ int all_hosts_energy(struct store *s, bool processes, int64_t span_ms, host_ener
     if (rc < 0)
         return rc;
     write_energy(processes, &segments, first_day, &sql);
-    rc = prepare(s, &sql, &q, err);
+    rc = db_prepare_text(s->db, &sql, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
         char host[HOST_NAME_SIZE] = "";
         struct process who = {0};

@@ -57,9 +57,7 @@ static int insert(struct store *s, const struct gpu *gpu, const char *identity, 
     db_bind_word(q, 4, gpu->id.pci_address);
     db_bind_word(q, 5, gpu->id.name);
     db_bind_word(q, 6, gpu->id.vendor);
-    db_bind_i64(q, 7, gpu->index);
-    db_bind_i64(q, 8, at_ms);
-    db_bind_i64(q, 9, gpu->simulated);
+    db_bind_numbers(q, 7, gpu->index, at_ms, gpu->simulated);
     rc = db_step(q, err);
     if (rc != 1)
         return rc < 0 ? rc : error_set(err, -EIO, "the database gave a GPU no number");
@@ -79,17 +77,13 @@ static int update(struct store *s, const struct gpu *gpu, struct known_gpu *know
     db_bind_word(q, 3, gpu->id.pci_address);
     db_bind_word(q, 4, gpu->id.name);
     db_bind_word(q, 5, gpu->id.vendor);
-    db_bind_i64(q, 6, gpu->index);
-    db_bind_i64(q, 7, at_ms);
-    db_bind_i64(q, 8, known->id);
+    db_bind_numbers(q, 6, gpu->index, at_ms, known->id);
     return db_put(q, err);
 }
 
 static uint64_t hash_text(const char *text)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    uint64_t hash = str_hash(str_from(text));
     return hash ? hash : 1;
 }
 

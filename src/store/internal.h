@@ -9,9 +9,7 @@
 #include "model/energy.h"
 #include "model/finding.h"
 #include "store/db/db.h"
-#include "store/schema/raw.h"
 #include "store/schema/schema.h"
-#include "store/schema/schema_parts.h"
 #include "store/store.h"
 
 /* The time, as far as a database may believe it before it deletes anything. Pure functions of plain data; knows no database.
@@ -40,9 +38,6 @@ void trust_step(struct clock_trust *t, int64_t wall_ms, int64_t passed_ms);
 
 /* The time that decides which rows are old: never later than the clock or the believed time. */
 int64_t trust_now(const struct clock_trust *t, int64_t wall_ms);
-
-/* How far the clock is ahead of the believed time (negative: behind). */
-int64_t trust_offset(const struct clock_trust *t, int64_t wall_ms);
 
 /* How much longer the clock must hold to be believed; 0: it is. */
 int64_t trust_wait(const struct clock_trust *t, int64_t wall_ms);
@@ -146,7 +141,7 @@ struct process_run {
     struct run_limits limits;
 };
 
-/* A present or just vanished finding, and its row; finding_episodes.c. */
+/* A present or just vanished finding, and its row; findings.c. */
 struct open_finding {
     int64_t id;
     int64_t gpu_id;     /* 0: about the host */
@@ -273,22 +268,19 @@ struct store {
     int64_t file_bytes;
 };
 
-/* A prepared statement of statements.c; NULL and err on failure. */
+/* A prepared statement; NULL and err on failure. */
 struct db_statement *store_statement(struct store *s, enum statement which, struct error *err);
+/* Runs one for its effect, with these numbers as its parameters. */
+int store_put_list(struct store *s, enum statement which, struct error *err, const int64_t *numbers, size_t count);
+#define store_put(s, which, err, ...) store_put_list((s), (which), (err), NUMBERS(__VA_ARGS__))
 /* Drops the statements that depend on the columns. */
 void store_forget_columns(struct store *s);
-/* Drops the statements of minutes and hours, which may take 200 KB each, and those that did not run since the last call. */
-void store_drop_idle(struct store *s);
 
 int identify_gpu(struct store *s, const struct host *host, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret,
                  struct error *err);
 int process_runs_write(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, struct known_gpu *known,
                        struct error *err);
-/* Books the energy that the GPU's own counter added before this process wrote anything. Call it with the first reading. */
-int missed_energy_book(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, const struct known_gpu *known,
-                       struct error *err);
 /* Books what the counter added while the GPU wasn't watched: a pause, a suspend, a driver that didn't answer. */
-int missed_energy_spread(struct store *s, const struct gpu *gpu, int64_t gpu_id, const struct energy_used *used, struct error *err);
 int process_runs_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err);
 int process_runs_flush(struct store *s, struct error *err);
 void process_runs_forget(struct store *s);
@@ -298,10 +290,9 @@ const struct process_run *process_runs_about(const struct store *s, int64_t gpu_
 /* hours_mark marks the hour of a minute as pending; hours_rollup sums up the marked hours that are over. */
 int hours_mark(struct store *s, int64_t minute, struct error *err);
 int hours_rollup(struct store *s, int64_t now_ms, struct error *err);
-/* days.c. days_begin: call before changing hours. days_add_hour adds the stored energy of a host's hour to its day or subtracts
- * it. days_from: the first day from which all days are complete. days_fill adds a missing day; 1: there may be more. */
+/* days_begin: call before changing hours. days_from: the first day from which all days are complete. days_fill adds a missing
+ * day; 1: there may be more. */
 int days_begin(struct store *s, struct error *err);
-int days_add_hour(struct store *s, int64_t host, int64_t hour, bool take_away, struct error *err);
 int days_from(struct store *s, int64_t *ret, struct error *err);
 int days_fill(struct store *s, struct error *err);
 struct hour_segments;
@@ -317,29 +308,16 @@ int rollup_add_late(struct store *s, enum series series, const struct reading *o
                     struct error *err);
 /* Sums up the buckets of all hosts that are still marked before `bucket`. 1: it did some, and there may be more. */
 int rollup_overdue(struct store *s, enum series series, enum level level, int64_t bucket, struct error *err);
-/* running.c */
 void running_init(struct running *r);
 void running_done(struct running *r);
-struct running *running_of(struct store *s, enum series series, int64_t subject); /* NULL: no row of it yet */
 int running_add(struct store *s, enum series series, const struct reading *row, int64_t subject_id, int64_t at_ms,
                 struct error *err);
-void bucket_add_row(const struct store *s, enum series series, const struct reading *row, struct bucket_row *to);
 /* Whether a row of that moment may exist already. */
 bool running_may_collide(struct store *s, enum series series, int64_t subject_id, int64_t at_ms);
-/* Adds a summed-up minute to its hour, once. */
-void running_add_to_hour(struct store *s, enum series series, struct running *r, int64_t minute, const struct bucket_row *row);
-/* Ends a running bucket: later rows must be summed up with the stored ones. Returns whether `row` covers the whole bucket. */
-bool running_take(struct running *r, const struct mark *m, struct bucket_row *row);
-/* Notes that a row was written to the database without going through memory. */
-void running_pass_by(struct running *r, const struct mark *m);
 /* Marks the running minutes that have no mark yet; call it before a transaction ends. */
 int running_mark(struct store *s, struct error *err);
-int running_mark_bucket(struct store *s, const struct mark *m, struct error *err);
-int running_mark_hour(struct store *s, enum series series, int64_t subject, int64_t hour, struct running *r, struct error *err);
-bool running_may_be_marked(const struct running *r, const struct mark *m);
-int running_unmark(struct store *s, const struct mark *m, struct running *r, struct error *err);
-struct buf;
 struct store_span;
+/* Conditions on p (processes), g (gpus) and h (hosts); texts are parameters from `first` on. */
 void store_which_runs(enum db_kind kind, const struct store_span *span, int first, struct buf *sql);
 void store_bind_runs(struct db_statement *q, const struct store_span *span, int first);
 /* PostgreSQL: makes sure that the partition of that moment exists. */
@@ -362,20 +340,14 @@ bool partition_find(const struct store *s, enum parted which, int64_t from_ms, i
 /* The newest known partitions, newest first: future weeks, this one, and the one before. */
 enum { PARTS_RECENT = 3 };
 size_t partition_newest(const struct store *s, enum parted which, const char *names[PARTS_RECENT]);
-/* samples.c: writes the row of a GPU or host, and adds missing columns. */
-int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err);
-/* finding_episodes.c: findings_write takes the findings of a snapshot; findings_flush, called once per transaction, updates
+/* findings_write takes the findings of a snapshot; findings_flush, called once per transaction, updates
  * their rows. */
 int findings_write(struct store *s, const struct snapshot *snapshot, int64_t at_ms, struct error *err);
 int findings_flush(struct store *s, struct error *err);
-/* events.c */
-int put_event(struct store *s, const struct store_event *e, struct error *err);
 int put_fact(struct store *s, const struct known_gpu *known, const char *key, const char *value, int64_t at_ms, struct error *err);
 /* Writes an event, with before and after, for each value that differs from the history. */
 int write_changes(struct store *s, const struct host *host, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms,
                   struct error *err);
-int write_snapshot_events(struct store *s, const struct snapshot *snapshot, struct error *err);
-int write_source_changes(struct store *s, const struct snapshot *snapshot, struct error *err);
 int set_horizon(struct store *s, enum series series, enum level level, int64_t ms, struct error *err);
 /* Updates the host's view of the time, in a transaction. 1: it may decide which rows are old, 0: not yet. */
 int retention_step(struct store *s, struct wall now, struct mono seen, struct error *err);

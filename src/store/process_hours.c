@@ -5,17 +5,93 @@
  *
  * For each process, one bit per minute records in which minutes of the hour it ran, computed, or only held memory: so two
  * processes of one user count once where they ran side by side, and twice where they ran one after the other.
+ *
+ * On a server, hours of energy are summed up to days: makes reading a month of thousands of GPUs fast. A day is updated in the
+ * same transaction as its hours. For a database older than this table, the host that cleans up adds one day after the other,
+ * newest first; `days_from` in meta records its progress. Until then queries read hours.
  */
+#include "base/cleanup.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/units.h"
 #include "insight/facts/levels.h"
 #include "store/internal.h"
 #include "store/query.h"
+
+/* ---- days ---- */
+
+enum { HOURS_A_DAY = 24 };
+
+static const struct {
+    const char *days, *hours, *subject;
+    const char *owner; /* SQL that joins the subject t to its GPU g */
+} kinds[] = {
+    {"energy_days", "energy_hours", "gpu_id", "JOIN gpus g ON g.id = t.gpu_id"},
+    {"process_days", "process_hours", "process_id", "JOIN processes p ON p.id = t.process_id JOIN gpus g ON g.id = p.gpu_id"},
+};
+
+/* Summing up a whole day takes the lock exclusively; adding an hour to a day shares it. */
+int days_begin(struct store *s, struct error *err)
+{
+    return s->db->ops->kind == DB_SQLITE ? 0 : db_exec(s->db, "SELECT pg_advisory_xact_lock_shared(7449749)", err);
+}
+
+static int days_add_hour(struct store *s, int64_t host, int64_t hour, bool take_away, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && s->db->ops->kind == DB_POSTGRES && i < ARRAY_LEN(kinds); i++)
+        rc = db_execf(
+            s->db, err,
+            "INSERT INTO %s AS d (day, %s, energy_mj) SELECT %lld, t.%s, %st.energy_mj FROM %s t %s WHERE t.hour = %lld AND "
+            "g.host_id = %lld ON CONFLICT (day, %s) DO UPDATE SET energy_mj = d.energy_mj + excluded.energy_mj",
+            kinds[i].days, kinds[i].subject, (long long)(hour / HOURS_A_DAY), kinds[i].subject, take_away ? "-" : "",
+            kinds[i].hours, kinds[i].owner, (long long)hour, (long long)host, kinds[i].subject);
+    return rc;
+}
+
+int days_from(struct store *s, int64_t *ret, struct error *err)
+{
+    return db_query_i64(s->db, "SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'days_from'", 0, ret, err);
+}
+
+static int sum_up_day(struct store *s, int64_t day, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < ARRAY_LEN(kinds); i++)
+        rc =
+            db_execf(s->db, err,
+                     "DELETE FROM %s WHERE day = %lld; INSERT INTO %s (day, %s, energy_mj) SELECT %lld, %s, SUM(energy_mj) FROM %s "
+                     "WHERE hour >= %lld AND hour < %lld GROUP BY 2",
+                     kinds[i].days, (long long)day, kinds[i].days, kinds[i].subject, (long long)day, kinds[i].subject,
+                     kinds[i].hours, (long long)(day * HOURS_A_DAY), (long long)((day + 1) * HOURS_A_DAY));
+    return rc;
+}
+
+int days_fill(struct store *s, struct error *err)
+{
+    int64_t from = 0, oldest = 0, alone = 0;
+    int rc = s->db->ops->kind == DB_POSTGRES ? days_from(s, &from, err) : 0;
+    if (rc < 0 || from == 0)
+        return rc;
+    rc = db_query_i64(s->db, "SELECT LEAST((SELECT MIN(hour) FROM energy_hours), (SELECT MIN(hour) FROM process_hours))", INT64_MAX,
+                      &oldest, err);
+    if (rc == 0 && from * HOURS_A_DAY <= oldest)
+        return db_exec(s->db, "DELETE FROM meta WHERE key = 'days_from'", err);
+    if (rc == 0)
+        rc = db_query_i64(s->db, "SELECT CASE WHEN pg_try_advisory_xact_lock(7449749) THEN 1 ELSE 0 END", 0, &alone, err);
+    if (rc < 0 || !alone)
+        return rc;
+    rc = sum_up_day(s, from - 1, err);
+    if (rc == 0)
+        rc = db_execf(s->db, err, "UPDATE meta SET value = '%lld' WHERE key = 'days_from'", (long long)(from - 1));
+    return rc < 0 ? rc : 1;
+}
+
+/* ---- hours ---- */
 
 enum {
     MARKED_SERIES = 2, /* in `pending`, beside the series of GPUs and hosts */
@@ -33,14 +109,7 @@ int hours_mark(struct store *s, int64_t minute, struct error *err)
     /* Behind the horizon the minutes are deleted: recomputing the hour would lose them. */
     if (hour == s->marked_hour || hour * HOUR_MS < s->horizon_ms[SERIES_GPU][LEVEL_MINUTE])
         return 0;
-    struct db_statement *q = store_statement(s, ST_PENDING, err);
-    if (!q)
-        return err->code;
-    db_bind_i64(q, 1, MARKED_SERIES);
-    db_bind_i64(q, 2, LEVEL_HOUR);
-    db_bind_i64(q, 3, s->host_id);
-    db_bind_i64(q, 4, hour);
-    int rc = db_put(q, err);
+    int rc = store_put(s, ST_PENDING, err, MARKED_SERIES, LEVEL_HOUR, s->host_id, hour);
     if (rc == 0)
         s->marked_hour = hour;
     if (hour < s->hours_done)
@@ -163,12 +232,11 @@ static int put_hour(struct store *s, enum statement which, int64_t host, int64_t
         if (rc < 0)
             return rc;
     }
-    db_bind_i64(*q, 1, hour);
-    db_bind_i64(*q, 2, host);
+    db_bind_numbers(*q, 1, hour, host);
     return db_put(*q, err);
 }
 
-static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err)
+static int sum_up_hour(struct store *s, int64_t host, int64_t hour, struct error *err)
 {
     if (hour == s->marked_hour)
         s->marked_hour = 0; /* later minutes mark it again */
@@ -193,10 +261,7 @@ int hours_rollup(struct store *s, int64_t now_ms, struct error *err)
     struct db_statement *q = store_statement(s, ST_HOURS_MARKS, err);
     if (!q)
         return err->code;
-    db_bind_i64(q, 1, hour);
-    db_bind_i64(q, 2, s->host_id);
-    db_bind_i64(q, 3, hour - OTHERS_AFTER_HOURS);
-    db_bind_i64(q, 4, HOURS_A_WRITE);
+    db_bind_numbers(q, 1, hour, s->host_id, hour - OTHERS_AFTER_HOURS, HOURS_A_WRITE);
     int rc;
     while ((rc = db_step(q, err)) == 1) {
         marks[count][0] = db_i64(q, 0);
@@ -205,7 +270,7 @@ int hours_rollup(struct store *s, int64_t now_ms, struct error *err)
     if (rc == 0 && count)
         rc = days_begin(s, err);
     for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = sum_up(s, marks[i][0], marks[i][1], err);
+        rc = sum_up_hour(s, marks[i][0], marks[i][1], err);
     if (rc == 0) {
         s->hours_checked = minute;
         s->hours_done = count < HOURS_A_WRITE ? hour : 0;
@@ -261,9 +326,7 @@ int store_hour_segments(struct store *s, int64_t from, int64_t to, int64_t worth
                         &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, first);
-    db_bind_i64(q, 2, last);
-    db_bind_i64(q, 3, PENDING_MAX);
+    db_bind_numbers(q, 1, first, last, PENDING_MAX);
     add_segment(ret, from, first * MINUTES_AN_HOUR, false);
     done = first * MINUTES_AN_HOUR;
     while ((rc = db_step(q, err)) == 1) {
@@ -422,12 +485,10 @@ int store_watched_hours(struct store *s, const int64_t *gpu_ids, size_t count, i
     int rc = db_prepare_between(s->db, &sql, from_hour, to_hour, &q, err);
     if (rc < 0)
         return rc;
-    while ((rc = db_step(q, err)) == 1) {
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
         const struct store_watched_hour row = {db_i64(q, 0), db_i64(q, 1), db_i64(q, 2), db_i64(q, 3),
                                                db_i64(q, 4), db_i64(q, 5), db_i64(q, 6), db_i64(q, 7)};
         rc = each(user, &row);
-        if (rc)
-            return MIN_OF(rc, 0);
     }
-    return rc;
+    return MIN_OF(rc, 0);
 }

@@ -2,11 +2,117 @@
  * Runs of processes on GPUs: their memory, load and tokens minute by minute, and the energy attributed to them.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "store/internal.h"
+
+/* ---- energy that a GPU used while nothing was read or written: its own counter kept counting. It is booked to the GPU and to no
+ * process, since nothing recorded which processes ran.
+ *
+ * Across a restart, both readings must come from the same counter: stored since this boot, not decreased (a reloaded driver starts
+ * at 0), and differing by no more than the GPU could have drawn in that time. A counter that was reset and has already passed the
+ * old reading again would book too little, never too much. ---- */
+
+enum { SEARCH_BACK_MS = 7 * DAY_MS, GAP_MS = 60000 };
+
+struct last_reading {
+    int64_t at_ms, counter_mj; /* at_ms 0: none */
+    int64_t booked_mj;         /* from power readings since the counter was read */
+};
+
+/* The newest row with a counter value, and the energy booked since that value was read: the counter is read every 30 s, and the
+ * rows in between repeat it. */
+static int find_last(struct store *s, int64_t gpu_id, int64_t before_ms, struct last_reading *ret, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    const struct raw_words *words = raw_words(s->db->ops->kind, SERIES_GPU);
+    char sql[512];
+    snprintf(sql, sizeof sql,
+             "SELECT %s, energy_mj, power_mw FROM samples WHERE %s AND %s = $3 AND energy_mj IS NOT NULL ORDER BY %s DESC",
+             words->ms, words->span, words->subject, words->time);
+    int rc = db_prepare(s->db, sql, &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_numbers(q, 1, before_ms - SEARCH_BACK_MS, before_ms, gpu_id);
+    int64_t later_ms = 0, later_mw = 0;
+    while ((rc = db_step(q, err)) == 1) {
+        int64_t at_ms = db_i64(q, 0), counter_mj = db_i64(q, 1), power_mw = db_i64_or(q, 2, 0);
+        if (ret->at_ms == 0)
+            *ret = (struct last_reading){at_ms, counter_mj, 0};
+        else if (counter_mj != ret->counter_mj)
+            break;
+        else if (later_ms - at_ms <= GAP_MS)
+            ret->booked_mj += (later_mw + power_mw) / 2 * (later_ms - at_ms) / MS_PER_S;
+        later_ms = at_ms;
+        later_mw = power_mw;
+    }
+    if (rc == 1)
+        db_reset(q);
+    return rc < 0 ? rc : 0;
+}
+
+static int put_energy(struct store *s, int64_t gpu_id, const struct energy_share *share, struct error *err)
+{
+    int rc = partition_ready(s, PARTED_ENERGY, share->minute * MINUTE_MS, err);
+    if (rc == 0)
+        rc = store_put(s, ST_ENERGY, err, share->minute, gpu_id, share->energy_mj, share->attributed_mj, share->evidence);
+    return rc < 0 ? rc : hours_mark(s, share->minute, err);
+}
+
+/* Spreads the energy evenly over the time in which it was used: by minutes, or by hours if it was more than a day. */
+static int spread(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t until_ms, int64_t energy_mj, struct error *err)
+{
+    int64_t step_ms = until_ms - since_ms > DAY_MS ? HOUR_MS : MINUTE_MS, given_mj = 0;
+    int rc = 0;
+    for (int64_t at = since_ms, next; rc == 0 && at < until_ms; at = next) {
+        next = MIN_OF(at / step_ms * step_ms + step_ms, until_ms);
+        int64_t upto_mj = energy_upto(energy_mj, next - since_ms, until_ms - since_ms);
+        if (upto_mj > given_mj)
+            rc = put_energy(s, gpu_id, &(struct energy_share){at / MINUTE_MS, upto_mj - given_mj, .evidence = ENERGY_UNWATCHED},
+                            err);
+        given_mj = upto_mj;
+    }
+    return rc;
+}
+
+static bool could_be(const struct gpu *gpu, int64_t energy_mj, int64_t ms)
+{
+    int64_t max_mw;
+    if (!reading_get(gpu->power_limit_max_mw, &max_mw) && !reading_get(gpu->power_limit_mw, &max_mw))
+        max_mw = 2000000; /* no GPU draws more */
+    return (double)energy_mj <= 1.1 * (double)max_mw * (double)ms / MS_PER_S;
+}
+
+/* Books what the counter added while the GPU wasn't watched: a pause, a suspend, a driver that didn't answer. */
+static int missed_energy_spread(struct store *s, const struct gpu *gpu, int64_t gpu_id, const struct energy_used *used,
+                                struct error *err)
+{
+    int64_t from_ms = used->unwatched_from.ms, to_ms = used->unwatched_to.ms;
+    if (used->unwatched_mj <= 0 || to_ms <= from_ms || !could_be(gpu, used->unwatched_mj, to_ms - from_ms + GAP_MS))
+        return 0;
+    return spread(s, gpu_id, from_ms, to_ms, used->unwatched_mj, err);
+}
+
+/* Books the energy that the GPU's own counter added before this process wrote anything. Call it with the first reading. */
+static int missed_energy_book(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu,
+                              const struct known_gpu *known, struct error *err)
+{
+    int column = series_find(SERIES_GPU, "energy_mj");
+    int64_t counter_mj, now_ms = snapshot->taken_at.ms, boot_ms = now_ms - snapshot->taken.ns / NS_PER_MS;
+    if (column < 0 || !s->schema.has[SERIES_GPU][column] || !reading_get(gpu->energy_mj, &counter_mj))
+        return 0;
+    struct last_reading last = {0};
+    int rc = find_last(s, known->id, now_ms, &last, err);
+    if (rc < 0 || last.at_ms == 0 || last.at_ms < boot_ms || counter_mj <= last.counter_mj)
+        return rc;
+    int64_t energy_mj = counter_mj - last.counter_mj - last.booked_mj - known->meter.uncounted_mj;
+    if (energy_mj <= 0 || !could_be(gpu, counter_mj - last.counter_mj, now_ms - last.at_ms + GAP_MS))
+        return 0;
+    return spread(s, known->id, last.at_ms, now_ms, energy_mj, err);
+}
 
 enum { GAP_MIN_MS = 60000 };
 
@@ -106,13 +212,8 @@ static int insert_run(struct store *s, const struct process *p, const struct kno
     struct db_statement *q = store_statement(s, ST_RUN_INSERT, err);
     if (!q)
         return err->code;
-    db_bind_i64(q, 1, known->id);
-    db_bind_i64(q, 2, p->pid);
-    db_bind_i64(q, 3, p->start_key);
-    if (p->started_at.ms)
-        db_bind_i64(q, 4, p->started_at.ms);
-    else
-        db_bind_null(q, 4);
+    db_bind_numbers(q, 1, known->id, p->pid, p->start_key);
+    db_bind_id(q, 4, p->started_at.ms);
     db_bind_word(q, 5, p->name);
     db_bind_word(q, 6, p->user);
     db_bind_word(q, 7, p->command);
@@ -146,10 +247,7 @@ static int begin_run(struct store *s, const struct process *p, const struct know
         struct db_statement *q = store_statement(s, ST_RUN_FIND, err);
         if (!q)
             return err->code;
-        db_bind_i64(q, 1, at_ms - HOUR_MS);
-        db_bind_i64(q, 2, known->id);
-        db_bind_i64(q, 3, p->pid);
-        db_bind_i64(q, 4, p->start_key);
+        db_bind_numbers(q, 1, at_ms - HOUR_MS, known->id, p->pid, p->start_key);
         rc = db_step(q, err);
         if (rc == 1) {
             run->id = db_i64(q, 0);
@@ -168,28 +266,13 @@ static int begin_run(struct store *s, const struct process *p, const struct know
     return 0;
 }
 
-static void bind_known(struct db_statement *q, int at, struct reading r)
-{
-    if (r.state == READING_OK)
-        db_bind_i64(q, at, r.value);
-    else
-        db_bind_null(q, at);
-}
-
 /* Binds the columns in the order of both statements, from `at` on. */
 static void bind_share(struct db_statement *q, int at, const struct run_share *share)
 {
-    db_bind_i64(q, at++, share->samples);
-    if (share->memory_count)
-        db_bind_i64(q, at++, share->memory_max);
-    else
-        db_bind_null(q, at++);
-    db_bind_i64(q, at++, share->memory_sum);
-    db_bind_i64(q, at++, share->memory_count);
-    db_bind_i64(q, at++, share->sm_sum);
-    db_bind_i64(q, at++, share->sm_count);
-    db_bind_i64(q, at++, share->energy_mj);
-    bind_known(q, at, share->parked);
+    db_bind_i64(q, at, share->samples);
+    db_bind_reading(q, at + 1, share->memory_count ? reading_ok(share->memory_max) : reading_absent(READING_UNREAD));
+    db_bind_numbers(q, at + 2, share->memory_sum, share->memory_count, share->sm_sum, share->sm_count, share->energy_mj);
+    db_bind_reading(q, at + 7, share->parked);
 }
 
 /* Names may be learned later than their process: the kubelet and model servers are polled, and a job needs a second process. */
@@ -254,15 +337,14 @@ static int put_minute(struct store *s, const struct process_run *run, struct err
     struct db_statement *q = rc == 0 ? store_statement(s, ST_PROCESS_MINUTE, err) : NULL;
     if (!q)
         return rc < 0 ? rc : err->code;
-    db_bind_i64(q, 1, share->minute);
-    db_bind_i64(q, 2, run->id);
+    db_bind_numbers(q, 1, share->minute, run->id);
     bind_share(q, 3, share);
     bind_limit(q, 11, &run->limits, share->minute);
-    bind_known(q, 13, share->generated);
-    bind_known(q, 14, share->prompt);
-    bind_known(q, 15, share->running);
-    bind_known(q, 16, share->working);
-    bind_known(q, 17, share->requests);
+    db_bind_reading(q, 13, share->generated);
+    db_bind_reading(q, 14, share->prompt);
+    db_bind_reading(q, 15, share->running);
+    db_bind_reading(q, 16, share->working);
+    db_bind_reading(q, 17, share->requests);
     rc = db_put(q, err);
     return rc < 0 ? rc : hours_mark(s, share->minute, err);
 }
@@ -302,22 +384,9 @@ static int flush_run(struct store *s, struct process_run *run, struct error *err
 
 static int flush_energy(struct store *s, struct known_gpu *known, struct error *err)
 {
-    struct energy_share *share = &known->energy;
-    if (share->energy_mj == 0)
-        return 0;
-    int rc = partition_ready(s, PARTED_ENERGY, share->minute * MINUTE_MS, err);
-    struct db_statement *q = rc == 0 ? store_statement(s, ST_ENERGY, err) : NULL;
-    if (!q)
-        return rc < 0 ? rc : err->code;
-    db_bind_i64(q, 1, share->minute);
-    db_bind_i64(q, 2, known->id);
-    db_bind_i64(q, 3, share->energy_mj);
-    db_bind_i64(q, 4, share->attributed_mj);
-    db_bind_i64(q, 5, share->evidence);
-    int64_t minute = share->minute;
-    *share = (struct energy_share){0};
-    rc = db_put(q, err);
-    return rc < 0 ? rc : hours_mark(s, minute, err);
+    const struct energy_share share = known->energy;
+    known->energy = (struct energy_share){0};
+    return share.energy_mj ? put_energy(s, known->id, &share, err) : 0;
 }
 
 int process_runs_flush(struct store *s, struct error *err)
@@ -535,11 +604,8 @@ int process_runs_end_missing(struct store *s, const struct snapshot *snapshot, s
             continue;
         }
         rc = flush_run(s, run, err);
-        struct db_statement *q = rc == 0 ? store_statement(s, ST_RUN_END, err) : NULL;
-        if (!q)
-            return rc < 0 ? rc : err->code;
-        db_bind_i64(q, 1, run->id);
-        rc = db_put(q, err);
+        if (rc == 0)
+            rc = store_put(s, ST_RUN_END, err, run->id);
         remove_run(s, run);
     }
     return rc;

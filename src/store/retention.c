@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The time for retention, and what to keep. Each host has a row in `retention`: its limits, its view of the time (store_trust.h),
- * and when it last wrote. So that no single wrong clock or host can delete rows:
+ * The time for retention, and what to keep. Each host has a row in `retention`: its limits, its view of the time (struct
+ * clock_trust), and when it last wrote. So that no single wrong clock or host can delete rows:
  *
  *   - a host's own time advances with the time it has seen pass; a clock that claims more must hold for hours first
  *   - on a server, the time is the one on which the live hosts and the server agree: the lower median
@@ -8,13 +8,97 @@
  *
  * Only the host whose turn it is to clean up reads the rows of all hosts.
  */
+#include "store/internal.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "store/internal.h"
+
+/* ---- which clock may be believed ---- */
+
+enum {
+    SLACK_SHARE = 64
+}; /* a clock that NTP slews runs up to 0.05 % fast or slow; within a bit over 1 % it counts as the same clock */
+
+struct clock_trust trust_begin(int64_t wall_ms, int64_t newest_ms)
+{
+    return (struct clock_trust){.believed_ms = newest_ms > 0 ? MIN_OF(wall_ms, newest_ms) : wall_ms};
+}
+
+static bool near(int64_t a_ms, int64_t b_ms, int64_t slack_ms)
+{
+    return llabs(a_ms - b_ms) <= slack_ms;
+}
+
+/* How long a leap has to hold: a quarter of its length, but at least six hours and at most a day. */
+static int64_t needs(int64_t from_ms, int64_t to_ms)
+{
+    return MAX_OF(6 * HOUR_MS, MIN_OF(llabs(to_ms - from_ms) / 4, 24 * HOUR_MS));
+}
+
+/* A claim of "at least that late" also holds while the clock shows more, and vice versa. */
+static bool holds(const struct clock_trust *t, int64_t wall_ms, int64_t slack_ms)
+{
+    return t->claim_ms > t->believed_ms ? wall_ms >= t->claim_ms - slack_ms : wall_ms <= t->claim_ms + slack_ms;
+}
+
+void trust_step(struct clock_trust *t, int64_t wall_ms, int64_t passed_ms)
+{
+    int64_t slack_ms = passed_ms / SLACK_SHARE;
+    t->believed_ms += passed_ms;
+    if (t->claim_ms)
+        t->claim_ms += passed_ms;
+    bool agrees = near(wall_ms, t->believed_ms, slack_ms);
+    bool holding = t->claim_ms && !agrees && holds(t, wall_ms, slack_ms);
+    if (agrees)
+        t->believed_ms = wall_ms;
+    if (holding && near(wall_ms, t->claim_ms, slack_ms))
+        t->claim_ms = wall_ms;
+    /* A moment against the claim must not undo hours for it: a host without an RTC boots into 1970 each day. */
+    t->held_ms += holding ? passed_ms : -passed_ms;
+    if (holding && t->held_ms >= needs(t->believed_ms, t->claim_ms)) {
+        t->believed_ms = t->claim_ms;
+        t->claim_ms = t->held_ms = 0;
+    } else if (!holding && t->held_ms <= 0) {
+        t->claim_ms = agrees ? 0 : wall_ms;
+        t->held_ms = 0;
+    }
+}
+
+int64_t trust_now(const struct clock_trust *t, int64_t wall_ms)
+{
+    return MIN_OF(wall_ms, t->believed_ms);
+}
+
+/* How far the clock is ahead of the believed time (negative: behind). */
+static int64_t trust_offset(const struct clock_trust *t, int64_t wall_ms)
+{
+    return wall_ms - t->believed_ms;
+}
+
+int64_t trust_wait(const struct clock_trust *t, int64_t wall_ms)
+{
+    if (!t->claim_ms)
+        return 0;
+    return needs(t->believed_ms, wall_ms) - (near(wall_ms, t->claim_ms, HOUR_MS) ? t->held_ms : 0);
+}
+
+static int trust_compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int64_t trust_of_many(int64_t *times_ms, size_t count)
+{
+    qsort(times_ms, count, sizeof *times_ms, trust_compare);
+    return count ? times_ms[(count - 1) / 2] : 0;
+}
+
+/* ---- what this host believes and keeps ---- */
 
 enum {
     STEP_MS = 10000,      /* interval for comparing clocks */
@@ -115,9 +199,7 @@ static int agree(struct store *s, int64_t server_ms, struct error *err)
     int rc = db_prepare(s->db, "SELECT now_ms FROM retention WHERE host_id <> $1 AND alive_ms > $2 AND alive_ms < $3", &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, s->host_id);
-    db_bind_i64(q, 2, server_ms - ALIVE_MS);
-    db_bind_i64(q, 3, server_ms + ALIVE_MS);
+    db_bind_numbers(q, 1, s->host_id, server_ms - ALIVE_MS, server_ms + ALIVE_MS);
     while ((rc = db_step(q, err)) == 1)
         if (count < WITNESSES_MAX)
             times[count++] = db_i64(q, 0);

@@ -1,154 +1,256 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Opens the store, and writes snapshots to the tables.
+ * Writes snapshots and events to the tables, and adds the columns that they need.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-
-#include "base/cleanup.h"
-#include "base/units.h"
 #include "store/internal.h"
 
-const struct store_limits store_default_limits = {
-    .raw_ms = 7 * DAY_MS,
-    .minute_ms = 90 * DAY_MS,
-    .hour_ms = 1825 * DAY_MS,
-    .process_ms = 365 * DAY_MS,
-    .event_ms = 365 * DAY_MS,
-    .max_bytes = 4LL << 30,
-};
+#include <errno.h>
+#include <stdio.h>
 
-static int open_database(const struct env *env, const char *url, bool read_only, struct store *s, struct error *err)
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_writer.h"
+
+/* ---- events: those of a snapshot, those from other rooms, changes of a GPU, and sources that fail or recover ---- */
+
+static int put_event(struct store *s, const struct store_event *e, struct error *err)
 {
-    s->env = env;
-    s->url = strdup(url);
-    if (strncmp(url, "sqlite:", 7) == 0) {
-        if (strlen(url + 7) >= sizeof s->path)
-            return error_set(err, -ENAMETOOLONG, "the path of the history database is longer than %zu bytes", sizeof s->path - 1);
-        str_copy(s->path, sizeof s->path, str_from(url + 7));
-        int rc = db_open_sqlite(s->path, read_only, &s->db, err);
-        return rc < 0 ? error_prefix(err, "cannot open '%s'", s->path) : 0;
+    struct db_statement *q = store_statement(s, ST_EVENT, err);
+    if (!q)
+        return err->code;
+    int64_t gpu_id = 0;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].index == e->gpu_index && e->gpu_index >= 0)
+            gpu_id = s->gpus[i].id;
+    db_bind_numbers(q, 1, e->at.ms, s->host_id);
+    db_bind_id(q, 3, gpu_id);
+    db_bind_text(q, 4, e->kind);
+    db_bind_text(q, 5, e->severity);
+    db_bind_id(q, 6, e->code);
+    db_bind_text(q, 7, e->text);
+    if (e->data)
+        db_bind_text(q, 8, e->data);
+    else
+        db_bind_null(q, 8);
+    return db_put(q, err);
+}
+
+static const char *event_severity(enum event_kind kind)
+{
+    return kind == EVENT_DRIVER_FAULT || kind == EVENT_GPU_LOST || kind == EVENT_ECC ? "critical"
+           : kind == EVENT_GPU_BACK                                                  ? "info"
+                                                                                     : "warning";
+}
+
+static int write_snapshot_events(struct store *s, const struct snapshot *snapshot, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < snapshot->event_count; i++) {
+        const struct event *e = &snapshot->events[i];
+        const struct store_event row = {.at = e->at.ms ? e->at : snapshot->taken_at,
+                                        .gpu_index = e->gpu_index,
+                                        .kind = event_kind_name(e->kind),
+                                        .severity = event_severity(e->kind),
+                                        .code = e->code,
+                                        .text = e->text};
+        rc = put_event(s, &row, err);
     }
-    if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0)
-        return db_open_postgres(env, url, read_only, &s->db, err);
-    return error_set(err, -EINVAL, "'%s' is neither sqlite:PATH nor postgresql://...", url);
-}
-
-/* Remembers which file was opened; without a stat, there is nothing to compare. */
-static void note_file(struct store *s)
-{
-    struct stat file;
-    if (s->path[0] && stat(s->path, &file) == 0) {
-        s->device = file.st_dev;
-        s->inode = file.st_ino;
-        s->file_bytes = file.st_size;
-    }
-}
-
-bool store_file_is_gone(const struct store *s)
-{
-    struct stat file;
-    if (!s->inode)
-        return false;
-    if (stat(s->path, &file) < 0)
-        return errno == ENOENT || errno == ENOTDIR;
-    return file.st_dev != s->device || file.st_ino != s->inode;
-}
-
-static int open_store(const struct env *env, const char *url, bool read_only, struct store **ret, struct error *err)
-{
-    struct store *s = calloc(1, sizeof *s);
-    if (!s)
-        return error_set(err, -ENOMEM, "out of memory");
-    s->limits = store_default_limits;
-    running_init(&s->host_running);
-    partition_forget(s);
-    s->gpus = read_only ? NULL : calloc(GPU_MAX, sizeof *s->gpus);
-    s->runs = read_only ? NULL : calloc(PROCESS_RUNS_MAX, sizeof *s->runs);
-    s->open_findings = read_only ? NULL : calloc(OPEN_FINDINGS_MAX, sizeof *s->open_findings);
-    int rc = !read_only && (!s->gpus || !s->runs || !s->open_findings) ? error_set(err, -ENOMEM, "out of memory") : 0;
-    if (rc == 0)
-        rc = open_database(env, url, read_only, s, err);
-    if (rc == 0)
-        rc = read_only ? schema_open_read_only(&s->schema, s->db, err) : schema_open(&s->schema, s->db, err);
-    if (rc == 0)
-        rc = load_horizons(s, err);
-    if (rc == 0)
-        rc = read_only ? partition_load(s, err) : retention_open(s, err);
-    if (rc < 0) {
-        store_close(s);
-        return rc;
-    }
-    note_file(s);
-    *ret = s;
-    return 0;
-}
-
-int store_open(const struct store_options *options, struct store **ret, struct error *err)
-{
-    struct store *s = NULL;
-    int rc = open_store(options->env, options->url, false, &s, err);
-    if (rc < 0)
-        return rc;
-    s->limits = options->limits;
-    s->one_host = options->one_host;
-    if (options->was)
-        str_copy(s->was_name, sizeof s->was_name, str_from(options->was));
-    if (options->host && options->host[0]) {
-        s->host_given = true;
-        str_copy(s->host_name, sizeof s->host_name, str_from(options->host));
-    }
-    *ret = s;
-    return 0;
-}
-
-int store_open_read_only(const struct env *env, const char *url, struct store **ret, struct error *err)
-{
-    return open_store(env, url, true, ret, err);
-}
-
-bool store_is_server(const struct store *s)
-{
-    return s->db->ops->kind == DB_POSTGRES;
-}
-
-int64_t store_file_bytes(const struct store *s)
-{
-    return s->file_bytes;
-}
-
-int store_open_again(const struct store *s, struct store **ret, struct error *err)
-{
-    if (!s->url)
-        return error_set(err, -ENOMEM, "out of memory");
-    int rc = store_open_read_only(s->env, s->url, ret, err);
-    if (rc == 0)
-        store_set_cancel(*ret, s->db->cancel, s->db->until);
     return rc;
 }
 
-int store_refresh(struct store *s, struct error *err)
+/* Sources that failed or recovered since the previous snapshot. */
+static int write_source_changes(struct store *s, const struct snapshot *snapshot, struct error *err)
 {
-    int rc = schema_open_read_only(&s->schema, s->db, err);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < snapshot->source_count; i++) {
+        const struct source_status *now = &snapshot->sources[i];
+        size_t k = 0;
+        while (k < s->source_count && strcmp(s->source_names[k], now->name) != 0)
+            k++;
+        bool known = k < s->source_count;
+        if (known && s->source_states[k] == now->state)
+            continue;
+        bool bad = now->state == SOURCE_FAILING || now->state == SOURCE_SET_ASIDE || now->state == SOURCE_HUNG;
+        char text[SOURCE_MESSAGE_SIZE + 64];
+        snprintf(text, sizeof text, "%s: %s%s%s", now->name, source_state_name(now->state), now->message[0] ? ": " : "",
+                 now->message);
+        if (known || bad)
+            rc = put_event(s,
+                           &(struct store_event){.at = snapshot->taken_at,
+                                                 .gpu_index = -1,
+                                                 .kind = "source",
+                                                 .severity = bad ? "warning" : "info",
+                                                 .text = text},
+                           err);
+        if (!known && s->source_count < SOURCES_MAX)
+            str_copy(s->source_names[s->source_count++], SOURCE_NAME_SIZE, str_from(now->name));
+        if (k < s->source_count)
+            s->source_states[k] = now->state;
+    }
+    return rc;
+}
+
+static int put_change(struct store *s, const struct gpu *gpu, const struct gpu_change *c, struct error *err)
+{
+    AUTO_BUF struct buf data = BUF(1024);
+    struct json_writer j = JSON_WRITER(&data);
+    char words[CHANGE_WORDS], text[CHANGE_WORDS + 24];
+    jw_object(&j);
+    jw_key_text(&j, "what", change_name(c->code));
+    jw_key_text(&j, "before", c->before);
+    jw_key_text(&j, "after", c->after);
+    jw_end(&j);
+    snprintf(text, sizeof text, "GPU %d: %s", gpu->index, change_words(c, words));
+    if (data.failed)
+        return error_set(err, -ENOMEM, "out of memory");
+    return put_event(
+        s,
+        &(struct store_event){
+            .at = c->since, .gpu_index = gpu->index, .kind = "change", .severity = "info", .text = text, .data = data.at},
+        err);
+}
+
+int write_changes(struct store *s, const struct host *host, const struct gpu *gpu, struct known_gpu *known, int64_t at_ms,
+                  struct error *err)
+{
+    int rc = 0;
+    for (int code = 0; rc == 0 && code < CHANGE_COUNT; code++) {
+        struct gpu_change change;
+        const char *key = change_key((enum change_code)code);
+        enum change_seen seen = change_watch_see(&known->watch, (enum change_code)code, host, gpu, (struct wall){at_ms}, &change);
+        if ((seen == WATCHED_FIRST || seen == WATCHED_CHANGED) && !change_is_fact((enum change_code)code))
+            rc = put_fact(s, known, key, change.after, change.since.ms, err);
+        if (rc == 0 && seen == WATCHED_CHANGED)
+            rc = put_change(s, gpu, &change, err);
+    }
+    return rc;
+}
+
+/* ---- the row of a GPU or host at one moment ---- */
+
+enum { SQL_MAX = 1 << 16 };
+
+/* Adds columns for values that appear for the first time. */
+static int make_columns(struct store *s, enum series series, const struct reading *readings, struct error *err)
+{
+    size_t missing[SERIES_COLUMNS_MAX], count = 0, all = series_count(series);
+    for (size_t i = s->schema.count[series]; i < all; i++)
+        if (readings[s->schema.place[series][i]].state == READING_OK)
+            missing[count++] = s->schema.order[series][i];
+    if (count == 0)
+        return 0;
+    store_forget_columns(s); /* no statement may keep the tables locked */
+    int rc = schema_add_columns(&s->schema, series, missing, count, err);
+    return rc < 0 ? rc : schema_refresh_views(&s->schema, err);
+}
+
+static int prepare_insert(struct store *s, enum series series, struct error *err)
+{
+    if (s->insert_sample[series])
+        return 0;
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
+    bool gpu = series == SERIES_GPU;
+    bool server = s->db->ops->kind == DB_POSTGRES;
+    size_t next = gpu ? 3 : 2, count = s->schema.count[series];
+    buf_printf(&sql, "INSERT INTO %s (%s%s", series_table(series, LEVEL_RAW), server ? "recorded_at" : "id",
+               gpu ? ", gpu_index" : "");
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&sql, ", %s", s->schema.columns[series][i].name);
+    if (server)
+        buf_printf(&sql, ", %s", raw_words(DB_POSTGRES, series)->subject);
+    buf_printf(&sql, ") VALUES (%s%s", server ? "to_timestamp(CAST($1 AS BIGINT) / 1000.0)" : "$1", gpu ? ", $2" : "");
+    for (size_t i = 0; i < count + server; i++)
+        buf_printf(&sql, ", $%zu", i + next);
+    buf_text(&sql, ") ON CONFLICT DO NOTHING");
+    s->bound_count[series] = 0;
+    return db_prepare_text(s->db, &sql, &s->insert_sample[series], err);
+}
+
+/* Binds the row, in column order, and copies it to s->bound. PostgreSQL's narrow columns hold 32 bits; no sane reading in them
+ * needs more. SQLite keeps bound values: most readings of a GPU equal those of the previous row. */
+static void bind_row(struct store *s, enum series series, const struct reading *readings, int at)
+{
+    struct db_statement *q = s->insert_sample[series];
+    const struct series_column *columns = s->schema.columns[series];
+    const size_t *place = s->schema.place[series];
+    struct reading *row = s->bound[series];
+    size_t count = s->schema.count[series], known = s->db->ops->kind == DB_SQLITE ? s->bound_count[series] : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct reading now = readings[place[i]];
+        if (now.value != (int32_t)now.value && !columns[i].wide)
+            now.state = READING_FAILED;
+        bool there = now.state == READING_OK;
+        if (i < known && there == (row[i].state == READING_OK) && (!there || now.value == row[i].value))
+            continue;
+        row[i] = now;
+        if (there)
+            db_bind_i64(q, at + (int)i, now.value);
+        else
+            db_bind_null(q, at + (int)i);
+    }
+    s->bound_count[series] = count;
+}
+
+/* A server's round trips are too slow to try one moment after the other: query it, but only if needed. */
+static int find_moment(struct store *s, enum series series, int64_t subject_id, int64_t *at_ms, struct error *err)
+{
+    struct db_statement **q = &s->find_raw[series];
+    char sql[160];
+    snprintf(sql, sizeof sql, "SELECT 1 FROM %s WHERE recorded_at = to_timestamp(CAST($1 AS BIGINT) / 1000.0) AND %s = $2",
+             series_table(series, LEVEL_RAW), raw_words(DB_POSTGRES, series)->subject);
+    int rc = *q ? 0 : db_prepare(s->db, sql, q, err);
+    for (int tries = 0; rc == 0 && tries < SAME_MOMENT_TRIES; tries++) {
+        db_bind_numbers(*q, 1, *at_ms, subject_id);
+        rc = db_step(*q, err);
+        if (rc == 0)
+            return 0;
+        db_reset(*q);
+        if (rc == 1) {
+            rc = 0;
+            (*at_ms)++;
+        }
+    }
+    return rc;
+}
+
+/* Writes the row of a GPU or host. Two rows of one subject can't share a moment: after a clock was set back, use the next free
+ * millisecond. */
+static int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms,
+                        struct error *err)
+{
+    const struct reading *readings = series_readings(series, subject);
+    int rc = make_columns(s, series, readings, err);
     if (rc == 0)
-        rc = load_horizons(s, err);
-    return rc < 0 ? rc : partition_load(s, err);
+        rc = partition_ready(s, parted_of(series, LEVEL_RAW), at_ms, err);
+    if (rc == 0)
+        rc = prepare_insert(s, series, err);
+    if (rc < 0)
+        return rc;
+    struct db_statement *q = s->insert_sample[series];
+    int at = 2;
+    if (series == SERIES_GPU)
+        db_bind_i64(q, at++, ((const struct gpu *)subject)->index);
+    bind_row(s, series, readings, at);
+    at += (int)s->schema.count[series];
+    bool server = s->db->ops->kind == DB_POSTGRES;
+    if (server)
+        db_bind_i64(q, at, subject_id);
+    bool late = at_ms < s->horizon_ms[series][LEVEL_RAW];
+    if (server && (late || running_may_collide(s, series, subject_id, at_ms)))
+        rc = find_moment(s, series, subject_id, &at_ms, err);
+    int64_t wanted_ms = at_ms;
+    while (rc == 0) {
+        db_bind_i64(q, 1, server ? at_ms : raw_key(at_ms, subject_id));
+        rc = db_put(q, err);
+        if (rc < 0 || s->db->ops->changes(s->db) != 0 || ++at_ms == wanted_ms + SAME_MOMENT_TRIES)
+            break;
+    }
+    if (rc < 0)
+        return rc;
+    const struct reading *row = s->bound[series];
+    return late ? rollup_add_late(s, series, row, subject_id, at_ms, err) : running_add(s, series, row, subject_id, at_ms, err);
 }
 
-void store_set_cancel(struct store *s, const _Atomic bool *cancel, struct mono until)
-{
-    s->db->cancel = cancel;
-    s->db->until = until;
-}
-
-void store_trim_memory(struct store *s)
-{
-    if (s->db->ops->kind != DB_SQLITE)
-        return;
-    store_drop_idle(s);
-    db_exec(s->db, "PRAGMA shrink_memory", NULL);
-}
+/* ---- snapshots ---- */
 
 static void forget_findings(struct store *s)
 {
@@ -161,39 +263,6 @@ static void forget_gpus(struct store *s)
     for (size_t i = 0; i < s->gpu_count; i++)
         running_done(&s->gpus[i].running);
     s->gpu_count = 0;
-}
-
-void store_close(struct store *s)
-{
-    if (!s)
-        return;
-    if (s->db)
-        store_forget_columns(s);
-    for (size_t i = 0; i < ST_COUNT; i++)
-        db_finish(&s->statements[i]);
-    db_close(s->db);
-    running_done(&s->host_running);
-    forget_gpus(s);
-    free(s->gpus);
-    free(s->runs);
-    free(s->open_findings);
-    free(s->parts);
-    free(s->url);
-    free(s);
-}
-
-void store_set_limits(struct store *s, const struct store_limits *limits)
-{
-    if (memcmp(&s->limits, limits, sizeof *limits) == 0)
-        return;
-    s->limits = *limits;
-    s->retention.due = true;
-    s->retention.cleaned_ms = 0;
-}
-
-uint64_t store_rejected(const struct store *s)
-{
-    return s->rejected;
 }
 
 /* Forgets everything learned in a failed transaction: it was rolled back. */
@@ -257,15 +326,9 @@ static int ask_host(struct store *s, enum statement which, int64_t at_ms, int64_
 
 static int note_seen(struct store *s, enum statement which, int64_t id, int64_t *at_ms, struct error *err)
 {
-    if (*at_ms == 0)
-        return 0;
-    struct db_statement *q = store_statement(s, which, err);
-    if (!q)
-        return err->code;
-    db_bind_i64(q, 1, *at_ms);
-    db_bind_i64(q, 2, id);
+    int rc = *at_ms ? store_put(s, which, err, *at_ms, id) : 0;
     *at_ms = 0;
-    return db_put(q, err);
+    return rc;
 }
 
 /* Writes what changes once per transaction, however many snapshots it has. */
@@ -404,19 +467,6 @@ static int ensure_host(struct store *s, struct wall at, struct error *err)
     return identify_host(s, empty, err);
 }
 
-static int put_number(struct store *s, const struct store_part *part, int64_t at_ms, struct error *err)
-{
-    struct db_statement *q = store_statement(s, ST_WRITER, err);
-    if (!q)
-        return err->code;
-    db_bind_i64(q, 1, s->host_id);
-    db_bind_i64(q, 2, part->run);
-    db_bind_i64(q, 3, part->last);
-    db_bind_i64(q, 4, at_ms);
-    db_bind_i64(q, 5, part->first);
-    return db_put(q, err);
-}
-
 static int write_part(struct store *s, const struct store_part *part, struct error *err)
 {
     int64_t at_ms = 0;
@@ -435,7 +485,9 @@ static int write_part(struct store *s, const struct store_part *part, struct err
         rc = process_runs_flush(s, err);
     if (rc == 0)
         rc = settle(s, err);
-    return rc == 0 && part->run ? put_number(s, part, at_ms, err) : rc;
+    if (rc < 0 || !part->run)
+        return rc;
+    return store_put(s, ST_WRITER, err, s->host_id, part->run, part->last, at_ms, part->first);
 }
 
 int store_write_part(struct store *s, const struct store_part *part, struct error *err)
@@ -477,31 +529,4 @@ int store_last_number(struct store *s, const char *host, int64_t run, int64_t *r
         *ret = db_i64(q, 0);
     db_reset(q);
     return rc < 0 ? rc : 0;
-}
-
-int store_move_aside(const char *url, struct wall now, char *moved_to, size_t size, struct error *err)
-{
-    const char *path = strncmp(url, "sqlite:", 7) == 0 ? url + 7 : NULL;
-    if (!path)
-        return error_set(err, -EINVAL, "'%s' is not a file", url);
-    char stamp[WALL_TEXT_SIZE], compact[WALL_TEXT_SIZE];
-    wall_format(now, stamp);
-    size_t used = 0;
-    for (const char *p = stamp; *p && *p != '.'; p++)
-        if (*p != '-' && *p != ':')
-            compact[used++] = *p;
-    compact[used] = '\0';
-    snprintf(moved_to, size, "%s.damaged-%sZ", path, compact);
-    if (rename(path, moved_to) < 0)
-        return error_set(err, -errno, "cannot move '%s' aside: %s", path, strerror(errno));
-    /* They may hold the last writes; they mean nothing without their file, and would corrupt a new one. */
-    static const char *const tails[] = {"-wal", "-shm"};
-    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
-        char from[640], to[640];
-        snprintf(from, sizeof from, "%s%s", path, tails[i]);
-        snprintf(to, sizeof to, "%s%s", moved_to, tails[i]);
-        if (rename(from, to) < 0 && errno != ENOENT)
-            return error_set(err, -errno, "cannot move '%s' aside: %s", from, strerror(errno));
-    }
-    return 0;
 }

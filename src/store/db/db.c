@@ -61,8 +61,7 @@ int db_prepare_between(struct db *db, const struct buf *sql, int64_t from, int64
 {
     int rc = db_prepare_text(db, sql, ret, err);
     if (rc == 0) {
-        db_bind_i64(*ret, 1, from);
-        db_bind_i64(*ret, 2, to);
+        db_bind_numbers(*ret, 1, from, to);
     }
     return rc;
 }

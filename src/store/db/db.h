@@ -15,6 +15,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "model/reading.h"
 
 enum db_kind { DB_SQLITE, DB_POSTGRES };
 
@@ -131,6 +132,29 @@ static inline void db_bind_word(struct db_statement *s, int at, const char *text
     else
         db_bind_null(s, at);
 }
+/* Binds 0, no ID or none known, as NULL. */
+static inline void db_bind_id(struct db_statement *s, int at, int64_t id)
+{
+    if (id)
+        db_bind_i64(s, at, id);
+    else
+        db_bind_null(s, at);
+}
+static inline void db_bind_reading(struct db_statement *s, int at, struct reading r)
+{
+    if (r.state == READING_OK)
+        db_bind_i64(s, at, r.value);
+    else
+        db_bind_null(s, at);
+}
+/* db_bind_numbers(s, 1, a, b) binds $1 and $2. */
+static inline void db_bind_list(struct db_statement *s, int at, const int64_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        db_bind_i64(s, at + (int)i, numbers[i]);
+}
+#define NUMBERS(...) (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
+#define db_bind_numbers(s, at, ...) db_bind_list((s), (at), NUMBERS(__VA_ARGS__))
 static inline int db_put(struct db_statement *s, struct error *err)
 {
     s->used = true;
@@ -154,6 +178,14 @@ static inline bool db_is_null(struct db_statement *s, int column)
 static inline int64_t db_i64(struct db_statement *s, int column)
 {
     return s->db->ops->i64(s, column);
+}
+static inline int64_t db_i64_or(struct db_statement *s, int column, int64_t fallback)
+{
+    return db_is_null(s, column) ? fallback : db_i64(s, column);
+}
+static inline struct reading db_reading(struct db_statement *s, int column)
+{
+    return db_is_null(s, column) ? reading_absent(READING_UNREAD) : reading_ok(db_i64(s, column));
 }
 static inline struct str db_text(struct db_statement *s, int column)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A connection to PostgreSQL: waits for answers with a time limit, and translates errors. Does not know which statements are sent.
+ * libpq, loaded on first use, and a connection to PostgreSQL.
  */
 #pragma once
 
@@ -7,9 +7,6 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "store/db/db.h"
-
-/* libpq, loaded on first use: the functions that postgres.c calls, and how a server encodes numbers. Knows nothing of statements
- * and rows. */
 
 /* As libpq-fe.h declares them; the values are part of its stable interface. */
 typedef struct pg_conn PGconn;
@@ -57,10 +54,6 @@ struct libpq {
 /* Filled by libpq_load. */
 extern struct libpq pq;
 
-/* A column value in the server's binary form, which both sides read and write in half the time of decimal digits. Other types
- * are parsed as digits; 0 if there are none or the value exceeds 64 bits. */
-int64_t libpq_number(unsigned type, struct str value);
-
 /* Retries on each call until it succeeds: the library may be installed while the daemon runs. */
 int libpq_load(const struct env *env, struct error *err);
 
@@ -82,15 +75,3 @@ struct pg_db {
     bool pooled;                       /* connected through a pooler */
     const struct pg_statement *parsed; /* pooled: the unnamed statement that the session has parsed in this transaction */
 };
-
-/* Sets the error of a result, or of the connection, and returns its code. */
-int pg_fail(struct pg_db *db, const PGresult *result, struct error *err);
-int pg_lost(struct pg_db *db, struct error *err);
-bool pg_succeeded(const PGresult *result);
-
-/* Waits for the answer to a query sent outside of the pipeline. The first error counts; of several statements, the last result. */
-PGresult *pg_result_of(struct pg_db *db, int sent);
-/* Reads all pending results. The first error counts; the server skipped everything after it. */
-void pg_collect(struct pg_db *db);
-/* Leaves pipeline mode; returns its error, if any, once. */
-int pg_settle(struct pg_db *db, struct error *err);

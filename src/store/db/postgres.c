@@ -7,13 +7,298 @@
  * Behind a pooler such as pgbouncer, each transaction may get another server session. There, we leave nothing in a session:
  * statements have no names, and time limits apply to one transaction.
  */
+#include "store/db/pg_connection.h"
+
+#include <endian.h>
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "store/db/pg_connection.h"
+#include "base/clock.h"
+#include "base/os/library.h"
+
+/* ---- libpq, loaded on first use ---- */
+
+struct libpq pq;
+static bool loaded;
+static pthread_mutex_t pq_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const struct library_symbol symbols[] = {
+    {"PQconnectdb", &pq.connectdb},
+    {"PQstatus", &pq.status},
+    {"PQerrorMessage", &pq.error_message},
+    {"PQfinish", &pq.finish},
+    {"PQsetnonblocking", &pq.set_nonblocking},
+    {"PQsocket", &pq.socket},
+    {"PQflush", &pq.flush},
+    {"PQconsumeInput", &pq.consume_input},
+    {"PQisBusy", &pq.is_busy},
+    {"PQsendQuery", &pq.send_query},
+    {"PQsendQueryParams", &pq.send_params},
+    {"PQsendPrepare", &pq.send_prepare},
+    {"PQsendQueryPrepared", &pq.send_prepared},
+    {"PQgetResult", &pq.get_result},
+    {"PQresultStatus", &pq.result_status},
+    {"PQresultErrorField", &pq.error_field},
+    {"PQresultErrorMessage", &pq.result_error},
+    {"PQntuples", &pq.ntuples},
+    {"PQgetvalue", &pq.getvalue},
+    {"PQgetisnull", &pq.getisnull},
+    {"PQgetlength", &pq.getlength},
+    {"PQftype", &pq.ftype},
+    {"PQclear", &pq.clear},
+    {"PQenterPipelineMode", &pq.enter_pipeline},
+    {"PQexitPipelineMode", &pq.exit_pipeline},
+    {"PQpipelineSync", &pq.pipeline_sync},
+    {"PQtransactionStatus", &pq.transaction_status},
+    {"PQbackendPID", &pq.backend_pid},
+    {"PQgetCancel", &pq.get_cancel},
+    {"PQcancel", &pq.cancel},
+    {"PQfreeCancel", &pq.free_cancel},
+    {"PQsetNoticeProcessor", &pq.set_notices},
+};
+
+int libpq_load(const struct env *env, struct error *err)
+{
+    pthread_mutex_lock(&pq_lock);
+    if (!loaded) {
+        struct error why = {0};
+        void *library = env->load_library(env, "libpq.so.5", &why);
+        loaded = library && library_symbols(library, symbols, ARRAY_LEN(symbols), &why) == 0;
+        if (!loaded)
+            error_set(err, -ENOSYS, "PostgreSQL needs libpq 14 or later (%s): %s", library_package("libpq.so.5", "Debian: libpq5"),
+                      why.text);
+    }
+    int rc = loaded ? 0 : -ENOSYS;
+    pthread_mutex_unlock(&pq_lock);
+    return rc;
+}
+
+/* Type OIDs, which PostgreSQL never changes. */
+enum { TYPE_INT8 = 20, TYPE_INT2 = 21, TYPE_INT4 = 23, TYPE_NUMERIC = 1700 };
+enum { NUMERIC_HEAD = 4, NUMERIC_NEGATIVE = 0x4000, NUMERIC_BASE = 10000 };
+
+static int64_t big_endian(struct str value)
+{
+    uint64_t wide;
+    uint32_t narrow;
+    if (value.len == sizeof wide) {
+        memcpy(&wide, value.at, sizeof wide);
+        return (int64_t)be64toh(wide);
+    }
+    if (value.len == sizeof narrow) {
+        memcpy(&narrow, value.at, sizeof narrow);
+        return (int32_t)be32toh(narrow);
+    }
+    return value.len == 2 ? (int16_t)((unsigned char)value.at[0] << 8 | (unsigned char)value.at[1]) : 0;
+}
+
+/* Sums of 64-bit columns: four words (digit count, weight of the first digit, sign, scale), then base-10,000 digits. */
+static int64_t numeric(struct str value)
+{
+    int64_t words[NUMERIC_HEAD] = {0}, number = 0;
+    for (size_t i = 0; i < NUMERIC_HEAD && 2 * i + 2 <= value.len; i++)
+        words[i] = big_endian((struct str){value.at + 2 * i, 2});
+    for (int64_t i = 0; i <= words[1]; i++) {
+        size_t at = 2 * (NUMERIC_HEAD + (size_t)i);
+        /* Trailing zeros are omitted. */
+        int64_t digit = i < words[0] && at + 2 <= value.len ? big_endian((struct str){value.at + at, 2}) : 0;
+        if (__builtin_mul_overflow(number, NUMERIC_BASE, &number) || __builtin_add_overflow(number, digit, &number))
+            return 0;
+    }
+    return words[2] == NUMERIC_NEGATIVE ? -number : number;
+}
+
+/* A column value in the server's binary form, which both sides read and write in half the time of decimal digits. Other types
+ * are parsed as digits; 0 if there are none or the value exceeds 64 bits. */
+static int64_t libpq_number(unsigned type, struct str value)
+{
+    int64_t number = 0;
+    switch (type) {
+    case TYPE_INT8:
+    case TYPE_INT4:
+    case TYPE_INT2: return big_endian(value);
+    case TYPE_NUMERIC: return numeric(value);
+    default: return str_to_i64(value, &number) ? number : 0;
+    }
+}
+
+/* ---- the connection ---- */
+
+enum {
+    LONG_PATIENCE_MS = 3600000,
+    CANCEL_POLL_MS = 100,
+    CANCEL_PATIENCE_MS = 1000, /* for a server that was asked to cancel */
+};
+
+/* Maps the first characters of SQLSTATE to an errno. */
+static int pg_code_of(const char *state)
+{
+    static const struct {
+        const char *prefix;
+        int code;
+    } codes[] = {
+        {"08", -ENOTCONN}, {"57P", -ENOTCONN}, {"53100", -ENOSPC},  {"53", -EBUSY},    {"55P03", -EBUSY},  {"40", -EBUSY},
+        {"28", -EACCES},   {"42501", -EACCES}, {"XX001", -EUCLEAN}, {"25006", -EROFS}, {"42P01", -ESTALE}, {"57014", -ETIME},
+    };
+    for (size_t i = 0; state && i < ARRAY_LEN(codes); i++)
+        if (strncmp(state, codes[i].prefix, strlen(codes[i].prefix)) == 0)
+            return codes[i].code;
+    return -EIO;
+}
+
+/* libpq ends its messages with a line feed, and joins several; keep the first line. */
+static int pg_fail_with(struct error *err, int code, const char *message)
+{
+    struct str first = {message, strcspn(message, "\n")};
+    return error_set(err, code, STR_FMT, STR_ARG(first));
+}
+
+static int64_t patience_ms(const struct pg_db *db)
+{
+    return db->db.takes_time ? LONG_PATIENCE_MS : db->patience_ms;
+}
+
+static int pg_lost(struct pg_db *db, struct error *err)
+{
+    int rc = db->cancel_sent ? db_cut_off(&db->db, err) : 0;
+    if (rc < 0)
+        return rc;
+    if (db->silent)
+        return error_set(err, -ENOTCONN, "the server has not answered for %lld s", (long long)(patience_ms(db) / MS_PER_S));
+    return pg_fail_with(err, -ENOTCONN, pq.error_message(db->conn));
+}
+
+static int pg_fail(struct pg_db *db, const PGresult *result, struct error *err)
+{
+    if (db->silent || pq.status(db->conn) != CONNECTION_OK || !result || db->cancel_sent)
+        return pg_lost(db, err);
+    const char *state = pq.error_field(result, PG_DIAG_SQLSTATE), *message = pq.error_field(result, PG_DIAG_MESSAGE_PRIMARY);
+    return pg_fail_with(err, pg_code_of(state), message ? message : pq.result_error(result));
+}
+
+/* Sets the error of a result, or of the connection, and returns its code. */
+static bool pg_succeeded(const PGresult *result)
+{
+    int status = result ? pq.result_status(result) : -1;
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+static bool may_be_canceled(const struct pg_db *db)
+{
+    return db->db.cancel || db->db.until.ns;
+}
+
+/* Closing the connection would not stop the server: it works on until it has something to send. It answers a cancel request with
+ * an error. */
+static void pg_send_cancel(struct pg_db *db)
+{
+    char why[256];
+    PGcancel *how = pq.get_cancel(db->conn);
+    if (how)
+        pq.cancel(how, why, sizeof why);
+    pq.free_cancel(how);
+    db->cancel_sent = true;
+}
+
+/* Waits until an answer is there or the server has been silent for too long. libpq itself would wait forever. */
+static bool pg_await(struct pg_db *db)
+{
+    struct mono begin = clock_mono(&clock_system);
+    bool canceling = false;
+    while (!db->silent) {
+        int unsent = pq.flush(db->conn);
+        /* What a server sent before it hung up can still be read without waiting. */
+        if (unsent < 0 || !pq.consume_input(db->conn) || !pq.is_busy(db->conn))
+            return true;
+        if (!canceling && db_cut_off(&db->db, NULL) < 0) {
+            canceling = true;
+            if (db->reads && !db->cancel_sent)
+                pg_send_cancel(db);
+            begin = clock_mono(&clock_system);
+        }
+        int64_t patience = canceling ? CANCEL_PATIENCE_MS : patience_ms(db);
+        int64_t left_ms = patience - mono_since_ms(clock_mono(&clock_system), begin);
+        struct pollfd fd = {.fd = pq.socket(db->conn), .events = (short)(POLLIN | (unsent ? POLLOUT : 0))};
+        db->silent = left_ms <= 0;
+        int ready = db->silent ? 0 : poll(&fd, 1, (int)MIN_OF(left_ms, (int64_t)(may_be_canceled(db) ? CANCEL_POLL_MS : INT_MAX)));
+        if (ready < 0 && errno != EINTR)
+            return false;
+        if (ready > 0 && (fd.revents & POLLIN) && !canceling)
+            begin = clock_mono(&clock_system); /* the server is still sending */
+    }
+    return false;
+}
+
+/* The next result; NULL after the last result of a statement, or when the connection is unusable. */
+static PGresult *pg_next_result(struct pg_db *db)
+{
+    return pg_await(db) ? pq.get_result(db->conn) : NULL;
+}
+
+/* Waits for the answer to a query sent outside of the pipeline. The first error counts; of several statements, the last result. */
+static PGresult *pg_result_of(struct pg_db *db, int sent)
+{
+    PGresult *last = NULL;
+    for (PGresult *next; sent && (next = pg_next_result(db)) != NULL;) {
+        bool keep = last && !pg_succeeded(last);
+        pq.clear(keep ? next : last);
+        last = keep ? last : next;
+    }
+    if (db->silent) {
+        pq.clear(last);
+        return NULL;
+    }
+    return last;
+}
+
+/* Reads all pending results. The first error counts; the server skipped everything after it. */
+static void pg_collect(struct pg_db *db)
+{
+    bool synced = db->silent || !pq.pipeline_sync(db->conn);
+    if (synced && !db->failed_code)
+        db->failed_code = pg_lost(db, &db->failed);
+    while (!synced) {
+        PGresult *result = pg_next_result(db);
+        if (!result) {
+            if (!db->silent && pq.status(db->conn) == CONNECTION_OK)
+                continue; /* end of one statement's results */
+            if (!db->failed_code)
+                db->failed_code = pg_lost(db, &db->failed);
+            break;
+        }
+        int status = pq.result_status(result);
+        synced = status == PGRES_PIPELINE_SYNC;
+        if (!synced && !pg_succeeded(result) && status != PGRES_PIPELINE_ABORTED && !db->failed_code)
+            db->failed_code = pg_fail(db, result, &db->failed);
+        pq.clear(result);
+    }
+    db->queued = 0;
+}
+
+/* Leaves pipeline mode; returns its error, if any, once. */
+static int pg_settle(struct pg_db *db, struct error *err)
+{
+    if (!db->pipeline)
+        return 0;
+    pg_collect(db);
+    if (!db->silent)
+        pq.exit_pipeline(db->conn);
+    db->pipeline = false;
+    int code = db->failed_code;
+    db->failed_code = 0;
+    if (code && err)
+        *err = db->failed;
+    return code;
+}
+
+/* ---- statements ---- */
 
 enum {
     PIPELINE_MAX = 256, /* unread answers must fit into the socket's buffer, or both sides block */

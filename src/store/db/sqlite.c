@@ -1,17 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SQLite behind the ops of db.h.
  */
+#include "store/db/sqlite_library.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/env.h"
 #include "base/os/shared.h"
 #include "store/db/db.h"
-#include "store/db/sqlite_library.h"
+
+/* ---- the library, loaded on first use ---- */
+
+struct sqlite_library sqlite;
+static bool loaded;
+static pthread_mutex_t sqlite_lock = PTHREAD_MUTEX_INITIALIZER;
+
+enum { OLDEST = 3037000 };
+
+static const struct library_symbol symbols[] = {
+#define SYMBOL(name) {"sqlite3_" #name, &sqlite.name},
+    SQLITE_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
+
+#ifdef WHIRR_SQLITE_LINKED
+/* The program links SQLite, libwhirr does not: there these are NULL. */
+#define WEAK(name) extern __typeof__(sqlite3_##name) sqlite3_##name __attribute__((weak));
+SQLITE_FUNCTIONS(WEAK)
+#undef WEAK
+
+static bool use_linked(void)
+{
+    if (!sqlite3_libversion_number)
+        return false;
+    sqlite = (struct sqlite_library){
+#define OWN(name) .name = sqlite3_##name,
+        SQLITE_FUNCTIONS(OWN)
+#undef OWN
+    };
+    return true;
+}
+#else
+static bool use_linked(void)
+{
+    return false;
+}
+#endif
+
+static bool load_shared(struct error *why)
+{
+    void *library = library_load("libsqlite3.so.0", why);
+    return library && library_symbols(library, symbols, ARRAY_LEN(symbols), why) == 0;
+}
+
+static int load_functions(struct error *err)
+{
+    struct error why = {0};
+    if (!use_linked() && !load_shared(&why))
+        return error_set(err, -ENOSYS, "the history needs SQLite 3.37 or later (Debian: libsqlite3-0): %s", why.text);
+    if (sqlite.libversion_number() < OLDEST)
+        return error_set(err, -ENOSYS, "the history needs SQLite 3.37 or later; this host has %s", sqlite.libversion());
+    /* SQLite would take a lock to count each allocation, and nothing reads the count. No effect once SQLite is in use. */
+    sqlite.config(SQLITE_CONFIG_MEMSTATUS, 0);
+    /* SQLite would allocate twenty pages at once per connection: more than most need, and it can't free them one by one. */
+    sqlite.config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0);
+    loaded = true;
+    return 0;
+}
+
+int sqlite_load(struct error *err)
+{
+    pthread_mutex_lock(&sqlite_lock);
+    int rc = loaded ? 0 : load_functions(err);
+    pthread_mutex_unlock(&sqlite_lock);
+    return rc;
+}
+
+/* ---- the database ---- */
 
 enum { BUSY_TIMEOUT_MS = 5000, JOURNAL_SIZE_LIMIT = 16 << 20, STEPS_BETWEEN_CHECKS = 2000, BACKUP_PAGES = 1024 };
 
@@ -224,9 +297,9 @@ static void keep_private(const char *path)
 
 int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct error *err)
 {
-    int loaded = sqlite_load(err);
-    if (loaded < 0)
-        return loaded;
+    int rc = sqlite_load(err);
+    if (rc < 0)
+        return rc;
     struct sqlite_db *db = calloc(1, sizeof *db);
     if (!db)
         return error_set(err, -ENOMEM, "out of memory");
@@ -237,7 +310,7 @@ int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct err
     int flags = SQLITE_OPEN_NOMUTEX | (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     int code = sqlite.open_v2(path, &db->handle, flags, NULL);
     if (code != SQLITE_OK) {
-        int rc = db->handle ? fail(&db->db, code, err) : error_set(err, -ENOMEM, "out of memory");
+        rc = db->handle ? fail(&db->db, code, err) : error_set(err, -ENOMEM, "out of memory");
         int system = db->handle ? sqlite.system_errno(db->handle) : 0;
         if (rc == -ENOENT && system)
             rc = error_set(err, -system, "%s", strerror(system));
@@ -248,7 +321,6 @@ int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct err
     sqlite.busy_timeout(db->handle, BUSY_TIMEOUT_MS);
     if (read_only)
         sqlite.progress_handler(db->handle, STEPS_BETWEEN_CHECKS, is_cut_off, db);
-    int rc = 0;
     if (!read_only)
         rc = sqlite_exec(&db->db, writer_pragmas, err);
     if (rc == 0 && !read_only)

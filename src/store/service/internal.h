@@ -66,20 +66,6 @@ struct backlog {
     uint64_t lost;
 };
 
-void backlog_init(struct backlog *b);
-void backlog_done(struct backlog *b);
-
-/* Take ownership. If memory is full, the oldest item is lost. */
-void backlog_add_snapshot(struct backlog *b, const struct snapshot *snapshot);
-void backlog_add_event(struct backlog *b, struct store_event *event);
-
-/* Waiting items; lost items. */
-int64_t backlog_count(const struct backlog *b);
-uint64_t backlog_lost(const struct backlog *b);
-
-/* Moves items from memory to disk: the server is unreachable, and the program may end before it is back. */
-int backlog_spill(struct backlog *b, struct error *err);
-
 /* The next items to write, all of one run. A batch owns its items, so that another thread can write it while the backlog
  * continues. */
 struct backlog_batch {
@@ -91,16 +77,8 @@ struct backlog_batch {
     size_t count;                    /* items in total */
     struct queued queued[BATCH_MAX]; /* owns the items above */
 };
-/* 1: a batch, 0: nothing waits, or -errno. Its items stay in the backlog until backlog_written. */
-int backlog_next(struct backlog *b, struct backlog_batch *batch, struct error *err);
-/* The batch is no longer being written. */
-void backlog_returned(struct backlog *b);
 /* The host that the batch comes from; "" if unknown. */
 const char *batch_host(const struct backlog_batch *batch);
-void batch_done(struct backlog_batch *batch);
-
-/* Forgets the items of a run up to this number: they are written. */
-int backlog_written(struct backlog *b, int64_t run, int64_t up_to, struct error *err);
 
 enum { NOTICE_SIZE = 400 };
 
@@ -191,10 +169,8 @@ static inline bool service_is_server(const struct store_service *v)
     return strncmp(v->url, "sqlite:", 7) != 0;
 }
 
-void service_drop_order(void *order);
 /* Drops one reference; the last one frees the service. */
 void service_release(struct store_service *v);
 #define service_log(v, level, ...) log_through((v)->options.say, (v)->options.user, level, __VA_ARGS__)
-/* The threads. */
-void *service_keeper(void *service);
+/* The writer's thread. */
 void *service_writer(void *service);

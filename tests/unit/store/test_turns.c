@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Whose question is next, when a few clients ask more than there are readers for.
  */
-#include "store/service/turns.h"
+#include "store/service/service.h"
 
 #include <errno.h>
 

@@ -1,7 +1,241 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The writer's SQL that does not depend on the columns, prepared on first use.
+ * Opens and closes the store, and prepares the writer's statements.
  */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
+
+const struct store_limits store_default_limits = {
+    .raw_ms = 7 * DAY_MS,
+    .minute_ms = 90 * DAY_MS,
+    .hour_ms = 1825 * DAY_MS,
+    .process_ms = 365 * DAY_MS,
+    .event_ms = 365 * DAY_MS,
+    .max_bytes = 4LL << 30,
+};
+
+static int open_database(const struct env *env, const char *url, bool read_only, struct store *s, struct error *err)
+{
+    s->env = env;
+    s->url = strdup(url);
+    if (strncmp(url, "sqlite:", 7) == 0) {
+        if (strlen(url + 7) >= sizeof s->path)
+            return error_set(err, -ENAMETOOLONG, "the path of the history database is longer than %zu bytes", sizeof s->path - 1);
+        str_copy(s->path, sizeof s->path, str_from(url + 7));
+        int rc = db_open_sqlite(s->path, read_only, &s->db, err);
+        return rc < 0 ? error_prefix(err, "cannot open '%s'", s->path) : 0;
+    }
+    if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0)
+        return db_open_postgres(env, url, read_only, &s->db, err);
+    return error_set(err, -EINVAL, "'%s' is neither sqlite:PATH nor postgresql://...", url);
+}
+
+/* Remembers which file was opened; without a stat, there is nothing to compare. */
+static void note_file(struct store *s)
+{
+    struct stat file;
+    if (s->path[0] && stat(s->path, &file) == 0) {
+        s->device = file.st_dev;
+        s->inode = file.st_ino;
+        s->file_bytes = file.st_size;
+    }
+}
+
+bool store_file_is_gone(const struct store *s)
+{
+    struct stat file;
+    if (!s->inode)
+        return false;
+    if (stat(s->path, &file) < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    return file.st_dev != s->device || file.st_ino != s->inode;
+}
+
+static int open_store(const struct env *env, const char *url, bool read_only, struct store **ret, struct error *err)
+{
+    struct store *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(err, -ENOMEM, "out of memory");
+    s->limits = store_default_limits;
+    running_init(&s->host_running);
+    partition_forget(s);
+    s->gpus = read_only ? NULL : calloc(GPU_MAX, sizeof *s->gpus);
+    s->runs = read_only ? NULL : calloc(PROCESS_RUNS_MAX, sizeof *s->runs);
+    s->open_findings = read_only ? NULL : calloc(OPEN_FINDINGS_MAX, sizeof *s->open_findings);
+    int rc = !read_only && (!s->gpus || !s->runs || !s->open_findings) ? error_set(err, -ENOMEM, "out of memory") : 0;
+    if (rc == 0)
+        rc = open_database(env, url, read_only, s, err);
+    if (rc == 0)
+        rc = read_only ? schema_open_read_only(&s->schema, s->db, err) : schema_open(&s->schema, s->db, err);
+    if (rc == 0)
+        rc = load_horizons(s, err);
+    if (rc == 0)
+        rc = read_only ? partition_load(s, err) : retention_open(s, err);
+    if (rc < 0) {
+        store_close(s);
+        return rc;
+    }
+    note_file(s);
+    *ret = s;
+    return 0;
+}
+
+int store_open(const struct store_options *options, struct store **ret, struct error *err)
+{
+    struct store *s = NULL;
+    int rc = open_store(options->env, options->url, false, &s, err);
+    if (rc < 0)
+        return rc;
+    s->limits = options->limits;
+    s->one_host = options->one_host;
+    if (options->was)
+        str_copy(s->was_name, sizeof s->was_name, str_from(options->was));
+    if (options->host && options->host[0]) {
+        s->host_given = true;
+        str_copy(s->host_name, sizeof s->host_name, str_from(options->host));
+    }
+    *ret = s;
+    return 0;
+}
+
+int store_open_read_only(const struct env *env, const char *url, struct store **ret, struct error *err)
+{
+    return open_store(env, url, true, ret, err);
+}
+
+bool store_is_server(const struct store *s)
+{
+    return s->db->ops->kind == DB_POSTGRES;
+}
+
+int64_t store_file_bytes(const struct store *s)
+{
+    return s->file_bytes;
+}
+
+int store_open_again(const struct store *s, struct store **ret, struct error *err)
+{
+    if (!s->url)
+        return error_set(err, -ENOMEM, "out of memory");
+    int rc = store_open_read_only(s->env, s->url, ret, err);
+    if (rc == 0)
+        store_set_cancel(*ret, s->db->cancel, s->db->until);
+    return rc;
+}
+
+int store_refresh(struct store *s, struct error *err)
+{
+    int rc = schema_open_read_only(&s->schema, s->db, err);
+    if (rc == 0)
+        rc = load_horizons(s, err);
+    return rc < 0 ? rc : partition_load(s, err);
+}
+
+void store_set_cancel(struct store *s, const _Atomic bool *cancel, struct mono until)
+{
+    s->db->cancel = cancel;
+    s->db->until = until;
+}
+
+static void finish_buckets(struct store *s, enum series series)
+{
+    db_finish(&s->read_raw[series]);
+    db_finish(&s->find_raw[series]);
+    for (int level = 0; level < LEVEL_COUNT; level++) {
+        db_finish(&s->read_buckets[series][level]);
+        db_finish(&s->insert_bucket[series][level]);
+        db_finish(&s->delete_bucket[series][level]);
+    }
+}
+
+/* Drops the statements of minutes and hours, which may take 200 KB each, and those that did not run since the last call. */
+static void store_drop_idle(struct store *s)
+{
+    for (int series = 0; series < SERIES_COUNT; series++)
+        finish_buckets(s, (enum series)series);
+    for (size_t i = 0; i < ST_COUNT; i++) {
+        if (s->statements[i] && !s->statements[i]->used)
+            db_finish(&s->statements[i]);
+        else if (s->statements[i])
+            s->statements[i]->used = false;
+    }
+}
+
+void store_trim_memory(struct store *s)
+{
+    if (s->db->ops->kind != DB_SQLITE)
+        return;
+    store_drop_idle(s);
+    db_exec(s->db, "PRAGMA shrink_memory", NULL);
+}
+
+void store_close(struct store *s)
+{
+    if (!s)
+        return;
+    if (s->db)
+        store_forget_columns(s);
+    for (size_t i = 0; i < ST_COUNT; i++)
+        db_finish(&s->statements[i]);
+    db_close(s->db);
+    running_done(&s->host_running);
+    for (size_t i = 0; i < s->gpu_count; i++)
+        running_done(&s->gpus[i].running);
+    free(s->gpus);
+    free(s->runs);
+    free(s->open_findings);
+    free(s->parts);
+    free(s->url);
+    free(s);
+}
+
+void store_set_limits(struct store *s, const struct store_limits *limits)
+{
+    if (memcmp(&s->limits, limits, sizeof *limits) == 0)
+        return;
+    s->limits = *limits;
+    s->retention.due = true;
+    s->retention.cleaned_ms = 0;
+}
+
+uint64_t store_rejected(const struct store *s)
+{
+    return s->rejected;
+}
+
+int store_move_aside(const char *url, struct wall now, char *moved_to, size_t size, struct error *err)
+{
+    const char *path = strncmp(url, "sqlite:", 7) == 0 ? url + 7 : NULL;
+    if (!path)
+        return error_set(err, -EINVAL, "'%s' is not a file", url);
+    char stamp[WALL_TEXT_SIZE], compact[WALL_TEXT_SIZE];
+    wall_format(now, stamp);
+    size_t used = 0;
+    for (const char *p = stamp; *p && *p != '.'; p++)
+        if (*p != '-' && *p != ':')
+            compact[used++] = *p;
+    compact[used] = '\0';
+    snprintf(moved_to, size, "%s.damaged-%sZ", path, compact);
+    if (rename(path, moved_to) < 0)
+        return error_set(err, -errno, "cannot move '%s' aside: %s", path, strerror(errno));
+    /* They may hold the last writes; they mean nothing without their file, and would corrupt a new one. */
+    static const char *const tails[] = {"-wal", "-shm"};
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+        char from[640], to[640];
+        snprintf(from, sizeof from, "%s%s", path, tails[i]);
+        snprintf(to, sizeof to, "%s%s", moved_to, tails[i]);
+        if (rename(from, to) < 0 && errno != ENOENT)
+            return error_set(err, -errno, "cannot move '%s' aside: %s", from, strerror(errno));
+    }
+    return 0;
+}
+
+/* ---- the writer's SQL that does not depend on the columns, prepared on first use ---- */
 
 #define LOWEST_FREE(table)                                                                 \
     "(SELECT MIN(t.id) + 1 FROM (SELECT 0 AS id UNION ALL SELECT id FROM " table ") AS t " \
@@ -110,15 +344,13 @@ struct db_statement *store_statement(struct store *s, enum statement which, stru
     return s->statements[which];
 }
 
-static void finish_buckets(struct store *s, enum series series)
+int store_put_list(struct store *s, enum statement which, struct error *err, const int64_t *numbers, size_t count)
 {
-    db_finish(&s->read_raw[series]);
-    db_finish(&s->find_raw[series]);
-    for (int level = 0; level < LEVEL_COUNT; level++) {
-        db_finish(&s->read_buckets[series][level]);
-        db_finish(&s->insert_bucket[series][level]);
-        db_finish(&s->delete_bucket[series][level]);
-    }
+    struct db_statement *q = store_statement(s, which, err);
+    if (!q)
+        return err->code;
+    db_bind_list(q, 1, numbers, count);
+    return db_put(q, err);
 }
 
 void store_forget_columns(struct store *s)
@@ -126,17 +358,5 @@ void store_forget_columns(struct store *s)
     for (int series = 0; series < SERIES_COUNT; series++) {
         db_finish(&s->insert_sample[series]);
         finish_buckets(s, (enum series)series);
-    }
-}
-
-void store_drop_idle(struct store *s)
-{
-    for (int series = 0; series < SERIES_COUNT; series++)
-        finish_buckets(s, (enum series)series);
-    for (size_t i = 0; i < ST_COUNT; i++) {
-        if (s->statements[i] && !s->statements[i]->used)
-            db_finish(&s->statements[i]);
-        else if (s->statements[i])
-            s->statements[i]->used = false;
     }
 }

@@ -14,7 +14,11 @@
 #include "base/cleanup.h"
 #include "model/finding.h"
 #include "model/finding_code.h"
+#include "model/severity.h"
+#include "store/findings.h"
 #include "store/internal.h"
+
+/* ---- writing ---- */
 
 enum {
     GAP_MS = 30000,         /* an episode ends after this long without its finding */
@@ -28,8 +32,8 @@ enum {
 static void read_open(struct db_statement *q, struct open_finding *e)
 {
     e->id = db_i64(q, 0);
-    e->gpu_id = db_is_null(q, 1) ? 0 : db_i64(q, 1);
-    e->process_id = db_is_null(q, 2) ? 0 : db_i64(q, 2);
+    e->gpu_id = db_i64_or(q, 1, 0);
+    e->process_id = db_i64_or(q, 2, 0);
     e->pid = (int32_t)db_i64(q, 3);
     e->worst = e->now = (enum severity)db_i64(q, 5);
     e->confidence_permille = db_i64(q, 6);
@@ -40,8 +44,8 @@ static void read_open(struct db_statement *q, struct open_finding *e)
     e->util_count = db_i64(q, 11);
     e->power_sum = db_i64(q, 12);
     e->power_count = db_i64(q, 13);
-    e->temp_max_mdegc = db_is_null(q, 14) ? reading_absent(READING_UNREAD) : reading_ok(db_i64(q, 14));
-    e->start_key = db_is_null(q, 15) ? 0 : db_i64(q, 15);
+    e->temp_max_mdegc = db_reading(q, 14);
+    e->start_key = db_i64_or(q, 15, 0);
     e->from_before = true;
 }
 
@@ -147,22 +151,9 @@ static void confirm(struct open_finding *e, const struct finding *f, const struc
 /* Binds the columns in the order of both statements, from `at` on. */
 static void bind_state(struct db_statement *q, int at, const struct open_finding *e)
 {
-    const int64_t numbers[] = {e->worst,    e->now,        e->confidence_permille, e->last_ms,    e->samples,
-                               e->util_sum, e->util_count, e->power_sum,           e->power_count};
-    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        db_bind_i64(q, at++, numbers[i]);
-    if (e->temp_max_mdegc.state == READING_OK)
-        db_bind_i64(q, at, e->temp_max_mdegc.value);
-    else
-        db_bind_null(q, at);
-}
-
-static void bind_id(struct db_statement *q, int at, int64_t id)
-{
-    if (id)
-        db_bind_i64(q, at, id);
-    else
-        db_bind_null(q, at);
+    db_bind_numbers(q, at, e->worst, e->now, e->confidence_permille, e->last_ms, e->samples, e->util_sum, e->util_count,
+                    e->power_sum, e->power_count);
+    db_bind_reading(q, at + 9, e->temp_max_mdegc);
 }
 
 static int put_begin(struct store *s, struct open_finding *e, int64_t since_ms, struct error *err)
@@ -172,13 +163,11 @@ static int put_begin(struct store *s, struct open_finding *e, int64_t since_ms, 
         return err->code;
     bind_state(q, 1, e);
     db_bind_i64(q, 11, s->host_id);
-    bind_id(q, 12, e->gpu_id);
-    bind_id(q, 13, e->process_id);
+    db_bind_id(q, 12, e->gpu_id);
+    db_bind_id(q, 13, e->process_id);
     db_bind_i64(q, 14, e->pid);
     db_bind_text(q, 15, finding_code_name(e->code));
-    db_bind_i64(q, 16, since_ms);
-    db_bind_i64(q, 17, e->first_ms);
-    db_bind_i64(q, 18, e->worst_ms);
+    db_bind_numbers(q, 16, since_ms, e->first_ms, e->worst_ms);
     db_bind_text(q, 19, e->headline);
     int rc = db_step(q, err);
     if (rc != 1)
@@ -308,4 +297,66 @@ int findings_flush(struct store *s, struct error *err)
         if (is_due(&s->open_findings[i]))
             rc = put_state(s, &s->open_findings[i], false, err);
     return rc;
+}
+
+/* ---- reading ---- */
+
+static const char query[] =
+    "SELECT f.id, f.gpu_id, g.gpu_index, f.process_id, f.pid, f.code, f.severity, f.severity_now, f.confidence_permille, "
+    "f.since_ms, f.first_seen_ms, f.last_seen_ms, f.worst_ms, f.ended, f.headline, f.samples, f.util_sum_permille, f.util_count, "
+    "f.power_sum_mw, f.power_count, f.temp_max_mdegc, h.name, p.name, p.user_name, COALESCE(p.container_name, p.container) FROM "
+    "finding_episodes f JOIN hosts h ON h.id = f.host_id LEFT JOIN gpus g ON g.id = f.gpu_id LEFT JOIN processes p ON p.id = "
+    "f.process_id WHERE f.last_seen_ms >= $1 AND f.first_seen_ms < $2 AND f.id > $3 AND ($4 = '' OR h.name = $4) AND ($5 = 0 OR "
+    "f.gpu_id = $5) AND f.severity >= $6 ORDER BY f.id LIMIT $7";
+
+static struct reading mean(struct db_statement *q, int sum)
+{
+    int64_t count = db_i64(q, sum + 1);
+    return count > 0 ? reading_ok(db_i64(q, sum) / count) : reading_absent(READING_UNREAD);
+}
+
+/* Reads a row; false if this version doesn't know its code. */
+static bool read_finding(struct db_statement *q, struct store_finding *f)
+{
+    char code[64];
+    *f = (struct store_finding){.id = db_i64(q, 0),
+                                .gpu_id = db_i64_or(q, 1, 0),
+                                .gpu_index = (int)db_i64_or(q, 2, -1),
+                                .process_id = db_i64_or(q, 3, 0),
+                                .pid = (int32_t)db_i64(q, 4),
+                                .severity = (enum severity)MIN_OF(db_i64(q, 6), (int64_t)SEVERITY_CRITICAL),
+                                .severity_now = (enum severity)MIN_OF(db_i64(q, 7), (int64_t)SEVERITY_CRITICAL),
+                                .confidence = (double)db_i64(q, 8) / 1000,
+                                .since = {db_i64(q, 9)},
+                                .first_seen = {db_i64(q, 10)},
+                                .last_seen = {db_i64(q, 11)},
+                                .worst_at = {db_i64(q, 12)},
+                                .ended = db_i64(q, 13) != 0,
+                                .samples = db_i64(q, 15),
+                                .util_permille = mean(q, 16),
+                                .power_mw = mean(q, 18),
+                                .temp_max_mdegc = db_reading(q, 20)};
+    str_copy(code, sizeof code, db_text(q, 5));
+    str_copy(f->headline, sizeof f->headline, db_text(q, 14));
+    str_copy(f->host, sizeof f->host, db_text(q, 21));
+    str_copy(f->process, sizeof f->process, db_text(q, 22));
+    str_copy(f->user, sizeof f->user, db_text(q, 23));
+    str_copy(f->container, sizeof f->container, db_text(q, 24));
+    return finding_code_from_name(code, &f->code);
+}
+
+int store_findings(struct store *s, const struct store_finding_page *page, store_finding_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db, query, &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_numbers(q, 1, page->since_ms, page->until_ms, page->cursor);
+    db_bind_text(q, 4, page->host ? page->host : "");
+    db_bind_numbers(q, 5, page->gpu_id, page->least, (int64_t)MIN_OF(page->limit, (size_t)INT32_MAX));
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
+        struct store_finding f;
+        rc = read_finding(q, &f) ? each(user, &f) : 0;
+    }
+    return MIN_OF(rc, 0);
 }
