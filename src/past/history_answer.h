@@ -35,11 +35,6 @@ int history_answer(struct store *s, const struct history_question *q, struct buf
 /* The same for an empty history. */
 void history_answer_nothing(const struct history_question *q, struct buf *out);
 
-/* Limits of processes, as runs of minutes. `host` NULL: all; gpu_id 0: all. */
-int history_limits_write(struct store *s, const struct history_question *q, const char *host, int64_t gpu_id, struct json_writer *j,
-                         struct error *err);
-void history_no_limits(const struct history_question *q, struct json_writer *j);
-
 /* Who a process was; the documents. */
 extern const struct answer stored_process_answer;
 extern const struct answer history_answer_form, process_history_answer, past_events_answer, past_limits_answer;

@@ -28,10 +28,6 @@ struct told_findings {
     size_t count;
 };
 
-/* The episodes that begin within `page` and may cover events after its cursor. */
-int told_findings_read(struct store *s, const struct store_event_page *page, struct told_findings *ret, struct error *err);
-void told_findings_done(struct told_findings *t);
-
 /* Whether an episode covers this event: same code (for a change of health: one that causes it), GPU and time, and at least as
  * severe, so that nothing looks better than it was. */
 bool told_already(const struct told_findings *t, const struct store_event_row *event);

@@ -14,8 +14,6 @@ int past_changes(struct store *s, const char *host, struct wall until, struct ch
 /* The changes alone, of a span. */
 int past_changes_within(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until,
                         struct changes *ret, struct error *err);
-/* Adds by how much each running process raised the GPU's idle power when it started, if that was measured. */
-int past_idle_steps(struct store *s, int64_t gpu_id, struct wall until, struct baseline *ret, struct error *err);
 
 /* Usual values of one GPU at successive moments of a long span that ends at `until`: reads each row once. `gpus`: how many will
  * be queried this way. */

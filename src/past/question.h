@@ -54,10 +54,6 @@ struct history_question {
 /* The value of a parameter; false: not given. */
 typedef bool history_parameter_fn(void *user, const char *key, char *value, size_t size);
 
-/* Reads a moment like moment_parse(). Leaves *ret and *given alone if the parameter is missing. -EINVAL and a message. */
-int question_read_moment(const char *key, history_parameter_fn *parameter, void *user, struct wall now, enum moment_zone zone,
-                         bool *given, struct wall *ret, struct error *err);
-
 /* Reads `since`, which may be "all" (1970), and `until`, which is interpreted relative to `since`. Leaves both alone if not
  * given. -EINVAL and a message, also if the end is not after the beginning. */
 struct question_span {

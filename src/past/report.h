@@ -11,6 +11,7 @@
 #include "model/finding.h"
 #include "past/explain.h"
 #include "past/parallel_query.h"
+#include "store/query.h"
 
 /* ---- what a kilowatt-hour emitted: one number for all hours, and a file that knows some of them better ---- */
 
@@ -170,9 +171,33 @@ static inline int64_t report_watched_from(const struct report *r, const struct r
 {
     return gpu->first_seen.ms > r->since.ms ? gpu->first_seen.ms : r->since.ms;
 }
-/* Findings of severity notice and above. */
-int report_findings(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err);
-/* Leased GPUs by user. */
-int report_leases(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err);
-/* Hours, load and hot spells. */
-int report_cards(struct store *s, struct report *r, struct error *err);
+
+/* ---- How long a group of processes was on GPUs: simultaneous ones on one GPU count once. Takes minutes or hours of each process,
+ * in ORDER_BY_TIME_AND_GPU; knows nothing about the database. ---- */
+
+/* A fraction of one minute in an hour. */
+struct minute_part {
+    int minute;
+    double present, busy;
+};
+
+struct presence {
+    struct row_order order;
+    double hours, busy_hours; /* of everything before the current minute or hour */
+    /* The current minute: its fractions. */
+    double present, busy;
+    /* The current hour: a bit for each minute with a process all the time, and the partial minutes. */
+    uint64_t present_minutes, busy_minutes;
+    struct minute_part *parts;
+    size_t part_count, part_capacity;
+};
+
+/* `present`: the fraction of the minute with the process. -EPROTO: a row out of order. */
+int presence_add_minute(struct presence *p, int64_t minute, int64_t gpu_id, double present, bool busy);
+/* from_ms: the GPU was not watched before. */
+int presence_add_hour(struct presence *p, const struct store_process_hour *hour, int64_t from_ms);
+/* Call after the last row. */
+void presence_end(struct presence *p);
+void presence_done(struct presence *p);
+/* The hours that these minutes amount to for one process. */
+double presence_hours(const struct store_process_hour *hour, uint64_t minutes, int64_t from_ms);

@@ -28,25 +28,10 @@ struct span {
     struct row_order worker_order;
 };
 
-/* ---- span_course.c: courses of the GPUs, read together because their rows are adjacent. ---- */
-
-int span_read_points(struct store *s, void *span, struct error *err);
-int span_read_workers(struct store *s, void *span, struct error *err);
-/* Finds the busiest process at each point of the current GPU. */
-void span_choose_workers(struct span *p);
-
-/* ---- explain_span.c: adds to the list; a full list drops its least important entry, or this one. ---- */
+/* Adds to the list; a full list drops its least important entry, or this one. */
 void span_keep(struct explained_span *told, const struct explained_episode *e);
 
 /* ---- stored_findings.c: findings from that time that the rows did not reveal. ---- */
 int span_add_findings(struct span *p, struct error *err);
 /* Turns "GPU 0 is throttling" into the past tense. */
 void span_past_tense(const char *headline, char *out, size_t size);
-
-/* ---- span_episodes.c ---- */
-
-/* Computes means and maxima from the sums. */
-void span_use_numbers(struct explained_episode *e);
-/* Explains each at its most telling moment. Those not worth reporting get no weight. */
-int span_explain_episodes(struct span *p, const struct episode_group *groups, struct explained_episode *ret, size_t count,
-                          struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "past/report_sums.h"
+#include "past/report.h"
 
 #include <errno.h>
 #include <math.h>
