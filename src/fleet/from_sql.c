@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "fleet/fleet.h"
-#include "past/parallel_query.h"
 #include "store/fleet_queries.h"
+#include "store/query.h"
 
 bool fleet_is_sql(const struct fleet_place *place)
 {

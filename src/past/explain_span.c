@@ -16,9 +16,9 @@
 #include "insight/view/why.h"
 #include "model/finding_code.h"
 #include "past/explain.h"
-#include "past/parallel_query.h"
 #include "past/past_usual.h"
 #include "past/span.h"
+#include "store/query.h"
 
 /* ---- courses of the GPUs, read together because their rows are adjacent ---- */
 
@@ -30,11 +30,6 @@ enum { COL_UTIL, COL_ENCODER, COL_DECODER, COL_FAN, COL_USED, COL_TOTAL, COL_TEM
 _Static_assert(ARRAY_LEN(column_names) == COL_COUNT, "one name for each column");
 static const unsigned char wanted[COL_COUNT] = {[COL_TOTAL] = WANTS_MAX, [COL_TEMP] = WANTS_MAX, [COL_THROTTLE] = WANTS_MAX};
 
-static struct reading mean(const struct aggregate *a)
-{
-    return a->count ? reading_ok(a->sum / a->count) : reading_absent(READING_UNREAD);
-}
-
 static int note_point(void *user, const struct store_point *point)
 {
     struct span *p = user;
@@ -44,10 +39,10 @@ static int note_point(void *user, const struct store_point *point)
         return -ENOMEM;
     struct episode_point *to = &of->list[of->count++];
     *to = (struct episode_point){.at_ms = point->at.ms,
-                                 .util_permille = mean(&v[COL_UTIL]),
-                                 .fan_permille = mean(&v[COL_FAN]),
-                                 .power_mw = mean(&v[COL_POWER])};
-    struct reading encoder = mean(&v[COL_ENCODER]), decoder = mean(&v[COL_DECODER]);
+                                 .util_permille = aggregate_mean(&v[COL_UTIL]),
+                                 .fan_permille = aggregate_mean(&v[COL_FAN]),
+                                 .power_mw = aggregate_mean(&v[COL_POWER])};
+    struct reading encoder = aggregate_mean(&v[COL_ENCODER]), decoder = aggregate_mean(&v[COL_DECODER]);
     to->video_permille = encoder.state != READING_OK || reading_or(decoder, 0) > encoder.value ? decoder : encoder;
     if (v[COL_TEMP].count)
         to->temp_max_mdegc = reading_ok(v[COL_TEMP].max);

@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "format/json/told.h"
 #include "past/history_answer.h"
 #include "past/past_json.h"
-#include "past/past_rows.h"
 
 /* ---- limits: consecutive minutes of a process with the same limit form a stretch; unjudged minutes are left out ---- */
 
@@ -35,6 +35,8 @@ struct limit_walk {
 
 static int add_minute(struct limit_walk *w, const struct limit_stretch *m)
 {
+    if (w->full)
+        return 1;
     if (m->limit == LIMIT_UNJUDGED || (w->only && w->only != m->gpu_id) || (w->q->run && w->q->run != m->process))
         return 0;
     while (w->open < w->count && w->list[w->open].to < w->now)
@@ -89,7 +91,6 @@ static int note_gpu(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
-ANSWER_NAMES(stretch_limits, enum limit, limit_name, LIMIT_UNJUDGED + 1, LIMIT_COUNT - 1);
 ANSWER_NAMES(sides, enum limit_side, limit_side_name, 0, LIMIT_SIDE_OTHERS);
 
 struct told_stretch {
@@ -109,7 +110,7 @@ ANSWER_TABLE(stretch_answer, struct told_stretch, .name = "LimitStretch",
     FIELD(INT, "gpu_index", gpu_index, NULL);
     FIELD(MOMENT, "since", since, NULL);
     FIELD(MOMENT, "until", until, NULL);
-    FIELD(NAME, "code", limit, NULL, NAMES(stretch_limits));
+    FIELD(NAME, "code", limit, NULL, NAMES(limit_codes));
     FIELD(WORD, "words", words, "Behind \"limited by\"");
     FIELD(WORD, "doing", doing, "What the process does meanwhile");
     FIELD(NAME, "side", side, NULL, NAMES(sides));
@@ -170,26 +171,14 @@ static void write_limits(struct json_writer *j, const struct history_question *q
     answer_write(j, &past_limits_answer, &told, &told);
 }
 
-static void history_no_limits(const struct history_question *q, struct json_writer *j)
-{
-    write_limits(j, q, NULL);
-}
-
 /* Limits of processes, as runs of minutes. `host` NULL: all; gpu_id 0: all. */
-static int history_limits_write(struct store *s, const struct history_question *q, const char *host, int64_t gpu_id,
-                                struct json_writer *j, struct error *err)
+static int answer_limits(struct store *s, const struct history_question *q, const char *host, int64_t gpu_id, struct json_writer *j,
+                         struct error *err)
 {
     struct limit_walk w = {.q = q, .only = gpu_id};
-    struct hour_segments segments;
     int rc = store_gpus(s, host, note_gpu, &w, err);
     if (rc == 0)
-        rc =
-            store_hour_segments(s, q->since_ms / MINUTE_MS, (q->until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH, &segments, err);
-    for (size_t i = 0; rc == 0 && !w.full && i < segments.count; i++) {
-        const struct hour_segment *g = &segments.list[i];
-        rc = g->hours ? store_process_hours(s, host, g->from / MINUTES_AN_HOUR, g->to / MINUTES_AN_HOUR, take_hour, &w, err)
-                      : store_process_minutes(s, host, g->from, g->to, take_minute, &w, err);
-    }
+        rc = store_process_times(s, host, q->since_ms, q->until_ms, take_minute, take_hour, &w, err);
     write_limits(j, q, &w);
     free(w.list);
     free(w.gpus);
@@ -301,26 +290,14 @@ static int gather_subject(struct store *s, struct gathered *g, const struct hist
     const struct history_question *q = g->q;
     choose_metrics(g, subject->of);
     int64_t since_ms = MAX_OF(q->since_ms, subject->first_ms);
-    if (subject->of == OF_PROCESS) {
-        const struct store_process_plot plot = {.runs = {.host = subjects->host[0] ? subjects->host : NULL,
-                                                         .gpu_id = subject->id,
-                                                         .run = q->run,
-                                                         .pid = q->pid,
-                                                         .name = q->process[0] ? q->process : NULL},
-                                                /* The first step counts as a whole. */
-                                                .since_ms = MAX_OF(q->since_ms, since_ms / g->step_ms * g->step_ms),
-                                                .until_ms = q->until_ms,
-                                                .step_ms = g->step_ms};
-        return store_process_series(s, &plot, history_json_gather, g, err);
-    }
-    const struct store_plot plot = {.series = subject->of == OF_GPU ? SERIES_GPU : SERIES_HOST,
-                                    .subject = subject->id,
-                                    .since_ms = since_ms,
+    if (subject->of == OF_PROCESS) /* the first step counts as a whole */
+        since_ms = MAX_OF(q->since_ms, since_ms / g->step_ms * g->step_ms);
+    const struct store_plot plot = {.since_ms = since_ms,
                                     .until_ms = q->until_ms,
                                     .step_ms = g->step_ms,
                                     .columns = g->columns,
                                     .column_count = g->metric_count};
-    return store_series(s, &plot, history_json_gather, g, err);
+    return history_subject_plot(s, q, subjects, subject, plot, history_json_gather, g, err);
 }
 
 static const char *of_name(enum history_of of)
@@ -521,13 +498,8 @@ static int answer_series(struct store *s, const struct history_question *q, stru
     if (subjects.count > HISTORY_JSON_SUBJECTS_MAX)
         return error_set(err, -EINVAL, "gpu: %zu are meant, at most %d can be answered at once; name some, or download",
                          subjects.count, HISTORY_JSON_SUBJECTS_MAX);
-    struct told_history t = {.since = {q->since_ms},
-                             .until = {q->until_ms},
-
-                             .store = s,
-                             .subjects = &subjects,
-                             .g = {.q = q},
-                             .err = err};
+    struct told_history t = {
+        .since = {q->since_ms}, .until = {q->until_ms}, .store = s, .subjects = &subjects, .g = {.q = q}, .err = err};
     plan(s, q, &subjects, &t.step_ms, &t.level);
     t.g.step_ms = t.step_ms;
     t.known = t.step_ms != 0;
@@ -673,7 +645,7 @@ static int answer_list(struct store *s, const struct history_question *q, struct
         .question = q, .j = &each, .limit = q->limit, .cursor = q->cursor, .gpu_id = subjects.count ? subjects.list[0].id : 0};
     list.host = subjects.host[0] ? subjects.host : NULL;
     if (q->kind == HISTORY_LIMITS)
-        return history_limits_write(s, q, list.host, list.gpu_id, j, err);
+        return answer_limits(s, q, list.host, list.gpu_id, j, err);
     rc = history_list_write(s, &list, err);
     if (rc == 0 && q->kind == HISTORY_PROCESSES)
         rc = write_remainders(s, q, &list, &remainder, err);
@@ -706,7 +678,7 @@ void history_answer_nothing(const struct history_question *q, struct buf *out)
         struct told_history none = {.since = {q->since_ms}, .until = {q->until_ms}};
         answer_write(&j, &history_answer_form, &none, &none);
     } else if (q->kind == HISTORY_LIMITS) {
-        history_no_limits(q, &j);
+        write_limits(&j, q, NULL);
     } else {
         write_list(&j, q, &(struct told_list){.within = true});
     }

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "past/past_rows.h"
+#include "past/history_answer.h"
 
 enum { ROWS_A_SLICE = 4096, RUNS_A_SLICE = 5000, STEP_BYTES = 96, CELL_BYTES = 8 };
 
@@ -145,26 +145,9 @@ static int add_step(void *user, const struct store_point *point)
 /* A window of steps of the current subject. */
 static int slice_window(struct history_stream *t, struct store *s, int64_t to_ms, struct error *err)
 {
-    const struct history_subject *subject = &t->subjects.list[t->subject];
-    if (subject->of == OF_PROCESS) {
-        const struct store_process_plot plot = {.runs = {.host = host_of(t),
-                                                         .gpu_id = subject->id,
-                                                         .run = t->q.run,
-                                                         .pid = t->q.pid,
-                                                         .name = t->q.process[0] ? t->q.process : NULL},
-                                                .since_ms = t->from_ms,
-                                                .until_ms = to_ms,
-                                                .step_ms = t->step_ms};
-        return store_process_series(s, &plot, add_step, t, err);
-    }
-    const struct store_plot plot = {.series = series_of(t),
-                                    .subject = subject->id,
-                                    .since_ms = t->from_ms,
-                                    .until_ms = to_ms,
-                                    .step_ms = t->step_ms,
-                                    .columns = t->columns,
-                                    .column_count = t->q.metric_count};
-    return store_series(s, &plot, add_step, t, err);
+    const struct store_plot plot = {
+        .since_ms = t->from_ms, .until_ms = to_ms, .step_ms = t->step_ms, .columns = t->columns, .column_count = t->q.metric_count};
+    return history_subject_plot(s, &t->q, &t->subjects, &t->subjects.list[t->subject], plot, add_step, t, err);
 }
 
 static int slice_steps(struct history_stream *t, struct store *s, struct error *err)

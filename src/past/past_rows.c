@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Cells and lines; processes and events.
  */
-#include "past/past_rows.h"
+#include "past/history_answer.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -12,9 +12,10 @@
 
 #include "base/cleanup.h"
 #include "base/json_reader.h"
+#include "format/json/told.h"
 #include "insight/facts/levels.h"
 #include "insight/verdict/health.h"
-#include "store/findings.h"
+#include "store/query.h"
 
 /* ---- alerts and changes of health that repeat a finding's row ---- */
 
@@ -56,7 +57,6 @@ static int told_findings_read(struct store *s, const struct store_event_page *pa
     return ret->list ? store_findings(s, &findings, told_findings_add, &r, err) : error_set(err, -ENOMEM, "out of memory");
 }
 
-/* The episodes that begin within `page` and may cover events after its cursor. */
 static void told_findings_done(struct told_findings *t)
 {
     free(t->list);
@@ -226,8 +226,6 @@ static void row_write(struct row_writer *r, const struct answer *a, const void *
 
 /* ---- processes ---- */
 
-ANSWER_NAMES(limit_names, enum limit, limit_name, LIMIT_UNJUDGED + 1, LIMIT_COUNT - 1);
-
 struct told_limit_share {
     enum limit limit;
     double share;
@@ -237,7 +235,7 @@ ANSWER_MAKER(make_limit_words, struct told_limit_share, word, limit_words(of->li
 
 ANSWER_TABLE(share_answer, struct told_limit_share)
 {
-    FIELD(NAME, "code", limit, NULL, NAMES(limit_names), COUNTS);
+    FIELD(NAME, "code", limit, NULL, NAMES(limit_codes), COUNTS);
     MADE(WORD, "words", make_limit_words, NULL);
     FIELD(NUMBER, "share_percent", share, "Of its minutes that were judged", SCALE(100), TENTHS, COUNTS);
 }
@@ -451,18 +449,12 @@ int history_list_write(struct store *s, struct history_list *list, struct error 
         list->rows = &document;
     int rc;
     if (q->kind == HISTORY_PROCESSES) {
-        const struct store_span span = {.host = list->host,
-                                        .gpu_id = list->gpu_id,
-                                        .since_ms = q->since_ms,
-                                        .until_ms = q->until_ms,
-                                        .within = history_list_within(s, q),
-                                        .limits = true,
-                                        .in_order = !q->by_energy,
-                                        .cursor = list->cursor,
-                                        .run = q->run,
-                                        .pid = q->pid,
-                                        .name = q->process[0] ? q->process : NULL,
-                                        .limit = list->limit + 1};
+        struct store_span span = history_runs_of(q, list->host, list->gpu_id);
+        span.within = history_list_within(s, q);
+        span.limits = true;
+        span.in_order = !q->by_energy;
+        span.cursor = list->cursor;
+        span.limit = list->limit + 1;
         rc = store_process_runs(s, &span, add_run, list, err);
     } else {
         rc = write_events(s, list, err);

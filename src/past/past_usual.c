@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "insight/baseline/serving.h"
-#include "past/parallel_query.h"
+#include "store/query.h"
 
 /* ---- what each process added to idle power ---- */
 
@@ -200,12 +200,9 @@ struct change_rows {
 static int changes_take_row(void *user, const struct store_point *point)
 {
     struct change_rows *r = user;
-    const struct aggregate *power = &point->values[0], *util = &point->values[1], *lanes = &point->values[2];
-    struct change_row row = {.at = point->at};
-    if (power->count)
-        row.power_mw = reading_ok(power->sum / power->count);
-    if (util->count)
-        row.util_permille = reading_ok(util->sum / util->count);
+    const struct aggregate *lanes = &point->values[2];
+    struct change_row row = {
+        .at = point->at, .power_mw = aggregate_mean(&point->values[0]), .util_permille = aggregate_mean(&point->values[1])};
     if (lanes->count)
         row.lanes = reading_ok(lanes->max);
     if (r->count < CHANGE_ROWS_MAX)
@@ -318,11 +315,6 @@ struct learning {
     struct error *err;
 };
 
-static struct reading mean(const struct aggregate *a)
-{
-    return a->count ? reading_ok(a->sum / a->count) : reading_absent(READING_UNREAD);
-}
-
 enum { AIR_MAX = POINTS_MAX + 2 };
 
 static int take_air(void *user, const struct store_point *point)
@@ -350,15 +342,15 @@ static int take_point(void *user, const struct store_point *point)
     struct usual_course *c = &l->list[point->place];
     const struct baseline_row row = {.at = point->at,
                                      .minutes = l->minutes,
-                                     .power_mw = mean(&v[POWER]),
-                                     .power_min_mw = v[POWER].count ? reading_ok(v[POWER].min) : mean(&v[POWER]),
-                                     .power_max_mw = v[POWER].count ? reading_ok(v[POWER].max) : mean(&v[POWER]),
-                                     .power_limit_mw = mean(&v[LIMIT]),
-                                     .temp_mdegc = mean(&v[TEMP]),
-                                     .fan_permille = mean(&v[FAN]),
-                                     .util_permille = mean(&v[UTIL]),
-                                     .clock_graphics_khz = mean(&v[CLOCK_GRAPHICS]),
-                                     .clock_memory_khz = mean(&v[CLOCK_MEMORY]),
+                                     .power_mw = aggregate_mean(&v[POWER]),
+                                     .power_min_mw = v[POWER].count ? reading_ok(v[POWER].min) : aggregate_mean(&v[POWER]),
+                                     .power_max_mw = v[POWER].count ? reading_ok(v[POWER].max) : aggregate_mean(&v[POWER]),
+                                     .power_limit_mw = aggregate_mean(&v[LIMIT]),
+                                     .temp_mdegc = aggregate_mean(&v[TEMP]),
+                                     .fan_permille = aggregate_mean(&v[FAN]),
+                                     .util_permille = aggregate_mean(&v[UTIL]),
+                                     .clock_graphics_khz = aggregate_mean(&v[CLOCK_GRAPHICS]),
+                                     .clock_memory_khz = aggregate_mean(&v[CLOCK_MEMORY]),
                                      .ambient_mdegc = air_at(l, c, point->at.ms)};
     baseline_learn(c->learner, &row);
     return 0;

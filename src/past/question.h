@@ -73,6 +73,18 @@ static inline bool history_of_process(const struct history_question *q)
     return q->process[0] || q->pid || q->run;
 }
 
+/* The runs of processes that it is about. */
+static inline struct store_span history_runs_of(const struct history_question *q, const char *host, int64_t gpu_id)
+{
+    return (struct store_span){.host = host,
+                               .gpu_id = gpu_id,
+                               .since_ms = q->since_ms,
+                               .until_ms = q->until_ms,
+                               .run = q->run,
+                               .pid = q->pid,
+                               .name = q->process[0] ? q->process : NULL};
+}
+
 /* A column of GPUs or hosts as a metric. */
 struct history_metric history_metric_of(enum history_of of, size_t column);
 /* "W", "%", "MiB", ... from the suffix of a metric's name; "" without one. */

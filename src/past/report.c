@@ -17,7 +17,7 @@
 #include "lease/lease.h"
 #include "past/explain.h"
 #include "past/span.h"
-#include "store/findings.h"
+#include "store/query.h"
 
 /* ---- GPUs: hours, load and hot spells ---- */
 

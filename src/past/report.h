@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "model/finding.h"
 #include "past/explain.h"
-#include "past/parallel_query.h"
 #include "store/query.h"
 
 /* ---- what a kilowatt-hour emitted: one number for all hours, and a file that knows some of them better ---- */

@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/json/told.h"
+#include "past/history_answer.h"
 #include "past/past_json.h"
-#include "past/past_rows.h"
 #include "past/report.h"
 
 #define MJ_PER_KWH 3.6e9
@@ -23,9 +23,8 @@
 /* ---- energy, and what it cost ---- */
 
 struct told_energy {
-    double hours, busy_hours, cost, co2; /* -1: no price or emissions are known */
-    int64_t energy_mj, counter_mj, integrated_mj, attributed_mj;
-    struct reading parked_mj;
+    struct report_gpu of; /* or the sums of all */
+    double cost, co2;     /* -1: no price or emissions are known */
 };
 
 static double cost_of(const struct past_question *q, int64_t energy_mj)
@@ -44,45 +43,40 @@ static double co2_of(const struct report *r, int64_t energy_mj, const struct emi
 }
 
 /* Of the record that has joules: a member is described once. */
-#define MAKE_KWH(name, type)                                                    \
-    static bool name(const struct answer_at *at, union answer_value *ret)       \
-    {                                                                           \
-        ret->real = (double)((const type *)at->record)->energy_mj / MJ_PER_KWH; \
-        return true;                                                            \
+#define MAKE_KWH(name, type)                                                       \
+    static bool name(const struct answer_at *at, union answer_value *ret)          \
+    {                                                                              \
+        ret->real = (double)((const type *)at->record)->of.energy_mj / MJ_PER_KWH; \
+        return true;                                                               \
     }
 MAKE_KWH(make_kwh, struct told_energy)
 
-ANSWER_MAKER(make_rest, struct told_energy, number, llround((double)(of->energy_mj - of->attributed_mj) / 1000));
+ANSWER_MAKER(make_rest, struct told_energy, number, llround((double)(of->of.energy_mj - of->of.attributed_mj) / 1000));
 
 static bool make_origin(const struct answer_at *at, union answer_value *ret)
 {
-    const struct told_energy *e = at->record;
+    const struct report_gpu *e = &((const struct told_energy *)at->record)->of;
     ret->word = e->integrated_mj == 0 ? "counter" : e->counter_mj == 0 ? "power" : "counter and power";
     return e->energy_mj != 0;
 }
 
 ANSWER_TABLE(energy_answer, struct told_energy, .name = "ReportEnergy", .about = "Energy and where it comes from")
 {
-    FIELD(NUMBER, "hours", hours, "That are stored", HOURS, COUNTS);
-    FIELD(NUMBER, "busy_hours", busy_hours, "With more than idle load", HOURS, COUNTS);
-    FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3), WHOLE);
+    FIELD(NUMBER, "hours", of.hours, "That are stored", HOURS, COUNTS);
+    FIELD(NUMBER, "busy_hours", of.busy_hours, "With more than idle load", HOURS, COUNTS);
+    FIELD(AMOUNT, "energy_joules", of.energy_mj, NULL, SCALE(1e-3), WHOLE);
     MADE(NUMBER, "energy_kwh", make_kwh, NULL, COUNTS);
-    FIELD(OPTION, "parked_kwh", parked_mj, PARKED_ABOUT, SCALE(1 / MJ_PER_KWH), COUNTS);
+    FIELD(OPTION, "parked_kwh", of.parked_mj, PARKED_ABOUT, SCALE(1 / MJ_PER_KWH), COUNTS);
     FIELD(NUMBER, "cost", cost, NULL, MONEY, COUNTS);
     FIELD(NUMBER, "co2_grams", co2, CO2_ABOUT, GRAMS, COUNTS);
-    FIELD(AMOUNT, "counter_joules", counter_mj, "From the GPU's own counter", SCALE(1e-3), WHOLE);
-    FIELD(AMOUNT, "integrated_joules", integrated_mj, "From power readings over time", SCALE(1e-3), WHOLE);
-    FIELD(AMOUNT, "attributed_joules", attributed_mj, "Given to processes", SCALE(1e-3), WHOLE);
+    FIELD(AMOUNT, "counter_joules", of.counter_mj, "From the GPU's own counter", SCALE(1e-3), WHOLE);
+    FIELD(AMOUNT, "integrated_joules", of.integrated_mj, "From power readings over time", SCALE(1e-3), WHOLE);
+    FIELD(AMOUNT, "attributed_joules", of.attributed_mj, "Given to processes", SCALE(1e-3), WHOLE);
     MADE(INT, "not_attributed_joules", make_rest, "Not explained by any visible process");
     MADE(INT, "unattributed_joules", make_rest, "Old name of not_attributed_joules", .schema = "{\"deprecated\": true}");
     MADE(WORD, "energy_from", make_origin, NULL, OR_NULL,
          .schema = "{\"enum\": [\"counter\", \"power\", \"counter and power\", null]}");
 }
-
-struct told_card {
-    const struct report_gpu *gpu;
-    struct told_energy energy;
-};
 
 ANSWER_TABLE(gpu_answer, struct report_gpu)
 {
@@ -93,23 +87,19 @@ ANSWER_TABLE(gpu_answer, struct report_gpu)
     FIELD(OPTION, "temperature_max_celsius", temp_max_mdegc, NULL, SCALE(1e-3), COUNTS);
 }
 
-ANSWER_TABLE(card_answer, struct told_card, .name = "ReportGpu")
+ANSWER_TABLE(card_answer, struct told_energy, .name = "ReportGpu")
 {
-    VIA(KEYS, NULL, gpu, gpu_answer, NULL);
-    FIELD(KEYS, NULL, energy, NULL, FIELDS(energy_answer));
+    FIELD(KEYS, NULL, of, NULL, FIELDS(gpu_answer));
+    KEYS(energy_answer);
 }
 
 /* ---- who used it ---- */
 
 struct told_group {
-    const char *kind, *name;
+    const char *kind;
     bool used; /* by someone who is known; otherwise only the energy is */
-    double hours, busy_hours, gib_hours, idle_gib_hours;
-    int64_t memory_peak_bytes, processes, energy_mj;
-    struct reading parked_mj;
+    struct report_group of;
     double cost, co2, share;
-    enum limit limit;
-    struct reading generated, prompts, requests;
     double per_joule, prompts_per_joule, per_thousand, per_request, cost_per_million; /* NAN: unknown; cost -1 */
 };
 
@@ -118,16 +108,16 @@ MAKE_KWH(make_group_kwh, struct told_group)
 ANSWER_TABLE(row_answer, struct told_group, .name = "ReportRow", .about = "What a user, container or command used")
 {
     FIELD(WORD, "kind", kind, NULL, COUNTS, .schema = "{\"enum\": [\"used\", \"others\", \"unattributed\"]}");
-    FIELD(WORD, "name", name, "User, container or command; null: none, or not known", OR_NULL, COUNTS, FOREIGN);
-    FIELD(NUMBER, "hours", hours, "On GPUs; several processes on one GPU at once count once", HOURS, PRESENT(used), COUNTS);
-    FIELD(NUMBER, "busy_hours", busy_hours, NULL, HOURS, PRESENT(used), COUNTS);
-    FIELD(NUMBER, "memory_gib_hours", gib_hours, NULL, HOURS, PRESENT(used), COUNTS);
-    FIELD(NUMBER, "idle_gib_hours", idle_gib_hours, "Held without computing", HOURS, PRESENT(used), COUNTS);
-    FIELD(AMOUNT, "memory_peak_mb", memory_peak_bytes, "Of one process", SCALE(1.0 / (1 << 20)), WHOLE, PRESENT(used));
-    FIELD(INT, "processes", processes, NULL, PRESENT(used), COUNTS);
-    FIELD(AMOUNT, "energy_joules", energy_mj, NULL, SCALE(1e-3), WHOLE);
+    FIELD(TEXT, "name", of.name, "User, container or command; null: none, or not known", OR_NULL, COUNTS, FOREIGN);
+    FIELD(NUMBER, "hours", of.hours, "On GPUs; several processes on one GPU at once count once", HOURS, PRESENT(used), COUNTS);
+    FIELD(NUMBER, "busy_hours", of.busy_hours, NULL, HOURS, PRESENT(used), COUNTS);
+    FIELD(NUMBER, "memory_gib_hours", of.gib_hours, NULL, HOURS, PRESENT(used), COUNTS);
+    FIELD(NUMBER, "idle_gib_hours", of.idle_gib_hours, "Held without computing", HOURS, PRESENT(used), COUNTS);
+    FIELD(AMOUNT, "memory_peak_mb", of.memory_peak_bytes, "Of one process", SCALE(1.0 / (1 << 20)), WHOLE, PRESENT(used));
+    FIELD(INT, "processes", of.processes, NULL, PRESENT(used), COUNTS);
+    FIELD(AMOUNT, "energy_joules", of.energy_mj, NULL, SCALE(1e-3), WHOLE);
     MADE(NUMBER, "energy_kwh", make_group_kwh, NULL, COUNTS);
-    FIELD(OPTION, "parked_kwh", parked_mj, PARKED_ABOUT, SCALE(1 / MJ_PER_KWH), COUNTS);
+    FIELD(OPTION, "parked_kwh", of.parked_mj, PARKED_ABOUT, SCALE(1 / MJ_PER_KWH), COUNTS);
     FIELD(NUMBER, "cost", cost, NULL, MONEY, COUNTS);
     FIELD(NUMBER, "co2_grams", co2, CO2_ABOUT, GRAMS, COUNTS);
     FIELD(NUMBER, "share_percent", share, "Of the GPUs' energy", SCALE(100), TENTHS, COUNTS);
@@ -136,28 +126,28 @@ ANSWER_TABLE(row_answer, struct told_group, .name = "ReportRow", .about = "What 
 ANSWER_TABLE(model_answer, struct told_group, .name = "ReportModel")
 {
     KEYS(row_answer);
-    FIELD(OPTION, "generated_tokens", generated, "What its servers generated, by their own counters; null: they did not say", WHOLE,
-          COUNTS);
-    FIELD(OPTION, "prompt_tokens", prompts, "Tokens of prompts that its servers read", WHOLE, COUNTS);
+    FIELD(OPTION, "generated_tokens", of.generated_tokens,
+          "What its servers generated, by their own counters; null: they did not say", WHOLE, COUNTS);
+    FIELD(OPTION, "prompt_tokens", of.prompt_tokens, "Tokens of prompts that its servers read", WHOLE, COUNTS);
     FIELD(NUMBER, "tokens_per_joule", per_joule, "Generated tokens over the energy of its processes while these were counted",
           .parts = 1e6, NONE(-1), COUNTS);
     FIELD(NUMBER, "prompt_tokens_per_joule", prompts_per_joule, "Tokens of prompts over the same energy, which is that of both",
           .parts = 1e6, NONE(-1));
     FIELD(NUMBER, "joules_per_thousand_tokens", per_thousand, "The same energy for a thousand generated tokens", .parts = 1000,
           NONE(-1), COUNTS);
-    FIELD(OPTION, "requests", requests, "That its servers answered, by their own counters", WHOLE, COUNTS);
+    FIELD(OPTION, "requests", of.requests, "That its servers answered, by their own counters", WHOLE, COUNTS);
     FIELD(NUMBER, "joules_per_request", per_request, "The same energy for one of these", .parts = 1000, NONE(-1), COUNTS);
     FIELD(NUMBER, "cost_per_million_tokens", cost_per_million, "Energy for a million generated tokens at the price per kWh", MONEY,
           COUNTS);
 }
 
-ANSWER_MAKER(make_limit_words, struct told_group, word, limit_words(of->limit));
+ANSWER_MAKER(make_limit_words, struct told_group, word, limit_words(of->of.limit));
 
 static bool make_limit_side(const struct answer_at *at, union answer_value *ret)
 {
     const struct told_group *g = at->record;
-    ret->word = limit_side_name(limit_side(g->limit));
-    return g->limit != LIMIT_UNJUDGED;
+    ret->word = limit_side_name(limit_side(g->of.limit));
+    return g->of.limit != LIMIT_UNJUDGED;
 }
 
 ANSWER_TABLE(limit_row_answer, struct told_group, .name = "ReportLimit")
@@ -177,8 +167,7 @@ struct told_report {
     double price;
     bool simulated;
     struct told_energy totals;
-    struct emitted emitted;
-    struct told_card card;   /* the one being written */
+    struct told_energy card; /* the one being written */
     struct told_group group; /* likewise */
 };
 
@@ -276,32 +265,23 @@ static const void *next_gpu(const struct answer_at *at, struct answer_step *step
     const struct report_gpu *g = &t->r->gpus[step->at];
     if (step->at++ >= t->r->gpu_count)
         return NULL;
-    t->card = (struct told_card){g, {.hours = g->hours, .busy_hours = g->busy_hours}};
-    t->card.energy.cost = cost_of(t->q, g->energy_mj);
-    t->card.energy.co2 = co2_of(t->r, g->energy_mj, &g->emitted);
-    t->card.energy.energy_mj = g->energy_mj;
-    t->card.energy.counter_mj = g->counter_mj;
-    t->card.energy.integrated_mj = g->integrated_mj;
-    t->card.energy.attributed_mj = g->attributed_mj;
-    t->card.energy.parked_mj = g->parked_mj;
+    t->card = (struct told_energy){*g, cost_of(t->q, g->energy_mj), co2_of(t->r, g->energy_mj, &g->emitted)};
     return &t->card;
 }
 
 /* Tokens of answers and prompts, relative to the energy of both. */
-static void add_tokens(struct told_group *to, const struct past_question *q, const struct report_group *g)
+static void add_tokens(struct told_group *to, const struct past_question *q)
 {
+    const struct report_group *g = &to->of;
     double joules = (double)g->told_mj / 1000, made = (double)reading_or(g->generated_tokens, 0);
-    to->generated = g->generated_tokens;
-    to->prompts = g->prompt_tokens;
-    to->requests = g->requests;
     if (joules > 0 && reading_or(g->requests, 0) > 0)
         to->per_request = joules / (double)g->requests.value;
-    if (joules > 0 && to->generated.state == READING_OK)
+    if (joules > 0 && g->generated_tokens.state == READING_OK)
         to->per_joule = made / joules;
     if (joules > 0 && made > 0)
         to->per_thousand = joules * 1000 / made;
-    if (joules > 0 && to->prompts.state == READING_OK)
-        to->prompts_per_joule = (double)to->prompts.value / joules;
+    if (joules > 0 && g->prompt_tokens.state == READING_OK)
+        to->prompts_per_joule = (double)g->prompt_tokens.value / joules;
     if (q->price_per_kwh > 0 && made > 0)
         to->cost_per_million = cost_of(q, g->told_mj) * 1e6 / made;
 }
@@ -311,44 +291,38 @@ static const void *next_group(const struct answer_at *at, struct answer_step *st
 {
     struct told_report *t = at->context;
     size_t i = step->at++, count = t->r->group_count[by];
-    int64_t total_mj = t->totals.energy_mj, rest_mj = total_mj;
+    int64_t total_mj = t->totals.of.energy_mj, rest_mj = total_mj;
+    struct emitted emitted = t->totals.of.emitted;
     if (i > count || !t->r->gpu_count)
         return NULL;
     t->group = (struct told_group){.kind = "unattributed",
-                                   .limit = LIMIT_UNJUDGED,
+                                   .of.limit = LIMIT_UNJUDGED,
                                    .per_joule = -1,
                                    .prompts_per_joule = -1,
                                    .per_thousand = -1,
                                    .per_request = -1,
                                    .cost_per_million = -1};
-    for (size_t k = 0; k < count && i == count; k++)
-        rest_mj -= t->r->groups[by][k].energy_mj;
-    t->group.energy_mj = MAX_OF(rest_mj, (int64_t)0);
     if (i < count) {
-        const struct report_group *g = &t->r->groups[by][i];
-        t->group.kind = g->others ? "others" : "used";
-        t->group.name = g->name;
+        t->group.of = t->r->groups[by][i];
+        t->group.kind = t->group.of.others ? "others" : "used";
         t->group.used = true;
-        t->group.hours = g->hours;
-        t->group.busy_hours = g->busy_hours;
-        t->group.gib_hours = g->gib_hours;
-        t->group.idle_gib_hours = g->idle_gib_hours;
-        t->group.memory_peak_bytes = g->memory_peak_bytes;
-        t->group.processes = (int64_t)g->processes;
-        t->group.energy_mj = g->energy_mj;
-        t->group.parked_mj = by == REPORT_BY_LIMIT ? reading_absent(READING_UNREAD) : g->parked_mj;
-        t->group.limit = g->limit;
-        add_tokens(&t->group, t->q, g);
+        emitted = t->group.of.emitted;
+        add_tokens(&t->group, t->q);
+    } else {
+        for (size_t k = 0; k < count; k++) {
+            rest_mj -= t->r->groups[by][k].energy_mj;
+            emitted.g -= t->r->groups[by][k].emitted.g;
+            emitted.mj -= t->r->groups[by][k].emitted.mj;
+        }
+        t->group.of.energy_mj = MAX_OF(rest_mj, (int64_t)0);
     }
-    struct emitted emitted = i < count ? t->r->groups[by][i].emitted : t->emitted;
-    for (size_t k = 0; k < count && i == count; k++) {
-        emitted.g -= t->r->groups[by][k].emitted.g;
-        emitted.mj -= t->r->groups[by][k].emitted.mj;
-    }
+    if (by == REPORT_BY_LIMIT)
+        t->group.of.parked_mj = reading_absent(READING_UNREAD);
     emitted.g = fmax(emitted.g, 0);
-    t->group.cost = cost_of(t->q, t->group.energy_mj);
-    t->group.co2 = by == REPORT_BY_LIMIT && t->r->carbon && t->r->carbon->count ? -1 : co2_of(t->r, t->group.energy_mj, &emitted);
-    t->group.share = total_mj ? (double)t->group.energy_mj / (double)total_mj : 0;
+    int64_t energy_mj = t->group.of.energy_mj;
+    t->group.cost = cost_of(t->q, energy_mj);
+    t->group.co2 = by == REPORT_BY_LIMIT && t->r->carbon && t->r->carbon->count ? -1 : co2_of(t->r, energy_mj, &emitted);
+    t->group.share = total_mj ? (double)energy_mj / (double)total_mj : 0;
     return &t->group;
 }
 
@@ -395,22 +369,23 @@ static struct told_report told_report(const struct past_question *q, const struc
 {
     struct told_report t = {
         .q = q, .r = r, .host = host, .price = MAX_OF(q->price_per_kwh, 0.0), .currency = q->price_per_kwh > 0 ? q->currency : ""};
+    struct report_gpu *all = &t.totals.of;
     for (size_t i = 0; i < r->gpu_count; i++) {
         const struct report_gpu *g = &r->gpus[i];
-        t.totals.hours += g->hours;
-        t.totals.busy_hours += g->busy_hours;
-        t.totals.energy_mj += g->energy_mj;
-        t.totals.counter_mj += g->counter_mj;
-        t.totals.integrated_mj += g->integrated_mj;
-        t.totals.attributed_mj += g->attributed_mj;
+        all->hours += g->hours;
+        all->busy_hours += g->busy_hours;
+        all->energy_mj += g->energy_mj;
+        all->counter_mj += g->counter_mj;
+        all->integrated_mj += g->integrated_mj;
+        all->attributed_mj += g->attributed_mj;
         if (g->parked_mj.state == READING_OK)
-            t.totals.parked_mj = reading_ok(reading_or(t.totals.parked_mj, 0) + g->parked_mj.value);
-        t.emitted.g += g->emitted.g;
-        t.emitted.mj += g->emitted.mj;
+            all->parked_mj = reading_ok(reading_or(all->parked_mj, 0) + g->parked_mj.value);
+        all->emitted.g += g->emitted.g;
+        all->emitted.mj += g->emitted.mj;
         t.simulated |= g->simulated;
     }
-    t.totals.cost = cost_of(q, t.totals.energy_mj);
-    t.totals.co2 = co2_of(r, t.totals.energy_mj, &t.emitted);
+    t.totals.cost = cost_of(q, all->energy_mj);
+    t.totals.co2 = co2_of(r, all->energy_mj, &all->emitted);
     return t;
 }
 
@@ -418,7 +393,7 @@ static void report_sentence(const struct past_question *q, const struct report *
                             size_t size)
 {
     const struct report_group *first = r->group_count[REPORT_BY_USER] ? &r->groups[REPORT_BY_USER][0] : NULL;
-    double kwh = (double)t->energy_mj / MJ_PER_KWH;
+    double kwh = (double)t->of.energy_mj / MJ_PER_KWH;
     char money[96] = "", most[160] = "", worked[WORDS_SIZE], all[WORDS_SIZE], used[WORDS_SIZE], each[WORDS_SIZE];
     if (r->gpu_count == 0) {
         snprintf(text, size, "Nothing is known about that time. %s", r->gap_count ? r->gaps[0].text : "");
@@ -430,12 +405,13 @@ static void report_sentence(const struct past_question *q, const struct report *
         snprintf(money + strlen(money), sizeof money - strlen(money), t->co2 < 1000 ? ", %.0f g of CO2" : ", %.1f kg of CO2",
                  t->co2 < 1000 ? t->co2 : t->co2 / 1000);
     if (first && first->energy_mj > 0 && first->name[0])
-        snprintf(most, sizeof most, "; %s by %s (%.0f%%)", 2 * first->energy_mj >= t->energy_mj ? "most of it" : "the largest part",
-                 first->name, 100.0 * (double)first->energy_mj / (double)MAX_OF(t->energy_mj, (int64_t)1));
-    words_duration(llround(t->busy_hours * 3600) * 1000, worked);
-    words_duration(llround(t->hours * 3600) * 1000, all);
-    words_energy(t->energy_mj, used);
-    words_duration(llround(t->hours * 3600 / (double)r->gpu_count) * 1000, each);
+        snprintf(most, sizeof most, "; %s by %s (%.0f%%)",
+                 2 * first->energy_mj >= t->of.energy_mj ? "most of it" : "the largest part", first->name,
+                 100.0 * (double)first->energy_mj / (double)MAX_OF(t->of.energy_mj, (int64_t)1));
+    words_duration(llround(t->of.busy_hours * 3600) * 1000, worked);
+    words_duration(llround(t->of.hours * 3600) * 1000, all);
+    words_energy(t->of.energy_mj, used);
+    words_duration(llround(t->of.hours * 3600 / (double)r->gpu_count) * 1000, each);
     if (r->gpu_count == 1)
         snprintf(text, size, "1 GPU worked for %s of %s and used %s%s%s.", worked, all, used, money, most);
     else
@@ -453,23 +429,19 @@ int answer_report(struct store *s, const struct past_question *q, const char *ho
         rc = carbon_read(q->co2_file, q->co2_g_per_kwh, &carbon, err);
     if (rc < 0)
         return rc;
-    AUTO_FREE struct report *r = rc == 0 ? calloc(1, sizeof *r) : NULL;
-    if (rc == 0 && !r)
-        rc = error_set(err, -ENOMEM, "out of memory");
-    if (rc == 0)
-        rc = report_make(s, host, gpu.id, q->since, q->until, (int64_t)(q->hot_celsius * 1000),
-                         carbon_is_known(&carbon) ? &carbon : NULL, r, err);
-    if (rc < 0) {
-        carbon_done(&carbon);
-        return rc;
+    AUTO_FREE struct report *r = calloc(1, sizeof *r);
+    rc = r ? report_make(s, host, gpu.id, q->since, q->until, (int64_t)(q->hot_celsius * 1000),
+                         carbon_is_known(&carbon) ? &carbon : NULL, r, err)
+           : error_set(err, -ENOMEM, "out of memory");
+    if (rc == 0) {
+        struct told_report t = told_report(q, r, host);
+        report_sentence(q, r, &t.totals, answer, sizeof answer);
+        t.answer = answer;
+        answer_write(j, &report_answer, &t, &t);
+        report_done(r);
     }
-    struct told_report t = told_report(q, r, host);
-    report_sentence(q, r, &t.totals, answer, sizeof answer);
-    t.answer = answer;
-    answer_write(j, &report_answer, &t, &t);
-    report_done(r);
     carbon_done(&carbon);
-    return 0;
+    return rc;
 }
 
 void answer_no_report(const struct past_question *q, const char *why, struct json_writer *j)

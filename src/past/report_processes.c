@@ -624,22 +624,6 @@ static int take_hour(void *user, const struct store_process_hour *row)
     return member ? add_hour(walk->work, member, row) : 0;
 }
 
-static int report_processes_read_time(struct store *s, const char *host, struct report_work *w, struct member *others,
-                                      struct error *err)
-{
-    const struct report *r = w->report;
-    struct hour_segments segments;
-    int rc =
-        store_hour_segments(s, r->since.ms / MINUTE_MS, (r->until.ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH, &segments, err);
-    struct time_walk walk = {w, others};
-    for (size_t i = 0; rc == 0 && i < segments.count; i++) {
-        const struct hour_segment *g = &segments.list[i];
-        rc = g->hours ? store_process_hours(s, host, g->from / MINUTES_AN_HOUR, g->to / MINUTES_AN_HOUR, take_hour, &walk, err)
-                      : store_process_minutes(s, host, g->from, g->to, take_minute, &walk, err);
-    }
-    return rc;
-}
-
 static int take_groups(struct report_work *w)
 {
     int rc = 0;
@@ -725,7 +709,7 @@ int report_processes(struct store *s, const char *host, int64_t gpu_id, struct r
     if (rc == 0 && w.others)
         rc = join_groups(&w, &others, true);
     if (rc == 0)
-        rc = report_processes_read_time(s, host, &w, &others, err);
+        rc = store_process_times(s, host, r->since.ms, r->until.ms, take_minute, take_hour, &(struct time_walk){&w, &others}, err);
     if (rc == 0)
         rc = take_groups(&w);
     if (rc == 0)

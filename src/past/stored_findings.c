@@ -11,7 +11,7 @@
 #include "insight/verdict/graph.h"
 #include "insight/view/why.h"
 #include "past/span.h"
-#include "store/findings.h"
+#include "store/query.h"
 
 enum {
     ROW_AGE_MS = 60000, /* how long an open episode may have lasted beyond its row */

@@ -117,16 +117,9 @@ static int fill_gpu(void *user, const struct store_gpu *gpu)
 
 static int lives_on(struct subject_search *f, int64_t gpu_id)
 {
-    const struct history_question *q = f->q;
-    const struct store_span span = {.host = host_meant(f->to),
-                                    .gpu_id = gpu_id,
-                                    .since_ms = q->since_ms,
-                                    .until_ms = q->until_ms,
-                                    .in_order = true,
-                                    .run = q->run,
-                                    .pid = q->pid,
-                                    .name = q->process[0] ? q->process : NULL,
-                                    .limit = RUNS_LOOKED_AT};
+    struct store_span span = history_runs_of(f->q, host_meant(f->to), gpu_id);
+    span.in_order = true;
+    span.limit = RUNS_LOOKED_AT;
     return store_process_runs(f->s, &span, add_run, f, f->err);
 }
 
@@ -158,6 +151,21 @@ static int add_processes(struct subject_search *f)
                                        : "process with the number",
                          q->process[0] ? q->process : number);
     return store_gpus(f->s, NULL, fill_gpu, f->to, f->err);
+}
+
+int history_subject_plot(struct store *s, const struct history_question *q, const struct history_subjects *subjects,
+                         const struct history_subject *subject, struct store_plot plot, store_point_fn *each, void *user,
+                         struct error *err)
+{
+    plot.series = subject->of == OF_HOST ? SERIES_HOST : SERIES_GPU;
+    plot.subject = subject->id;
+    if (subject->of != OF_PROCESS)
+        return store_series(s, &plot, each, user, err);
+    const struct store_process_plot runs = {.runs = history_runs_of(q, host_meant(subjects), subject->id),
+                                            .since_ms = plot.since_ms,
+                                            .until_ms = plot.until_ms,
+                                            .step_ms = plot.step_ms};
+    return store_process_series(s, &runs, each, user, err);
 }
 
 /* ---- choosing a host ---- */

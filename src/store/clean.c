@@ -110,10 +110,12 @@ static int clean_parts(struct store *s, enum series series, enum level level, in
 static int clean_samples(struct store *s, enum series series, int64_t wanted_ms, struct error *err)
 {
     int64_t cut_ms, first;
-    if (wanted_ms > 0 && s->db->ops->kind == DB_POSTGRES)
+    if (wanted_ms <= 0)
+        return 0;
+    if (s->db->ops->kind == DB_POSTGRES)
         return clean_parts(s, series, LEVEL_RAW, wanted_ms, err);
-    int rc = wanted_ms > 0 ? safe_cut(s, series, LEVEL_RAW, wanted_ms, &cut_ms, err) : 0;
-    if (rc != 0 || wanted_ms <= 0)
+    int rc = safe_cut(s, series, LEVEL_RAW, wanted_ms, &cut_ms, err);
+    if (rc != 0)
         return rc;
     const char *table = series_table(series, LEVEL_RAW);
     rc = first_key(s, table, 0, raw_key(cut_ms, 0), &first, err);
@@ -126,12 +128,16 @@ static int clean_samples(struct store *s, enum series series, int64_t wanted_ms,
 }
 
 /* Bucket keys begin with the subject: clean the first subject that has old buckets. */
-static int clean_bucket_rows(struct store *s, enum series series, enum level level, int64_t wanted_ms, struct error *err)
+static int clean_buckets(struct store *s, enum series series, enum level level, int64_t wanted_ms, struct error *err)
 {
     const char *table = series_table(series, level);
     int64_t cut_ms, first;
-    int rc = wanted_ms > 0 ? safe_cut(s, series, level, wanted_ms, &cut_ms, err) : 0;
-    if (rc != 0 || wanted_ms <= 0)
+    if (wanted_ms <= 0)
+        return 0;
+    if (s->db->ops->kind == DB_POSTGRES)
+        return clean_parts(s, series, level, wanted_ms, err);
+    int rc = safe_cut(s, series, level, wanted_ms, &cut_ms, err);
+    if (rc != 0)
         return rc;
     char sql[320];
     snprintf(
@@ -145,13 +151,6 @@ static int clean_bucket_rows(struct store *s, enum series series, enum level lev
     if (rc == 0)
         rc = delete_range(s, table, first, bucket_key(first >> 32, cut_ms / level_ms(level)), err);
     return rc < 0 ? rc : 1;
-}
-
-static int clean_buckets(struct store *s, enum series series, enum level level, int64_t wanted_ms, struct error *err)
-{
-    if (s->db->ops->kind == DB_POSTGRES && wanted_ms > 0)
-        return clean_parts(s, series, level, wanted_ms, err);
-    return clean_bucket_rows(s, series, level, wanted_ms, err);
 }
 
 /* Tables with the time in a column of its own. */
@@ -233,35 +232,39 @@ static int clean_by_age(struct store *s, struct error *err)
     int rc = take_turn(s, err);
     if (rc <= 0)
         return rc;
-    int64_t now_ms = s->retention.now_ms;
+    const bool server = s->db->ops->kind == DB_POSTGRES;
+    const int64_t now_ms = s->retention.now_ms, raw = now_ms - l->raw_ms, minutes = now_ms - l->minute_ms,
+                  hours = now_ms - l->hour_ms, processes = now_ms - l->process_ms, events = now_ms - l->event_ms;
+    const struct {
+        enum parted which;
+        int64_t before_ms;
+    } parted[] = {{PARTED_PROCESS_MINUTES, minutes},
+                  {PARTED_ENERGY, processes},
+                  {PARTED_PROCESS_HOURS, processes},
+                  {PARTED_ENERGY_HOURS, processes}};
+    const struct {
+        const char *table, *column, *key, *also;
+        int64_t before;
+        bool of_server;
+    } timed[] = {{"processes", "last_seen_ms", "id", " AND ended = 1", processes, false},
+                 {"writers", "at_ms", "host_id, run", "", processes, false},
+                 {"events", "at_ms", "id", "", events, false},
+                 {"finding_episodes", "last_seen_ms", "id", "", events, false},
+                 {"energy_days", "day", "day, gpu_id", "", processes / DAY_MS, true},
+                 {"process_days", "day", "day, process_id", "", processes / DAY_MS, true}};
     rc = 0;
     for (int series = 0; rc == 0 && series < SERIES_COUNT; series++) {
-        rc = clean_samples(s, (enum series)series, now_ms - l->raw_ms, err);
+        rc = clean_samples(s, (enum series)series, raw, err);
         if (rc == 0)
-            rc = clean_buckets(s, (enum series)series, LEVEL_MINUTE, now_ms - l->minute_ms, err);
+            rc = clean_buckets(s, (enum series)series, LEVEL_MINUTE, minutes, err);
         if (rc == 0)
-            rc = clean_buckets(s, (enum series)series, LEVEL_HOUR, now_ms - l->hour_ms, err);
+            rc = clean_buckets(s, (enum series)series, LEVEL_HOUR, hours, err);
     }
-    if (rc == 0)
-        rc = clean_parted(s, PARTED_PROCESS_MINUTES, now_ms - l->minute_ms, err);
-    if (rc == 0)
-        rc = clean_parted(s, PARTED_ENERGY, now_ms - l->process_ms, err);
-    if (rc == 0)
-        rc = clean_parted(s, PARTED_PROCESS_HOURS, now_ms - l->process_ms, err);
-    if (rc == 0)
-        rc = clean_parted(s, PARTED_ENERGY_HOURS, now_ms - l->process_ms, err);
-    if (rc == 0)
-        rc = clean_by_time(s, "processes", "last_seen_ms", "id", " AND ended = 1", now_ms - l->process_ms, err);
-    if (rc == 0)
-        rc = clean_by_time(s, "writers", "at_ms", "host_id, run", "", now_ms - l->process_ms, err);
-    if (rc == 0)
-        rc = clean_by_time(s, "events", "at_ms", "id", "", now_ms - l->event_ms, err);
-    if (rc == 0)
-        rc = clean_by_time(s, "finding_episodes", "last_seen_ms", "id", "", now_ms - l->event_ms, err);
-    if (rc == 0 && s->db->ops->kind == DB_POSTGRES)
-        rc = clean_by_time(s, "energy_days", "day", "day, gpu_id", "", (now_ms - l->process_ms) / DAY_MS, err);
-    if (rc == 0 && s->db->ops->kind == DB_POSTGRES)
-        rc = clean_by_time(s, "process_days", "day", "day, process_id", "", (now_ms - l->process_ms) / DAY_MS, err);
+    for (size_t i = 0; rc == 0 && i < ARRAY_LEN(parted); i++)
+        rc = clean_parted(s, parted[i].which, parted[i].before_ms, err);
+    for (size_t i = 0; rc == 0 && i < ARRAY_LEN(timed); i++)
+        if (server || !timed[i].of_server)
+            rc = clean_by_time(s, timed[i].table, timed[i].column, timed[i].key, timed[i].also, timed[i].before, err);
     if (rc == 0)
         rc = days_fill(s, err);
     return rc == 0 ? end_turn(s, err) : rc;

@@ -291,8 +291,8 @@ static int minute_row(struct db_statement *q, const struct walked_rows *rows)
     return rows->each.minute(rows->user, &row);
 }
 
-int store_process_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each,
-                          void *user, struct error *err)
+static int process_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each,
+                           void *user, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(1 << 14);
     write_columns(&sql, minute_columns, ARRAY_LEN(minute_columns));
@@ -334,8 +334,8 @@ static int hour_row(struct db_statement *q, const struct walked_rows *rows)
     return rows->each.hour(rows->user, &row);
 }
 
-int store_process_hours(struct store *s, const char *host, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each,
-                        void *user, struct error *err)
+static int process_hours(struct store *s, const char *host, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each,
+                         void *user, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(1 << 14);
     write_columns(&sql, hour_columns, ARRAY_LEN(hour_columns));
@@ -343,6 +343,19 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
                    "e.gpu_id = p.gpu_id WHERE m.hour >= $1 AND m.hour < $2");
     return walk(s, &sql, &(struct walked_rows){host, from_hour, to_hour, ORDER_BY_TIME_AND_GPU, hour_row, user, {.hour = each}},
                 err);
+}
+
+int store_process_times(struct store *s, const char *host, int64_t since_ms, int64_t until_ms, store_process_minute_fn *minute,
+                        store_process_hour_fn *hour, void *user, struct error *err)
+{
+    struct hour_segments segments;
+    int rc = store_hour_segments(s, since_ms / MINUTE_MS, (until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH, &segments, err);
+    for (size_t i = 0; rc == 0 && i < segments.count; i++) {
+        const struct hour_segment *g = &segments.list[i];
+        rc = g->hours ? process_hours(s, host, g->from / 60, g->to / 60, hour, user, err)
+                      : process_minutes(s, host, g->from, g->to, minute, user, err);
+    }
+    return rc;
 }
 
 /* The columns after these are the names of the model and the GPU. */

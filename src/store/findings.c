@@ -15,8 +15,8 @@
 #include "model/finding.h"
 #include "model/finding_code.h"
 #include "model/severity.h"
-#include "store/findings.h"
 #include "store/internal.h"
+#include "store/query.h"
 
 /* ---- writing ---- */
 

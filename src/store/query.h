@@ -7,6 +7,9 @@
  */
 #pragma once
 
+#include <pthread.h>
+
+#include "model/finding.h"
 #include "store/store.h"
 
 enum { QUERY_COLUMNS_MAX = SERIES_COLUMNS_MAX, QUERY_POINTS_DEFAULT = 2000, QUERY_POINTS_MAX = 10000 };
@@ -286,10 +289,9 @@ struct store_limit {
 bool store_next_limit(struct str *limits, struct store_limit *ret);
 typedef int store_process_minute_fn(void *user, const struct store_process_minute *m);
 typedef int store_process_hour_fn(void *user, const struct store_process_hour *h);
-int store_process_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each,
-                          void *user, struct error *err);
-int store_process_hours(struct store *s, const char *host, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each,
-                        void *user, struct error *err);
+/* Minutes, and hours where these are worth it or minutes have expired, in order of time. */
+int store_process_times(struct store *s, const char *host, int64_t since_ms, int64_t until_ms, store_process_minute_fn *minute,
+                        store_process_hour_fn *hour, void *user, struct error *err);
 /* Minutes in which model servers counted tokens, by model, oldest first: sums over all servers of a model on GPUs of one name,
  * and the energy of all its processes. Processes without a model are skipped. */
 struct store_serving_minute {
@@ -315,3 +317,61 @@ int store_process_horizon(struct store *s, int64_t *ret_energy_ms, int64_t *ret_
 
 /* The columns of a series in this database, in order; returns their number. */
 size_t store_columns(const struct store *s, enum series series, size_t columns[SERIES_COLUMNS_MAX]);
+
+/* ---- past findings ---- */
+
+/* An episode of a finding: from the first sample that had it to the last. Sums and means cover only its samples. */
+struct store_finding {
+    int64_t id, gpu_id, process_id; /* 0: about the host, about no process */
+    char host[HOST_NAME_SIZE];
+    int gpu_index; /* -1: about the host */
+    int32_t pid;   /* 0: about no process */
+    finding_code code;
+    enum severity severity, severity_now; /* at its worst; in its last sample */
+    double confidence;                    /* at its worst */
+    struct wall since;                    /* as the finding states: may predate the history */
+    struct wall first_seen, last_seen, worst_at;
+    bool ended; /* false: the newest sample, or one just before it, had the finding */
+    char headline[FINDING_HEADLINE_SIZE];
+    char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], container[PROCESS_CONTAINER_NAME_SIZE];
+    int64_t samples;
+    struct reading util_permille, power_mw, temp_max_mdegc; /* mean, mean, highest */
+};
+
+struct store_finding_page {
+    const char *host; /* NULL: all */
+    int64_t gpu_id;   /* 0: all, including those of no GPU */
+    int64_t since_ms, until_ms;
+    enum severity least;
+    int64_t cursor; /* episodes after this one; 0: from the first */
+    size_t limit;
+};
+
+typedef int store_finding_fn(void *user, const struct store_finding *finding);
+/* Episodes that overlap the time range, in the order of their beginnings. Skips codes of a later version. */
+int store_findings(struct store *s, const struct store_finding_page *page, store_finding_fn *each, void *user, struct error *err);
+
+/* ---- parallel_query.c: a second connection to a server or a large file, so that each answers half of a long query. A small file,
+ * or a server without a free connection, uses one: then the query runs when its result is requested. ---- */
+
+/* 0 or -errno with a message. */
+typedef int parallel_query_fn(struct store *s, void *user, struct error *err);
+
+struct parallel_query {
+    parallel_query_fn *run;
+    void *user;
+    struct store *first;
+    pthread_t thread;
+    bool started, done;
+    int rc;
+    struct error err;
+};
+
+/* Whether two connections are faster than one. */
+bool parallel_query_is_faster(const struct store *s);
+void parallel_query_begin(struct parallel_query *a, struct store *s, parallel_query_fn *run, void *user);
+/* Returns the result. Must be called at least once; until then, `user` belongs to the query. */
+int parallel_query_end(struct parallel_query *a, struct error *err);
+/* Runs the first in this thread and the second in another; reports the first failure. */
+int parallel_query_both(struct store *s, parallel_query_fn *first, void *first_user, parallel_query_fn *second, void *second_user,
+                        struct error *err);

@@ -79,6 +79,10 @@ struct aggregate {
     int64_t sum, min, max, count;
 };
 
+static inline struct reading aggregate_mean(const struct aggregate *a)
+{
+    return a->count ? reading_ok(a->sum / a->count) : reading_absent(READING_UNREAD);
+}
 void aggregate_join(struct aggregate *a, const struct series_column *column, const struct aggregate *other);
 /* Inline: called for every value of every row. */
 static inline void aggregate_add(struct aggregate *a, const struct series_column *column, int64_t value)

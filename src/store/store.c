@@ -108,26 +108,6 @@ int store_open_read_only(const struct env *env, const char *url, struct store **
     return open_store(env, url, true, ret, err);
 }
 
-bool store_is_server(const struct store *s)
-{
-    return s->db->ops->kind == DB_POSTGRES;
-}
-
-int64_t store_file_bytes(const struct store *s)
-{
-    return s->file_bytes;
-}
-
-int store_open_again(const struct store *s, struct store **ret, struct error *err)
-{
-    if (!s->url)
-        return error_set(err, -ENOMEM, "out of memory");
-    int rc = store_open_read_only(s->env, s->url, ret, err);
-    if (rc == 0)
-        store_set_cancel(*ret, s->db->cancel, s->db->until);
-    return rc;
-}
-
 int store_refresh(struct store *s, struct error *err)
 {
     int rc = schema_open_read_only(&s->schema, s->db, err);

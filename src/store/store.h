@@ -43,14 +43,9 @@ struct store_options {
 int store_open(const struct store_options *options, struct store **ret, struct error *err);
 /* For queries only: creates, changes and cleans nothing. -ENOENT if there is no history yet. */
 int store_open_read_only(const struct env *env, const char *url, struct store **ret, struct error *err);
-bool store_is_server(const struct store *s);
 /* The name under which a server keeps a host: its own; while another machine writes under that, "NAME (ID 1a2b3c4d)". What was
  * written before belongs to the machine that asks first. */
 int store_name_host(struct store *s, const char *name, const char *machine, char ret[HOST_NAME_SIZE], struct error *err);
-/* The file's size when it was opened; 0: a server. */
-int64_t store_file_bytes(const struct store *s);
-/* Opens another reader of the same database, with the cancel flag and deadline of the first. */
-int store_open_again(const struct store *s, struct store **ret, struct error *err);
 /* Updates a reader with what the writer has added: columns, horizons. */
 int store_refresh(struct store *s, struct error *err);
 void store_close(struct store *s); /* NULL is allowed */

@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "store/db/pg_connection.h"
+#include "store/db/libpq.h"
 #include "store/db/sqlite_library.h"
 
 enum { RECORD_MAX = 1 << 20 };

@@ -7,7 +7,7 @@
  * Behind a pooler such as pgbouncer, each transaction may get another server session. There, we leave nothing in a session:
  * statements have no names, and time limits apply to one transaction.
  */
-#include "store/db/pg_connection.h"
+#include "store/db/libpq.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -22,6 +22,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/os/library.h"
+#include "base/str.h"
+#include "store/db/db.h"
 
 /* ---- libpq, loaded on first use ---- */
 
@@ -129,7 +131,26 @@ static int64_t libpq_number(unsigned type, struct str value)
     }
 }
 
-/* ---- the connection ---- */
+/* ---- the connection: waits for answers with a time limit, and translates errors ---- */
+
+struct pg_statement;
+
+struct pg_db {
+    struct db db;
+    PGconn *conn;
+    unsigned statements; /* counter for statement names */
+    bool pipeline;
+    int queued;
+    int failed_code; /* the first error in the pipeline */
+    struct error failed;
+    int64_t patience_ms; /* how long the server may be silent before we drop the connection */
+    bool silent;         /* the server didn't answer in time: the connection is unusable */
+    bool reads;          /* running a query that may be canceled, */
+    bool cancel_sent;    /* and the cancel request was sent */
+    bool read_only;
+    bool pooled;                       /* connected through a pooler */
+    const struct pg_statement *parsed; /* pooled: the unnamed statement that the session has parsed in this transaction */
+};
 
 enum {
     LONG_PATIENCE_MS = 3600000,
@@ -175,6 +196,7 @@ static int pg_lost(struct pg_db *db, struct error *err)
     return pg_fail_with(err, -ENOTCONN, pq.error_message(db->conn));
 }
 
+/* Sets the error of a result, or of the connection, and returns its code. */
 static int pg_fail(struct pg_db *db, const PGresult *result, struct error *err)
 {
     if (db->silent || pq.status(db->conn) != CONNECTION_OK || !result || db->cancel_sent)
@@ -183,7 +205,6 @@ static int pg_fail(struct pg_db *db, const PGresult *result, struct error *err)
     return pg_fail_with(err, pg_code_of(state), message ? message : pq.result_error(result));
 }
 
-/* Sets the error of a result, or of the connection, and returns its code. */
 static bool pg_succeeded(const PGresult *result)
 {
     int status = result ? pq.result_status(result) : -1;

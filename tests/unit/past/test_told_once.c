@@ -2,7 +2,7 @@
  * Which alerts and changes of health are left out beside the row of a finding.
  */
 #include "model/finding_code.h"
-#include "past/past_rows.h"
+#include "past/history_answer.h"
 
 #include <stdio.h>
 

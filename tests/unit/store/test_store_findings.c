@@ -7,7 +7,6 @@
 #include "own_database.h"
 #include "sql.h"
 #include "store/db/db.h"
-#include "store/findings.h"
 #include "store/query.h"
 
 /* A host with one GPU and a process on it; what was found is set before each sample is written. */

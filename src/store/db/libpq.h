@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * libpq, loaded on first use, and a connection to PostgreSQL.
+ * The functions of libpq that postgres.c calls.
  */
 #pragma once
 
 #include "base/env.h"
 #include "base/error.h"
-#include "base/str.h"
-#include "store/db/db.h"
 
 /* As libpq-fe.h declares them; the values are part of its stable interface. */
 typedef struct pg_conn PGconn;
@@ -56,22 +54,3 @@ extern struct libpq pq;
 
 /* Retries on each call until it succeeds: the library may be installed while the daemon runs. */
 int libpq_load(const struct env *env, struct error *err);
-
-struct pg_statement;
-
-struct pg_db {
-    struct db db;
-    PGconn *conn;
-    unsigned statements; /* counter for statement names */
-    bool pipeline;
-    int queued;
-    int failed_code; /* the first error in the pipeline */
-    struct error failed;
-    int64_t patience_ms; /* how long the server may be silent before we drop the connection */
-    bool silent;         /* the server didn't answer in time: the connection is unusable */
-    bool reads;          /* running a query that may be canceled, */
-    bool cancel_sent;    /* and the cancel request was sent */
-    bool read_only;
-    bool pooled;                       /* connected through a pooler */
-    const struct pg_statement *parsed; /* pooled: the unnamed statement that the session has parsed in this transaction */
-};

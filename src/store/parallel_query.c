@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Runs a query on its own connection, in a thread that ends with it.
  */
-#include "past/parallel_query.h"
+#include "store/query.h"
 
+#include <errno.h>
 #include <unistd.h>
 
+#include "store/internal.h"
+
 enum { LARGE_FILE = 256 << 20 };
+
+/* With the cancel flag and deadline of the first. */
+static int open_again(const struct store *s, struct store **ret, struct error *err)
+{
+    int rc = s->url ? store_open_read_only(s->env, s->url, ret, err) : error_set(err, -ENOMEM, "out of memory");
+    if (rc == 0)
+        store_set_cancel(*ret, s->db->cancel, s->db->until);
+    return rc;
+}
 
 static void *parallel_query_main(void *arg)
 {
     struct parallel_query *a = arg;
     struct store *own = NULL;
-    if (store_open_again(a->first, &own, &a->err) < 0)
+    if (open_again(a->first, &own, &a->err) < 0)
         return NULL;
     a->rc = a->run(own, a->user, &a->err);
     a->done = true;
@@ -21,7 +33,7 @@ static void *parallel_query_main(void *arg)
 
 bool parallel_query_is_faster(const struct store *s)
 {
-    return store_is_server(s) || (store_file_bytes(s) >= LARGE_FILE && sysconf(_SC_NPROCESSORS_ONLN) > 1);
+    return s->db->ops->kind == DB_POSTGRES || (s->file_bytes >= LARGE_FILE && sysconf(_SC_NPROCESSORS_ONLN) > 1);
 }
 
 void parallel_query_begin(struct parallel_query *a, struct store *s, parallel_query_fn *work, void *user)
