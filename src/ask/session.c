@@ -359,11 +359,6 @@ int session_get(struct session *s, const char *target, struct buf *answer)
     return s->client ? client_request(s->client, "GET", target, NULL, answer, CLIENT_WITHIN_MS, NULL) : -ENOTCONN;
 }
 
-int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err)
-{
-    return session_only_of(s->cli, snapshot, ret_only, err);
-}
-
 int session_no_gpu(const struct cli *cli, const struct snapshot *snapshot, const char *which, struct error *err)
 {
     if (snapshot->gpu_count == 0)
@@ -375,7 +370,7 @@ int session_no_gpu(const struct cli *cli, const struct snapshot *snapshot, const
                      snapshot->gpus[0].index, snapshot->gpus[snapshot->gpu_count - 1].index);
 }
 
-int session_only_of(const struct cli *cli, const struct snapshot *snapshot, int *ret_only, struct error *err)
+static int find_only(const struct cli *cli, const struct snapshot *snapshot, int *ret_only, struct error *err)
 {
     const char *which = cli->ask.gpu;
     if (!which) {
@@ -392,13 +387,18 @@ int session_only_of(const struct cli *cli, const struct snapshot *snapshot, int 
     return session_no_gpu(cli, snapshot, which, err);
 }
 
+int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err)
+{
+    return find_only(s->cli, snapshot, ret_only, err);
+}
+
 int session_choose(const struct cli *cli, const struct snapshot **snapshot, struct why **why, int *ret_only, struct error *err)
 {
     struct gpu_choice choice;
     const struct snapshot *part = NULL;
     struct why *own = NULL;
     if (!gpu_names_several(cli->ask.gpu))
-        return session_only_of(cli, *snapshot, ret_only, err);
+        return find_only(cli, *snapshot, ret_only, err);
     if (!snapshot_find_gpus(*snapshot, cli->ask.gpu, &choice))
         return session_no_gpu(cli, *snapshot, cli->ask.gpu, err);
     int rc = why_of_gpus(*snapshot, why ? *why : NULL, &choice, &part, &own);

@@ -65,7 +65,6 @@ int session_get(struct session *s, const char *target, struct buf *answer);
 int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err);
 /* Where --gpu may name several: leaves only these in the snapshot and, if it is not NULL, in its explanation. */
 int session_choose(const struct cli *cli, const struct snapshot **snapshot, struct why **why, int *ret_only, struct error *err);
-int session_only_of(const struct cli *cli, const struct snapshot *snapshot, int *ret_only, struct error *err);
 /* Says which GPUs there are instead. */
 int session_no_gpu(const struct cli *cli, const struct snapshot *snapshot, const char *which, struct error *err);
 

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "cli/alert/alert.h"
 #include "cli/cli_show.h"
-#include "engine/attribution.h"
+#include "engine/engine.h"
 #include "insight/verdict/judge.h"
 #include "model/finding_code.h"
 #include "remedy/effect.h"

@@ -10,11 +10,15 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/mailbox.h"
 #include "config/places.h"
 #include "insight/verdict/health_file.h"
+#include "model/gpu.h"
 #include "model/snapshot.h"
 
 struct engine;
@@ -121,3 +125,36 @@ bool fault_log_is_unread(const struct fault_log *l);
 /* "read", "denied", "absent", or "skipped" if no GPU belongs to this host. */
 const char *fault_log_state(const struct fault_log *l);
 const char *fault_log_message(const struct fault_log *l); /* a sentence that says what to do; "": fine */
+
+/* ---- attribution.c: how much of a GPU's power each of its processes causes; pure ---- */
+
+/* The GPU's engine loads when its processes were read. */
+enum { ATTRIBUTION_ENGINES = 4 };
+struct engine_loads {
+    struct reading of[ATTRIBUTION_ENGINES];
+};
+
+void engine_loads_note(const struct gpu *gpu, struct engine_loads *ret);
+/* Scales shares of processes from an earlier sample to the GPU's current load. If that sample had hardly any load, they are unknown
+ * until read again. */
+void shares_follow(struct gpu *gpu, const struct engine_loads *then);
+
+/* idle_mw: the observed idle draw; zeroed before the first call, kept between calls. */
+void attribute_power(struct gpu *gpu, struct reading *idle_mw);
+
+/* ---- coordinator.c: which metric groups a sample reads; pure ---- */
+
+enum { CADENCE_SLOW_MS = 10000, CADENCE_RARE_MS = 30000, CADENCE_GAME_PROCESS_MS = 5000 };
+
+struct cadence {
+    bool static_done, slow_done, rare_done, process_done;
+    struct mono slow_at, rare_at, process_at;
+};
+
+/* Groups due at `now`. Frequent process queries make games stutter (the driver takes a lock): while one runs, at most every
+ * CADENCE_GAME_PROCESS_MS. */
+unsigned cadence_due(const struct cadence *c, bool game_runs, struct mono now);
+void cadence_read(struct cadence *c, unsigned groups, struct mono now);
+
+/* Whether a graphics process keeps a GPU busy. */
+bool cadence_game_runs(const struct gpu *gpus, size_t count);

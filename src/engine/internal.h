@@ -14,7 +14,6 @@
 #include <pthread.h>
 
 #include "base/mailbox.h"
-#include "engine/cadence.h"
 #include "engine/engine.h"
 #include "host/machine.h"
 #include "insight/verdict/judge.h"

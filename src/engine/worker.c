@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "engine/attribution.h"
+#include "engine/engine.h"
 #include "host/identity.h"
 #include "model/plausible.h"
 #include "source/sysfs/sysfs_card.h"

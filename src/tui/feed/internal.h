@@ -8,7 +8,7 @@
 
 #include "ask/session.h"
 #include "base/os/memory.h"
-#include "engine/cadence.h"
+#include "engine/engine.h"
 #include "format/record.h"
 #include "tui/feed/feed.h"
 

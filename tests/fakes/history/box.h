@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "engine/attribution.h"
+#include "engine/engine.h"
 #include "source/sim/sim.h"
 
 struct box {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/attribution.h"
+#include "engine/engine.h"
 
 #include "test.h"
 
