@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * All alerts of a host: findings that held long enough, and conditions from the configuration. A sample with its verdict goes in,
  * changes come out. Pure apart from allocation: time comes with the sample, and the state that must survive a restart is written
- * and read as text (keep.c).
+ * and read as text (alert_keep.c).
  *
  *   verdict ──▶ findings ────────────┐
  *   snapshot ─▶ conditions × subjects┴─▶ alert_step() ──▶ changes ──▶ the caller: notifiers, history, clients
@@ -133,13 +133,14 @@ void alert_set_step(struct alert_set *set, const struct snapshot *now, const str
 /* Matches alerts against silences again, after a silence was added or removed. */
 void alert_set_silence(struct alert_set *set, struct wall now, alert_news_fn *news, void *user);
 
+/* Appends a zeroed alert; NULL if the list is full or out of memory. */
+struct alert *alert_add(struct alert_set *set);
+
 /* For lists: firing, pending, resolved; then by severity and age, worst and oldest first. */
 void alert_set_sort(struct alert_set *set);
 /* An identifier for this alert and subject that survives restarts. */
 void alert_fingerprint(const struct alert *a, char text[NOTICE_FINGERPRINT_SIZE]);
 void alert_notice(const struct alert *a, struct alert_notice *n);
-/* The value of a label for matching silences: the rule's own labels and "alert", "severity", "gpu", ... */
-const char *alert_label(const void *alert, const char *key);
 
 /* ---- Alert state that survives a restart, as text: states and silences. ---- */
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "alert/alert_list.h"
 #include "answer/answer.h"
 #include "base/cleanup.h"
 #include "base/json_reader.h"

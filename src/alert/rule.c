@@ -8,10 +8,68 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
+#include "base/toml.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "config/findings.h"
 #include "model/finding_code.h"
+
+/* ---- the place of a mistake inside a configured text: the file gives the place of the value, escapes shift the rest ---- */
+
+static struct str skip(struct str s, size_t n)
+{
+    return (struct str){s.at + n, s.len - n};
+}
+
+/* Length in bytes of the first character or escape. */
+static size_t one_character(struct str s, bool escapes)
+{
+    size_t n = str_utf8(s);
+    if (!escapes || s.at[0] != '\\')
+        return n ? n : 1;
+    size_t len = s.len < 2 ? 1 : s.at[1] == 'u' ? 6 : s.at[1] == 'U' ? 10 : 2;
+    return len < s.len ? len : s.len;
+}
+
+static bool find_line(struct str text, int line, struct str *ret)
+{
+    for (int i = 1; str_cut(&text, '\n', ret); i++)
+        if (i == line)
+            return true;
+    return false;
+}
+
+/* Moves the origin of a text to its character `column` (from 1). Unchanged if the file can't be read again. */
+static void place_inside_text(const struct env *env, struct config_origin *origin, int column)
+{
+    AUTO_BUF struct buf text = BUF(TOML_SIZE_MAX);
+    struct str rest;
+    /* Only the system file belongs to a recorded host. */
+    struct env here = *env;
+    if (origin->kind == CONFIG_FROM_FILE && strcmp(origin->where, CONFIG_SYSTEM_FILE) != 0)
+        here.sysroot = "";
+    if (origin->kind != CONFIG_FROM_FILE || !origin->line || file_read_all(&here, origin->where, &text) < 0 ||
+        !find_line(buf_view(&text), origin->line, &rest))
+        return;
+    int at = 1;
+    for (; at < origin->column && rest.len; at++)
+        rest = skip(rest, one_character(rest, false));
+    if (rest.len < 2 || (rest.at[0] != '"' && rest.at[0] != '\''))
+        return;
+    char quote = rest.at[0];
+    if (rest.len >= 3 && rest.at[1] == quote && rest.at[2] == quote)
+        return; /* spans several lines: its beginning is close enough */
+    rest = skip(rest, 1);
+    at++;
+    for (int i = 1; i < column && rest.len && rest.at[0] != quote; i++) {
+        size_t n = one_character(rest, quote == '"');
+        for (struct str inside = {rest.at, n}; inside.len; at++)
+            inside = skip(inside, one_character(inside, false));
+        rest = skip(rest, n);
+    }
+    origin->column = at;
+}
 
 /* Alerts about whirr itself, which are not findings about GPUs. */
 static const struct builtin {
@@ -331,4 +389,43 @@ void alert_rules_free(struct alert_rules *rules)
         free(rules->list[i].summary);
     }
     free(rules);
+}
+
+/* ---- rules about findings ---- */
+
+const struct alert_rule *alert_rules_of_finding(const struct alert_rules *rules, finding_code code)
+{
+    for (size_t i = 0; i < rules->count; i++)
+        if (rule_is_finding(&rules->list[i]) && rules->list[i].finding == code)
+            return &rules->list[i];
+    return NULL;
+}
+
+bool rule_takes(const struct alert_rule *rule, const struct finding *f)
+{
+    return !f->muted && f->tense != TENSE_WAS && (f->severity > SEVERITY_INFO || rule->severity == SEVERITY_INFO);
+}
+
+/* A finding is only known to be absent if its inputs were read. */
+static bool was_looked_for(finding_code code, const struct subject *s)
+{
+    enum finding_area area = finding_kind(code)->area;
+    if (!s->gpu)
+        return true;
+    if (code == FINDING_LOST || code == FINDING_ERROR)
+        return s->gpu->state == GPU_OK || s->gpu->state == GPU_ASLEEP;
+    const struct gpu_looked *l = verdict_looked(s->snapshot->verdict, s->gpu->index);
+    bool counted = area != AREA_IDLE && area != AREA_TRUST && area != AREA_HOST; /* these follow from other findings */
+    return s->gpu->state == GPU_OK && l && (!counted || l->looked & 1u << area);
+}
+
+enum truth rule_holds(const struct alert_rule *rule, const struct subject *s)
+{
+    if (!rule_is_finding(rule))
+        return expr_eval(rule->when, s);
+    const struct verdict *v = s->snapshot->verdict;
+    const struct finding *f = verdict_find(v, s->gpu ? s->gpu->index : -1, rule->finding);
+    if (f && rule_takes(rule, f))
+        return TRUTH_TRUE;
+    return v && was_looked_for(rule->finding, s) ? TRUTH_FALSE : TRUTH_UNKNOWN;
 }

@@ -55,8 +55,3 @@ const struct alert_rule *alert_rules_of_finding(const struct alert_rules *rules,
 int summary_check(struct str text, enum alert_scope scope, struct expr_error *err);
 /* Writes the summary for a subject. held_ms: how long the condition has held, for {{for}}. */
 void summary_write(struct buf *out, const struct alert_rule *rule, const struct subject *subject, int64_t held_ms);
-
-/* ---- The position of a mistake inside a configured text: the file gives the value's place, escapes shift the rest. ---- */
-
-/* Moves the origin of a text to its character `column` (from 1). Unchanged if the file can't be read again. */
-void place_inside_text(const struct env *env, struct config_origin *origin, int column);

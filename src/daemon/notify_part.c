@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "alert/notify/home_assistant.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "config/places.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A condition as a tree, and its tokens: shared by the files of the expression language. Private to alert/.
+ * A condition as a tree: shared by the files of the expression language. Private to alert/.
  */
 #pragma once
 
@@ -53,28 +53,6 @@ struct expr {
     struct expr_node nodes[];
 };
 
-enum token_kind {
-    TOKEN_END,
-    TOKEN_NUMBER,
-    TOKEN_TEXT,
-    TOKEN_NAME,
-    TOKEN_OPERATOR, /* see op */
-    TOKEN_OPEN,
-    TOKEN_CLOSE,
-    TOKEN_COMMA,
-};
-
-struct token {
-    enum token_kind kind;
-    enum expr_op op;
-    double number;
-    struct unit unit;
-    struct str text; /* of a name or literal, without quotes */
-    size_t at, len;
-};
-
-/* Reads the token at `at`. -EINVAL and the error if there is none. */
-int expr_token(struct str text, size_t at, struct token *ret, struct expr_error *err);
 /* Sets the position (in characters, from 1) and the message. Returns -EINVAL. */
 int expr_fail(struct str text, size_t at, size_t len, struct expr_error *err, const char *format, ...)
     __attribute__((format(gnu_printf, 5, 6)));

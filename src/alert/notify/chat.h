@@ -14,8 +14,9 @@
  */
 #pragma once
 
-#include "alert/notify/template.h"
+#include "alert/notify/notice.h"
 #include "base/buf.h"
+#include "base/error.h"
 #include "config/config.h"
 
 enum { NOTIFY_BODY_MAX = 4 << 20, NOTIFY_URL_SIZE = 2048 };
@@ -52,21 +53,20 @@ size_t notify_group_max(enum config_notify_type type);
 int notify_message(const struct notify_address *address, const struct notice_group *group, struct wall now,
                    struct notify_message *ret, struct error *err);
 
+/* ---- Texts with {{names}} in them. In a JSON template (one that begins with { or [) values are escaped to fit between its quotes;
+ * {{name|json}} writes a whole JSON value, {{name|raw}} the bare text. ---- */
+
+bool template_is_json(const char *text);
+/* -EINVAL names an unknown name; otherwise only the buffer can fail. */
+int template_render(const char *text, const struct notice_group *group, struct buf *out, struct error *err);
+/* Renders an example to find unknown names and invalid JSON. */
+int template_check(const char *text, struct error *err);
+
 /* ---- Shared by the files that write messages. ---- */
 
-/* The text about one alert: summary, cause, details. `link` appends its link as the last line. */
-void notice_text(const struct alert_notice *n, bool link, struct buf *out);
 /* The texts of all notices, each under its title if there are several. */
 void notice_texts(const struct notice_group *group, bool link, struct buf *out);
-/* Truncates text at a character boundary and marks the cut. */
-void put_cut(struct json_writer *j, const char *key, struct str text, size_t max);
 
-void telegram_message(const struct notify_address *a, const struct notice_group *group, const char *own,
-                      struct notify_message *ret);
-void gotify_message(const struct notify_address *a, const struct notice_group *group, const char *own, struct notify_message *ret);
-void pushover_message(const struct notify_address *a, const struct notice_group *group, const char *own,
-                      struct notify_message *ret);
-void matrix_message(const struct notify_address *a, const struct notice_group *group, const char *own, struct notify_message *ret);
 void email_message(const struct notify_address *a, const struct notice_group *group, const char *own, struct wall now,
                    struct notify_message *ret);
 /* 16 hex digits that identify these notices, so that services can recognize a retry. */

@@ -56,6 +56,12 @@ struct alert_notice {
     char notifiers[NOTICE_NOTIFIERS_MAX][NOTICE_NOTIFIER_SIZE];
 };
 
+/* Notices that are sent together; the leading one provides the values, {{alerts}} lists all. */
+struct notice_group {
+    const struct alert_notice *const *list; /* the leading one first */
+    size_t count;
+};
+
 /* "firing", "resolved" */
 const char *notice_status_name(enum notice_status status);
 enum severity notice_severity(const struct alert_notice *n);

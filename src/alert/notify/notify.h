@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "model/snapshot.h"
 
 enum {
     NOTIFIERS_MAX = 64,         /* more tables are reported and ignored */
@@ -44,8 +45,18 @@ void notifier_service_free(struct notifier_service *s);
 
 /* Queues a copy for each notifier it names and returns at once. Ignores unknown names: the configuration was checked. */
 void notifier_service_put(struct notifier_service *s, const struct alert_notice *notice);
+
+enum { HOME_WHY_SIZE = 400 };
+
+/* The state of the host that notifiers receive from time to time. */
+struct home_view {
+    const struct snapshot *snapshot; /* owns one reference */
+    char why[HOME_WHY_SIZE];         /* about the host */
+    char gpu_why[][HOME_WHY_SIZE];   /* about each GPU */
+};
+void home_view_free(struct home_view *v); /* NULL is fine */
+
 /* Passes the state of the host to notifiers that publish it (MQTT), as often as each wants. Copies the view. */
-struct home_view;
 bool notifier_service_wants_view(const struct notifier_service *s, struct mono now);
 void notifier_service_show(struct notifier_service *s, const struct home_view *view, struct mono now);
 /* A roll call after a start or reload: between these two calls, all firing alerts are sent again. A notifier reports as resolved

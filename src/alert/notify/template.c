@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Replaces {{names}} by values.
  */
-#include "alert/notify/template.h"
+#include "alert/notify/chat.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-#include "alert/notify/chat.h"
-#include "alert/notify/notice.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 
