@@ -10,7 +10,7 @@
 #include "../figure.h"
 #include "backtest.h"
 #include "base/cleanup.h"
-#include "insight/forecast/internal.h"
+#include "insight/forecast/trend.h"
 
 /* Constants of the forecasts were chosen by looking at the tuning seeds only. */
 static const int tuning_seeds[] = {1, 2, 3};

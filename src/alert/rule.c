@@ -120,7 +120,7 @@ static void report(struct reading_rules *r, const struct config_origin *origin, 
     AUTO_BUF struct buf excerpt = BUF(sizeof r->problems->list[0].excerpt - 1);
     struct config_origin place = *origin;
     place_inside_text(r->env, &place, err->column);
-    struct config_problem *p = config_problem_add(r->problems, false, &place, "%s of alert '%s': %s", key, rule, err->text);
+    struct config_problem *p = problem_add(r->problems, false, &place, "%s of alert '%s': %s", key, rule, err->text);
     expr_caret(&excerpt, str_from(text), err, 4);
     if (p && !excerpt.failed)
         str_copy(p->excerpt, sizeof p->excerpt, buf_view(&excerpt));
@@ -156,27 +156,25 @@ static void check_label(struct reading_rules *r, const struct config_alert *a, c
     for (const char *c = key; *c; c++)
         fine &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
     if (!fine)
-        config_problem_add(r->problems, false, origin, "the label '%.64s' of alert '%s' must be of letters, digits and _", key,
-                           a->name);
+        problem_add(r->problems, false, origin, "the label '%.64s' of alert '%s' must be of letters, digits and _", key, a->name);
     if (NAME_IN(own, str_from(key)))
-        config_problem_add(r->problems, false, origin, "alert '%s' already has a built-in label '%s': choose another name", a->name,
-                           key);
+        problem_add(r->problems, false, origin, "alert '%s' already has a built-in label '%s': choose another name", a->name, key);
 }
 
 static void check_rule(struct reading_rules *r, const struct alert_rule *rule, const struct config_alert *a)
 {
     struct expr_error err;
     if (rule->clear && expr_scope(rule->clear) > rule->scope)
-        config_problem_add(r->problems, false, config_origin_of(&a->entry, "alert", "clear"),
-                           "clear of alert '%s' is about a %s, but its condition is about a %s", rule->name,
-                           scope_name(expr_scope(rule->clear)), scope_name(rule->scope));
+        problem_add(r->problems, false, config_origin_of(&a->entry, "alert", "clear"),
+                    "clear of alert '%s' is about a %s, but its condition is about a %s", rule->name,
+                    scope_name(expr_scope(rule->clear)), scope_name(rule->scope));
     if (rule->summary && summary_check(str_from(rule->summary), rule->scope, &err))
         report(r, config_origin_of(&a->entry, "alert", "summary"), rule->name, "summary", rule->summary, &err);
     for (size_t i = 0; i < a->labels.count; i++)
         check_label(r, a, a->labels.pairs[i].key);
     if (a->labels.count > RULE_LABELS_MAX)
-        config_problem_add(r->problems, false, config_origin_of(&a->entry, "alert", "labels"), "alert '%s' has more than %d labels",
-                           rule->name, RULE_LABELS_MAX);
+        problem_add(r->problems, false, config_origin_of(&a->entry, "alert", "labels"), "alert '%s' has more than %d labels",
+                    rule->name, RULE_LABELS_MAX);
 }
 
 static bool is_set(const struct config_alert *a, const char *key)
@@ -198,9 +196,9 @@ static void apply(struct reading_rules *r, struct alert_rule *rule, const struct
         expr_free(rule->clear);
         rule->clear = NULL;
         if (!fresh && !rule->when && a->clear[0])
-            config_problem_add(
-                r->problems, true, config_origin_of(&a->entry, "alert", "clear"),
-                "clear of alert '%s' is ignored: the alert ends with its finding; with a `when` it is a rule of your own", a->name);
+            problem_add(r->problems, true, config_origin_of(&a->entry, "alert", "clear"),
+                        "clear of alert '%s' is ignored: the alert ends with its finding; with a `when` it is a rule of your own",
+                        a->name);
         else if (a->clear[0])
             rule->clear = read_condition(r, config_origin_of(&a->entry, "alert", "clear"), a->name, "clear", a->clear);
     }
@@ -327,8 +325,8 @@ static void add_own(struct reading_rules *r, const struct config_alert *a)
     } else if (rule) {
         rule->changed = true;
     } else if (!with_condition.when[0]) {
-        config_problem_add(r->problems, false, &a->entry.at,
-                           "alert.when is missing: the condition, like \"temperature_celsius > 85 and utilization_percent > 10\"");
+        problem_add(r->problems, false, &a->entry.at,
+                    "alert.when is missing: the condition, like \"temperature_celsius > 85 and utilization_percent > 10\"");
         return;
     } else {
         rule = &r->rules->list[r->rules->count++];
@@ -351,9 +349,9 @@ static void check_disabled(struct reading_rules *r)
             nearest_try(&n, old);
         const char *near = nearest_found(&n);
         if (!near || strcmp(near, disabled->items[i]) != 0)
-            config_problem_add(r->problems, false, config_origin_of(&r->config->alerts.entry, "alerts", "disabled"),
-                               "there is no built-in alert '%.64s'%s%s%s", disabled->items[i], near ? ", did you mean '" : "",
-                               near ? near : "", near ? "'?" : "; `whirr alert rules` lists them");
+            problem_add(r->problems, false, config_origin_of(&r->config->alerts.entry, "alerts", "disabled"),
+                        "there is no built-in alert '%.64s'%s%s%s", disabled->items[i], near ? ", did you mean '" : "",
+                        near ? near : "", near ? "'?" : "; `whirr alert rules` lists them");
     }
 }
 

@@ -20,7 +20,7 @@
 #include "format/forecast.h"
 #include "format/health.h"
 #include "format/json/json.h"
-#include "insight/verdict/health_file.h"
+#include "insight/verdict/card_memory.h"
 #include "insight/verdict/judge.h"
 #include "insight/view/why.h"
 #include "lease/lease_use.h"

@@ -21,7 +21,7 @@ static void settings_judge(const struct cli *cli, const struct config *config, b
         const struct config_notify *n = &config->notify[i];
         struct error err = {0};
         if (notifier_check(n, &err) < 0)
-            config_problem_add(problems, false, &n->entry.at, "notify.%s: %s", n->entry.name, err.text);
+            problem_add(problems, false, &n->entry.at, "notify.%s: %s", n->entry.name, err.text);
     }
     spec_check_config(config, !check, problems);
     /* The built-in rules are known to be valid; a quick command can skip them. */

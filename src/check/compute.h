@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/env.h"
-#include "insight/check/run.h"
+#include "insight/check/judge.h"
 
 enum compute_kernel {
     KERNEL_MEMORY_WRITE,

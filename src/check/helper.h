@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/env.h"
-#include "insight/check/run.h"
+#include "insight/check/judge.h"
 #include "model/snapshot.h"
 
 struct check_order {

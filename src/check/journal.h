@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "insight/check/run.h"
+#include "insight/check/judge.h"
 #include "model/snapshot.h"
 
 enum { CHECK_HISTORY_MAX = 100 };

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "answer/answer.h"
-#include "insight/check/run.h"
+#include "insight/check/judge.h"
 
 extern const struct answer check_run_answer, check_device_answer;
 

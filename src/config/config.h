@@ -167,8 +167,8 @@ int config_load(const struct config_inputs *inputs, struct config **ret, struct 
 void config_free(struct config *config);
 
 /* Adds a problem found by the code that uses a setting, and returns it (NULL: too many). */
-struct config_problem *config_problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin,
-                                          const char *format, ...) __attribute__((format(gnu_printf, 4, 5)));
+struct config_problem *problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin,
+                                   const char *format, ...) __attribute__((format(gnu_printf, 4, 5)));
 /* Origin of a setting: config_origin_of(&config->alert[i].entry, "alert", "when"). */
 const struct config_origin *config_origin_of(const struct config_entry *entry, const char *section, const char *key);
 

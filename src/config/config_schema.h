@@ -69,6 +69,13 @@ struct config_entry *section_entry(const struct config *config, const struct sec
 /* The value must not be shown at all. */
 bool setting_is_secret(const struct setting *s, const void *value);
 
+/* Where its value comes from. */
+static inline const struct config_origin *setting_origin(const struct section *section, const struct config_entry *entry,
+                                                         const struct setting *setting)
+{
+    return &entry->origins[setting - section->settings];
+}
+
 static inline void *setting_at(const struct config_entry *entry, const struct setting *setting)
 {
     return (char *)entry + setting->offset;
@@ -91,11 +98,15 @@ void setting_describe_allowed(const struct setting *setting, struct buf *out);
 /* The i-th word of a CHOICE; false after the last. */
 bool setting_choice(const struct setting *setting, size_t i, struct str *word);
 
-/* Problems (load.c). */
-void problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin, const char *format, ...)
-    __attribute__((format(gnu_printf, 4, 5)));
-
 /* Profiles, required settings and constraints between settings (check.c). When profile_apply runs on a table, `config` is
  * complete except for inherited values of group entries. */
 void profile_apply(struct config_entry *entry, const struct section *section, struct config_problems *problems);
 void config_check(const struct config *config, struct config_problems *problems);
+
+/* Who may write and read files (trust.c). */
+/* Whether only root and this user can have written the file; if not, why. */
+bool config_trusts(const struct env *env, const char *path, char why[WHY_SIZE]);
+/* How to make a file readable for this user, which is the daemon's: not with chmod 600, which serves the owner. */
+const char *config_way_to_read(const char *path, char text[WHY_SIZE]);
+/* Reports files named by settings that this user can't read, and secrets in world-readable files. */
+void config_check_access(const struct config *config, struct config_problems *problems);

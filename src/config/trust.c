@@ -17,7 +17,7 @@
 #include "base/os/place.h"
 #include "base/os/shared.h"
 #include "base/os/words.h"
-#include "config/loader.h"
+#include "config/config_schema.h"
 
 /* A user's private group (same number as the user) is that user; root's group is administration. */
 static bool others_write(const struct stat *s)
@@ -41,7 +41,7 @@ static bool trust_judge(const char *path, bool folder, char why[WHY_SIZE])
     return false;
 }
 
-bool loader_trusts(const struct env *env, const char *path, char why[WHY_SIZE])
+bool config_trusts(const struct env *env, const char *path, char why[WHY_SIZE])
 {
     char named[PATH_SIZE], whole[PATH_MAX];
     struct statvfs system;
@@ -66,33 +66,33 @@ bool loader_trusts(const struct env *env, const char *path, char why[WHY_SIZE])
 
 /* ---- read access ---- */
 
-const char *loader_way_to_read(const char *path, char text[WHY_SIZE])
+const char *config_way_to_read(const char *path, char text[WHY_SIZE])
 {
     const struct group *own = getgrgid(getegid());
     snprintf(text, WHY_SIZE, "run as its owner or root: " WORD_SHARE("%.150s", "%s"), own ? own->gr_name : "whirr", path, path);
     return text;
 }
 
-static void check_file(struct loader *l, const struct config_entry *entry, const struct section *section, const struct setting *s)
+static void check_file(struct config_problems *problems, const struct config_entry *entry, const struct section *section,
+                       const struct setting *s)
 {
     const char *path = *(const char *const *)setting_at(entry, s);
-    const struct config_origin *origin = loader_origin(section, entry, s);
+    const struct config_origin *origin = setting_origin(section, entry, s);
     struct stat info;
     bool key = str_ends(str_from(s->key), "key") || str_ends(str_from(s->key), "key_file");
     if (path[0] && key && stat(path, &info) == 0 && (info.st_mode & S_IROTH))
-        problem_add(l->problems, true, origin, "every user of this host can read the key %s; run: " WORD_HIDE("%.200s"), path,
-                    path);
+        problem_add(problems, true, origin, "every user of this host can read the key %s; run: " WORD_HIDE("%.200s"), path, path);
     if (!path[0] || access(path, R_OK) == 0 || errno != EACCES)
         return; /* the code that uses the file reports a missing one */
-    problem_add(l->problems, false, origin, "%s.%s: '%s' cannot be read; %s", section->path, s->key, path,
-                loader_way_to_read(path, (char[WHY_SIZE]){0}));
+    problem_add(problems, false, origin, "%s.%s: '%s' cannot be read; %s", section->path, s->key, path,
+                config_way_to_read(path, (char[WHY_SIZE]){0}));
 }
 
 /* One warning per file, for its first secret. */
-static void check_secret(struct loader *l, const struct config_entry *entry, const struct section *section, const struct setting *s,
-                         const char **ret_told)
+static void check_secret(struct config_problems *problems, const struct config_entry *entry, const struct section *section,
+                         const struct setting *s, const char **ret_told)
 {
-    const struct config_origin *origin = loader_origin(section, entry, s);
+    const struct config_origin *origin = setting_origin(section, entry, s);
     struct stat info;
     if (origin->kind != CONFIG_FROM_FILE || (*ret_told && strcmp(*ret_told, origin->where) == 0) ||
         stat(origin->where, &info) < 0 || !(info.st_mode & S_IROTH) || !setting_is_secret(s, setting_at(entry, s)))
@@ -104,23 +104,23 @@ static void check_secret(struct loader *l, const struct config_entry *entry, con
         snprintf(way, sizeof way, WORD_SHARE("%.150s", "whirr"), origin->where, origin->where);
     else
         snprintf(way, sizeof way, WORD_HIDE("%.200s"), origin->where);
-    problem_add(l->problems, true, origin, "every user of this host can read this file, which holds %s.%s; run: %s", section->path,
+    problem_add(problems, true, origin, "every user of this host can read this file, which holds %s.%s; run: %s", section->path,
                 s->key, way);
 }
 
-void loader_check_access(struct loader *l)
+void config_check_access(const struct config *config, struct config_problems *problems)
 {
     const char *told = NULL;
     for (size_t i = 0; i < config_section_count; i++) {
         const struct section *section = &config_sections[i];
-        for (size_t e = 0; e < section_entries(l->config, section); e++) {
-            const struct config_entry *entry = section_entry(l->config, section, e);
+        for (size_t e = 0; e < section_entries(config, section); e++) {
+            const struct config_entry *entry = section_entry(config, section, e);
             for (size_t k = 0; k < section->count; k++) {
                 const struct setting *s = &section->settings[k];
                 if (s->flags & FILE_READ)
-                    check_file(l, entry, section, s);
+                    check_file(problems, entry, section, s);
                 if (s->flags & SECRET)
-                    check_secret(l, entry, section, s, &told);
+                    check_secret(problems, entry, section, s, &told);
             }
         }
     }

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/mailbox.h"
 #include "base/words.h"
-#include "config/loader.h"
+#include "config/config_schema.h"
 #include "daemon/part.h"
 #include "store/service/service.h"
 
@@ -100,7 +100,7 @@ static void run_job(struct hook_part *p, const struct hook_job *job)
     AUTO_BUF struct buf body = BUF(HOOK_BODY_MAX), out = BUF(HOOK_SAID_MAX), diag = BUF(HOOK_SAID_MAX);
     struct error err = {0};
     char why[WHY_SIZE], result[512], said[256], took[WORDS_SIZE];
-    if (!loader_trusts(p->host->env, job->argv[0], why)) {
+    if (!config_trusts(p->host->env, job->argv[0], why)) {
         snprintf(result, sizeof result, "not run: %.480s", why);
         keep_record(p, job, result, false);
         return;

@@ -12,7 +12,7 @@
 #include "engine/internal.h"
 #include "insight/verdict/judge.h"
 #include "model/job.h"
-#include "model/plausible.h"
+#include "model/snapshot.h"
 
 /* ---- cadence: which metric groups a sample reads ---- */
 

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "engine/engine.h"
 #include "host/identity.h"
-#include "model/plausible.h"
+#include "model/snapshot.h"
 #include "source/sysfs/sysfs_card.h"
 
 /* Room for one job and the final one that may follow it. */

@@ -332,14 +332,14 @@ void spec_check_config(const struct config *config, bool warnings, struct config
         struct error err = {0};
         struct guard_spec spec;
         if (spec_from_config(config, i, &spec, &err) < 0)
-            config_problem_add(problems, warnings, &w->entry.at, "%s; the worker is not guarded", err.text);
+            problem_add(problems, warnings, &w->entry.at, "%s; the worker is not guarded", err.text);
         else
             spec_done(&spec);
         size_t other = same_gate(config, i);
         if (other != i)
-            config_problem_add(problems, warnings, config_origin_of(&w->entry, "guard.worker", "gate"),
-                               "guard.worker.%s: the gate %s is that of guard.worker.%s already", w->entry.name, w->gate,
-                               config->guard_worker[other].entry.name);
+            problem_add(problems, warnings, config_origin_of(&w->entry, "guard.worker", "gate"),
+                        "guard.worker.%s: the gate %s is that of guard.worker.%s already", w->entry.name, w->gate,
+                        config->guard_worker[other].entry.name);
     }
 }
 

@@ -66,7 +66,7 @@ struct gpu_lease {
 enum { CHECK_WORDS = 256 };
 struct gpu_check {
     struct wall at;     /* ms 0: none */
-    int level, verdict; /* enum check_level, enum check_verdict (insight/check/run.h); at most 15 */
+    int level, verdict; /* enum check_level, enum check_verdict (insight/check/judge.h); at most 15 */
     int32_t running;    /* PID of a check that is under way; 0: none */
     char words[CHECK_WORDS];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One pass over the tables, and the few readings that bound each other.
  */
-#include "model/plausible.h"
+#include "model/snapshot.h"
 
 #include "base/cleanup.h"
 

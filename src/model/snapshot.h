@@ -135,3 +135,9 @@ size_t snapshot_drivers(const struct snapshot *s, struct gpu_driver drivers[DRIV
 
 const char *source_state_name(enum source_state state);
 const char *event_kind_name(enum event_kind kind);
+
+/* Removes impossible readings (plausible.c), whatever a driver says: out of range, or more than the whole. They become absent
+ * before anything is computed from them. Returns the number removed, of a GPU including processes and instances. */
+unsigned gpu_drop_implausible(struct gpu *gpu);
+unsigned process_drop_implausible(struct process *process);
+unsigned host_drop_implausible(struct host *host);

@@ -66,7 +66,7 @@ int collection_init(struct collection *c, const struct snapshot *now);
 
 /* NULL: no more room. */
 struct finding *collect_finding(struct collection *c, const struct finding *found);
-/* `gpu` may be NULL: the host. `format` is the headline. NULL: no more room. */
+/* `format` is the headline behind "GPU 1". NULL: no more room. */
 struct finding *collect(struct collection *c, const struct gpu *gpu, finding_code code, enum severity severity, double confidence,
                         int32_t pid, const char *format, ...) __attribute__((format(gnu_printf, 7, 8)));
 

@@ -25,9 +25,8 @@ static void detect_lease(const struct facts *f, struct collection *c)
         const struct process *p = &gpu->processes[i];
         if (!ignores_lease(gpu, p))
             continue;
-        collect(c, gpu, FINDING_LEASE_IGNORED, SEVERITY_NOTICE, 0.95, p->pid, "GPU %d is %s %s, and %s uses it without a lease",
-                gpu->index, gpu->lease.reserved ? "reserved for" : "leased to", gpu->lease.holder,
-                process_words(p, EXACT_NAME, who));
+        collect(c, gpu, FINDING_LEASE_IGNORED, SEVERITY_NOTICE, 0.95, p->pid, " is %s %s, and %s uses it without a lease",
+                gpu->lease.reserved ? "reserved for" : "leased to", gpu->lease.holder, process_words(p, EXACT_NAME, who));
         return;
     }
 }

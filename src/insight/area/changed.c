@@ -82,19 +82,18 @@ static bool say_effect(const struct facts *f, const struct together *t, struct c
     char words[CHANGE_WORDS];
     words_together(f, t, words, sizeof words);
     if (idles_higher(f, t)) {
-        collect(c, f->gpu, code_of(t), SEVERITY_NOTICE, 0.8, 0, "GPU %d: idle power %s %lld W since %s (%lld W before)",
-                f->gpu->index, is(f), words_whole(newest->idle_since_mw.value, 1000), words,
-                words_whole(newest->idle_before_mw.value, 1000));
+        collect(c, f->gpu, code_of(t), SEVERITY_NOTICE, 0.8, 0, ": idle power %s %lld W since %s (%lld W before)", is(f),
+                words_whole(newest->idle_since_mw.value, 1000), words, words_whole(newest->idle_before_mw.value, 1000));
         return true;
     }
     for (size_t i = 0; i < t->count; i++) {
         if (has_fewer_lanes(f, t->list[i])) {
-            collect(c, f->gpu, code_of(t), SEVERITY_NOTICE, 0.8, 0, "GPU %d: its PCIe link %s %lld lanes since %s (%lld before)",
-                    f->gpu->index, has(f), (long long)f->gpu->pcie_width.value, words, (long long)t->list[i]->lanes_before.value);
+            collect(c, f->gpu, code_of(t), SEVERITY_NOTICE, 0.8, 0, ": its PCIe link %s %lld lanes since %s (%lld before)", has(f),
+                    (long long)f->gpu->pcie_width.value, words, (long long)t->list[i]->lanes_before.value);
             return true;
         }
         if (is_held(f, t->list[i])) {
-            collect(c, f->gpu, FINDING_SETTING_CHANGED, SEVERITY_INFO, 0.9, 0, "GPU %d: %s", f->gpu->index, words);
+            collect(c, f->gpu, FINDING_SETTING_CHANGED, SEVERITY_INFO, 0.9, 0, ": %s", words);
             return true;
         }
     }
@@ -118,8 +117,7 @@ static void detect_changed(const struct facts *f, struct collection *c)
             return;
         if (alone && f->now->taken_at.ms - newest->since.ms <= SAID_FOR_MS) {
             char words[CHANGE_WORDS];
-            collect(c, f->gpu, code_of(&t), SEVERITY_INFO, 0.9, 0, "GPU %d: %s", f->gpu->index,
-                    words_together(f, &t, words, sizeof words));
+            collect(c, f->gpu, code_of(&t), SEVERITY_INFO, 0.9, 0, ": %s", words_together(f, &t, words, sizeof words));
         }
         alone = false;
     }

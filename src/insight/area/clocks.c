@@ -20,8 +20,8 @@ static void detect_memory_clock(const struct facts *f, struct collection *c)
     if (f->load_permille < MEMORY_LOAD_FROM || !reading_get(gpu->clock_memory_khz, &clock) ||
         !reading_get(gpu->clock_memory_max_khz, &most) || clock <= 0 || clock * 1000 >= most * MEMORY_LOW_PERMILLE)
         return;
-    collect(c, gpu, FINDING_CLOCKS_LOW, SEVERITY_WARNING, 0.9, 0, "GPU %d: its memory %s at %lld of %lld MHz although it %s busy",
-            gpu->index, is(f), words_whole(clock, 1000), words_whole(most, 1000), is(f));
+    collect(c, gpu, FINDING_CLOCKS_LOW, SEVERITY_WARNING, 0.9, 0, ": its memory %s at %lld of %lld MHz although it %s busy", is(f),
+            words_whole(clock, 1000), words_whole(most, 1000), is(f));
 }
 
 static void detect_low_clocks(const struct facts *f, struct collection *c)
@@ -36,8 +36,8 @@ static void detect_low_clocks(const struct facts *f, struct collection *c)
         clock * 1000 >= most * LOW_PERMILLE)
         return;
     if (bits & explained || f->at_power_limit) { /* other findings say why; it is not what the GPU could do all the same */
-        collect(c, gpu, FINDING_CLOCKS_LOW, SEVERITY_INFO, 0.3, 0, "GPU %d %s at %lld of %lld MHz: a limit holds it there",
-                gpu->index, is(f), words_whole(clock, 1000), words_whole(most, 1000));
+        collect(c, gpu, FINDING_CLOCKS_LOW, SEVERITY_INFO, 0.3, 0, " %s at %lld of %lld MHz: a limit holds it there", is(f),
+                words_whole(clock, 1000), words_whole(most, 1000));
         return;
     }
     char by[48] = "";
@@ -49,8 +49,7 @@ static void detect_low_clocks(const struct facts *f, struct collection *c)
     /* Where the driver gives no reasons, the clocks may be locked on purpose. */
     bool wanted = locked || (gpu->throttle_bits.state != READING_OK && !by[0]);
     collect(c, gpu, FINDING_CLOCKS_LOW, wanted ? SEVERITY_NOTICE : SEVERITY_WARNING, 0.9, 0,
-            "GPU %d %s at %lld of %lld MHz although it %s busy%s", gpu->index, is(f), words_whole(clock, 1000),
-            words_whole(most, 1000), is(f), by);
+            " %s at %lld of %lld MHz although it %s busy%s", is(f), words_whole(clock, 1000), words_whole(most, 1000), is(f), by);
 }
 
 static void detect_clocks(const struct facts *f, struct collection *c)
@@ -60,7 +59,7 @@ static void detect_clocks(const struct facts *f, struct collection *c)
     /* The bit of the hardware is set for heat, too. */
     int64_t slowed = by & (THROTTLE_POWER_BRAKE | (by & THROTTLE_HOT ? 0 : THROTTLE_HW_SLOWDOWN));
     if (slowed)
-        collect(c, gpu, FINDING_SLOWDOWN, SEVERITY_WARNING, 0.95, 0, "GPU %d %s throttling (%s)", gpu->index, is(f),
+        collect(c, gpu, FINDING_SLOWDOWN, SEVERITY_WARNING, 0.95, 0, " %s throttling (%s)", is(f),
                 slowed & THROTTLE_POWER_BRAKE ? "power brake" : "hardware slowdown");
     detect_low_clocks(f, c);
 }

@@ -20,7 +20,7 @@ static void tell(struct collection *c, const struct gpu *gpu, finding_code code,
 {
     if (verdict_find(c->verdict, gpu->index, code))
         return;
-    struct finding *found = collect(c, gpu, code, severity, ERROR_CONFIDENCE, 0, "GPU %d%s", gpu->index, what);
+    struct finding *found = collect(c, gpu, code, severity, ERROR_CONFIDENCE, 0, "%s", what);
     if (found)
         found->advice = advice;
 }

@@ -109,7 +109,7 @@ static void detect_faltering(const struct facts *f, struct collection *c)
     if (stopped < TURNS_LEAST || f->fan_missed)
         return;
     collect(c, f->gpu, FINDING_FAN_FAILING, SEVERITY_WARNING, 0.85, 0,
-            "GPU %d: its fan %s stopped %zu times in the last two minutes while it %s hot", f->gpu->index, has(f), stopped, is(f));
+            ": its fan %s stopped %zu times in the last two minutes while it %s hot", has(f), stopped, is(f));
 }
 
 static void detect_fan(const struct facts *f, struct collection *c)
@@ -118,7 +118,7 @@ static void detect_fan(const struct facts *f, struct collection *c)
     char speed[SHORT_WORDS] = "fan";
     if (sounds_loud(f)) {
         words_fan_speed(f, speed);
-        collect(c, gpu, FINDING_LOUD, SEVERITY_WARNING, 0.95, 0, "GPU %d %s loud (%s)", gpu->index, is(f), speed);
+        collect(c, gpu, FINDING_LOUD, SEVERITY_WARNING, 0.95, 0, " %s loud (%s)", is(f), speed);
     }
     detect_faltering(f, c);
     int64_t fan, temp;
@@ -128,8 +128,8 @@ static void detect_fan(const struct facts *f, struct collection *c)
     if (!by_hand || f->heat < HEAT_HOT || !slow || !reading_get(gpu->temp_mdegc, &temp))
         return;
     words_fan_speed(f, speed);
-    collect(c, gpu, FINDING_FAN_BY_HAND, SEVERITY_WARNING, 0.9, 0, "GPU %d: its fan %s set by hand (%s), too slow for %lld °C",
-            gpu->index, is(f), speed, words_whole(temp, 1000));
+    collect(c, gpu, FINDING_FAN_BY_HAND, SEVERITY_WARNING, 0.9, 0, ": its fan %s set by hand (%s), too slow for %lld °C", is(f),
+            speed, words_whole(temp, 1000));
 }
 
 static void remedy_fan(const struct facts *f, struct why_part *part, const struct why_cause *cause)

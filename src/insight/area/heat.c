@@ -308,7 +308,7 @@ static void detect_heat(const struct facts *f, struct collection *c)
     char number[SHORT_WORDS];
     if (a->symptoms & 1u << SYMPTOM_HOT && f->heat >= HEAT_HOT)
         collect(c, gpu, FINDING_HOT, cooling_is_shared(gpu) && f->load == LOAD_BUSY ? SEVERITY_NOTICE : SEVERITY_WARNING, 0.95, 0,
-                "GPU %d %s hot%s", gpu->index, is(f), words_heat(gpu, number));
+                " %s hot%s", is(f), words_heat(gpu, number));
 }
 
 /* Months, not moments: what a single look can't see. */
@@ -316,7 +316,7 @@ void detect_cooling(const struct gpu *gpu, const struct baseline_drift *d, struc
 {
     char words[DRIFT_WORDS];
     if (d->rising)
-        collect(c, gpu, FINDING_COOLING, d->strong ? SEVERITY_WARNING : SEVERITY_NOTICE, 0.95, 0, "GPU %d: %s: %s", gpu->index,
+        collect(c, gpu, FINDING_COOLING, d->strong ? SEVERITY_WARNING : SEVERITY_NOTICE, 0.95, 0, ": %s: %s",
                 baseline_drift_words(d, words),
                 d->elsewhere ? "a warmer room, or dust in the filters" : "dust, or paste that has dried out");
 }
@@ -361,8 +361,7 @@ static void foresee_throttling(const struct forecast_gpu *g, const struct gpu *g
     char span[WORDS_SIZE];
     if (g->heat.when.verdict == FORECAST_EXPECTED)
         collect(c, gpu, FINDING_THROTTLE_SOON, soon ? SEVERITY_NOTICE : SEVERITY_INFO, soon ? 0.6 : CONFIDENCE_FAR, 0,
-                "GPU %d will reach its temperature limit in about %s at this rate", gpu->index,
-                forecast_span_words(g->heat.when.likely_s, span));
+                " will reach its temperature limit in about %s at this rate", forecast_span_words(g->heat.when.likely_s, span));
 }
 
 const struct area area_heat = {.weigh = rules_heat, .find = detect_heat, .foresee = foresee_throttling, .remedy = remedy_heat};

@@ -24,11 +24,11 @@ static void detect_lanes(const struct facts *f, struct collection *c)
     if (!reading_get(gpu->pcie_width, &lanes) || lanes <= 0 || !reading_get(gpu->pcie_width_max, &most) || lanes >= most)
         return;
     if (works)
-        narrow = collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0,
-                         "GPU %d: its PCIe link has %lld of %lld lanes under load", gpu->index, (long long)lanes, (long long)most);
+        narrow = collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0, ": its PCIe link has %lld of %lld lanes under load",
+                         (long long)lanes, (long long)most);
     else if (!cooling_is_shared(gpu)) /* laptops switch lanes off at rest */
-        narrow = collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_NOTICE, 0.7, 0, "GPU %d: its PCIe link has %lld of %lld lanes",
-                         gpu->index, (long long)lanes, (long long)most);
+        narrow = collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_NOTICE, 0.7, 0, ": its PCIe link has %lld of %lld lanes",
+                         (long long)lanes, (long long)most);
     if (narrow && is_in_virtual_machine(gpu))
         narrow->advice = "Ask who runs the host: a virtual machine has the lanes that its host gives it.";
 }
@@ -45,8 +45,8 @@ static void detect_generation(const struct facts *f, struct collection *c)
         state > WORKING_STATE_MAX || !reading_get(gpu->util_permille, &load) || load < BUSY_FROM || f->load != LOAD_BUSY ||
         !reading_get(gpu->pcie_generation, &now) || now <= 0 || !reading_get(gpu->pcie_generation_max, &most) || now >= most)
         return;
-    collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.85, 0,
-            "GPU %d: its PCIe link runs at generation %lld of %lld under load", gpu->index, (long long)now, (long long)most);
+    collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.85, 0, ": its PCIe link runs at generation %lld of %lld under load",
+            (long long)now, (long long)most);
 }
 
 static void detect_errors(const struct facts *f, struct collection *c)
@@ -54,8 +54,8 @@ static void detect_errors(const struct facts *f, struct collection *c)
     int64_t count;
     if (reading_get(f->gpu->pcie_uncorrected_errors, &count) && count > 0)
         collect(c, f->gpu, FINDING_PCIE_ERRORS, SEVERITY_WARNING, 0.9, 0,
-                "GPU %d: its PCIe link has had %lld error%s that could not be corrected since the host was started", f->gpu->index,
-                (long long)count, count == 1 ? "" : "s");
+                ": its PCIe link has had %lld error%s that could not be corrected since the host was started", (long long)count,
+                count == 1 ? "" : "s");
 }
 
 /* How many GPUs of this kind the host has, and how many links the best connected one has up. */
@@ -78,10 +78,10 @@ static void detect_nvlink(const struct facts *f, struct collection *c)
     const struct gpu *gpu = f->gpu;
     enum { BRIDGE_LINKS_MAX = 4 };
     int64_t active, most, ready;
-    struct finding *apart = reading_get(gpu->fabric_ready, &ready) && !ready
-                                ? collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0,
-                                          "GPU %d %s not joined the NVLink fabric", gpu->index, has(f))
-                                : NULL;
+    struct finding *apart =
+        reading_get(gpu->fabric_ready, &ready) && !ready
+            ? collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, " %s not joined the NVLink fabric", has(f))
+            : NULL;
     if (apart)
         apart->advice = "Check that the Fabric Manager is running: systemctl status '*fabricmanager*'";
     size_t siblings = siblings_of(f, &most);
@@ -92,8 +92,8 @@ static void detect_nvlink(const struct facts *f, struct collection *c)
     if (reading_get(gpu->nvlink_errors, &errors) && reading_get(gpu->nvlink_worst_link, &worst))
         snprintf(with, sizeof with, "; %lld errors on its links, most on link %lld", (long long)errors, (long long)worst);
     if (active < most && (active || most > BRIDGE_LINKS_MAX || siblings == 2))
-        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, "GPU %d: %lld of %lld links to other GPUs %s up%s", gpu->index,
-                (long long)active, (long long)most, are(f), with);
+        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, ": %lld of %lld links to other GPUs %s up%s", (long long)active,
+                (long long)most, are(f), with);
 }
 
 static void detect_link(const struct facts *f, struct collection *c)

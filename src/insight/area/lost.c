@@ -49,7 +49,7 @@ void rules_state(const struct facts *f, struct why_part *part)
 
 struct finding *find_replaced(const struct gpu *gpu, const char *name, const char *serial, const char *uuid, struct collection *c)
 {
-    return collect(c, gpu, FINDING_REPLACED, SEVERITY_WARNING, 0.97, 0, "GPU %d: it is in the place of another %s (%s %s)",
-                   gpu->index, strcmp(gpu->id.name, name) == 0 ? "GPU of its kind" : "GPU", serial[0] ? "serial number" : "UUID",
+    return collect(c, gpu, FINDING_REPLACED, SEVERITY_WARNING, 0.97, 0, ": it is in the place of another %s (%s %s)",
+                   strcmp(gpu->id.name, name) == 0 ? "GPU of its kind" : "GPU", serial[0] ? "serial number" : "UUID",
                    serial[0] ? serial : uuid);
 }

@@ -79,9 +79,8 @@ static void detect_unowned(const struct facts *f, struct collection *c)
     if (unowned < (gpu->process_count ? UNOWNED_BYTES : DESERTED_BYTES) || unowned < total / 1000 * UNOWNED_PERMILLE ||
         unowned < held)
         return;
-    collect(c, gpu, FINDING_MEMORY_UNOWNED, SEVERITY_NOTICE, 0.6, 0,
-            "GPU %d: %s of its memory %s in use and no visible process %s it", gpu->index, words_bytes(unowned, amount), is(f),
-            f->over ? "held" : "holds");
+    collect(c, gpu, FINDING_MEMORY_UNOWNED, SEVERITY_NOTICE, 0.6, 0, ": %s of its memory %s in use and no visible process %s it",
+            words_bytes(unowned, amount), is(f), f->over ? "held" : "holds");
 }
 
 static void detect_spill(const struct facts *f, struct collection *c)
@@ -93,8 +92,7 @@ static void detect_spill(const struct facts *f, struct collection *c)
         !reading_get(gpu->mem_total_bytes, &total) || used < total / 1000 * SPILL_FULL_PERMILLE)
         return;
     collect(c, gpu, FINDING_MEMORY_SPILLED, SEVERITY_NOTICE, 0.85, 0,
-            "GPU %d: its memory is full, and %s have moved to the host's memory, which is far slower", gpu->index,
-            words_bytes(moved, amount));
+            ": its memory is full, and %s have moved to the host's memory, which is far slower", words_bytes(moved, amount));
 }
 
 /* How full the memory was in the last samples of a process, and how far that was above the least of the minutes before. */
@@ -137,9 +135,8 @@ static void detect_died(const struct facts *f, struct collection *c)
         const struct recent_process *p = &f->recent->ended[i];
         if (!died_when_full(f, p, total, &used))
             continue;
-        collect(c, gpu, FINDING_DIED_MEMORY_FULL, SEVERITY_WARNING, 0.7, p->last.pid,
-                "GPU %d's memory was full (%s of %s) when %s ended", gpu->index, words_bytes(used, full), words_bytes(total, of),
-                process_words(&p->last, LONG_NAME, who));
+        collect(c, gpu, FINDING_DIED_MEMORY_FULL, SEVERITY_WARNING, 0.7, p->last.pid, "'s memory was full (%s of %s) when %s ended",
+                words_bytes(used, full), words_bytes(total, of), process_words(&p->last, LONG_NAME, who));
         return; /* the newest */
     }
 }
@@ -148,7 +145,7 @@ static void detect_full(const struct facts *f, struct collection *c)
 {
     char holders[HOLDER_WORDS];
     if (f->activity.symptoms & 1u << SYMPTOM_MEMORY_FULL)
-        collect(c, f->gpu, FINDING_VRAM_FULL, SEVERITY_NOTICE, 0.95, 0, "GPU %d's memory %s full%s", f->gpu->index, is(f),
+        collect(c, f->gpu, FINDING_VRAM_FULL, SEVERITY_NOTICE, 0.95, 0, "'s memory %s full%s", is(f),
                 f->over ? "" : words_holders(f->gpu, holders));
 }
 
@@ -174,8 +171,8 @@ static void foresee_full(const struct forecast_gpu *g, const struct gpu *gpu, st
     char span[WORDS_SIZE];
     if (g->vram.when.verdict == FORECAST_EXPECTED)
         collect(c, gpu, FINDING_VRAM_FULL_SOON, severity_when_full_in(left_s), left_s < FULL_AHEAD_S ? 0.8 : CONFIDENCE_FAR,
-                g->vram.pid, "GPU %d will run out of memory in about %s at this rate%s%s", gpu->index,
-                forecast_span_words(left_s, span), g->vram.words[0] ? ": " : "", g->vram.words);
+                g->vram.pid, " will run out of memory in about %s at this rate%s%s", forecast_span_words(left_s, span),
+                g->vram.words[0] ? ": " : "", g->vram.words);
 }
 
 const struct area area_memory = {.find = detect_memory, .foresee = foresee_full};

@@ -40,7 +40,7 @@ static void detect_low_limit(const struct facts *f, struct collection *c)
         !reading_get(gpu->power_limit_default_mw, &normal) || limit * 2 > normal)
         return;
     collect(c, gpu, FINDING_POWER_LIMIT, SEVERITY_NOTICE, 0.9, 0,
-            "GPU %d %s held at its power limit of %lld W; its stock limit is %lld W", gpu->index, is(f), words_whole(limit, 1000),
+            " %s held at its power limit of %lld W; its stock limit is %lld W", is(f), words_whole(limit, 1000),
             words_whole(normal, 1000));
 }
 
@@ -50,7 +50,7 @@ static void detect_power(const struct facts *f, struct collection *c)
     detect_low_limit(f, c);
     if (power_is_unexplained(gpu))
         collect(c, gpu, FINDING_POWER_UNEXPLAINED, SEVERITY_NOTICE, 0.6, 0,
-                "GPU %d %s %lld W while idle: work that just ended, or can't be seen", gpu->index, f->over ? "drew" : "draws",
+                " %s %lld W while idle: work that just ended, or can't be seen", f->over ? "drew" : "draws",
                 words_whole(gpu->power_mw.value, 1000));
 }
 

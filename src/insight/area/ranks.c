@@ -429,9 +429,14 @@ void detect_job(const struct facts *f, struct collection *c)
         return;
     /* What does not end by itself. */
     bool lasting = w->why == LATE_GPU || w->why == LATE_STOPPED || w->why == LATE_ENDED || w->why == LATE_SILENT;
-    int32_t pid = w->late ? w->late->process->pid : w->job->members[0].process->pid;
-    collect(c, f->gpu, w->late || w->ended.state == READING_OK ? FINDING_STRAGGLER : FINDING_RANKS_WAIT,
-            lasting ? SEVERITY_WARNING : SEVERITY_NOTICE, w->confidence, pid, "%s", job_wait_words(w, f->over, words));
+    struct finding found = {.code = w->late || w->ended.state == READING_OK ? FINDING_STRAGGLER : FINDING_RANKS_WAIT,
+                            .severity = lasting ? SEVERITY_WARNING : SEVERITY_NOTICE,
+                            .confidence = w->confidence,
+                            .gpu_index = f->gpu->index,
+                            .pid = w->late ? w->late->process->pid : w->job->members[0].process->pid,
+                            .power_mw = reading_or(f->gpu->power_mw, 0)};
+    str_copy(found.headline, sizeof found.headline, str_from(job_wait_words(w, f->over, words))); /* of several GPUs */
+    collect_finding(c, &found);
 }
 
 /* ---- what is known of the rank that it waits for, and what to do about it ---- */

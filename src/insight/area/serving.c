@@ -21,8 +21,7 @@ enum {
 static void find_silent(const struct facts *f, const struct process *p, const char *who, struct collection *c)
 {
     if (p->tokens_milli.state == READING_FAILED)
-        collect(c, f->gpu, FINDING_SERVER_SILENT, SEVERITY_WARNING, 0.8, p->pid, "GPU %d: %s has stopped answering", f->gpu->index,
-                who);
+        collect(c, f->gpu, FINDING_SERVER_SILENT, SEVERITY_WARNING, 0.8, p->pid, ": %s has stopped answering", who);
 }
 
 static void find_full_cache(const struct facts *f, const struct process *p, const char *who, struct collection *c)
@@ -31,11 +30,11 @@ static void find_full_cache(const struct facts *f, const struct process *p, cons
     bool full = reading_get(p->kv_cache_permille, &kv) && kv >= KV_FULL_PERMILLE;
     if (full && reading_get(p->requests_waiting, &waiting) && waiting > 0)
         collect(c, f->gpu, FINDING_KV_CACHE_FULL, SEVERITY_NOTICE, 0.9, p->pid,
-                "GPU %d: the KV cache of %s %s full (%lld%%), and %lld request%s", f->gpu->index, who, is(f), percent(kv),
-                (long long)waiting, waiting == 1 ? " waits" : "s wait");
+                ": the KV cache of %s %s full (%lld%%), and %lld request%s", who, is(f), percent(kv), (long long)waiting,
+                waiting == 1 ? " waits" : "s wait");
     if (reading_get(p->preempted_milli, &preempted) && preempted > 0)
         collect(c, f->gpu, FINDING_PREEMPTIONS, SEVERITY_NOTICE, 0.9, p->pid,
-                "GPU %d: %s interrupts %lld requests a minute because its KV cache %s full", f->gpu->index, who,
+                ": %s interrupts %lld requests a minute because its KV cache %s full", who,
                 (long long)(preempted * 60 / 1000 > 0 ? preempted * 60 / 1000 : 1), is(f));
 }
 
@@ -45,8 +44,7 @@ static void find_queue(const struct facts *f, const struct process *p, const cha
     if (reading_get(p->requests_waiting, &waiting) && reading_get(p->requests_running, &running) && waiting >= QUEUE_LEAST &&
         waiting > running)
         collect(c, f->gpu, FINDING_REQUESTS_QUEUE, SEVERITY_NOTICE, 0.9, p->pid,
-                "GPU %d: %lld requests wait at %s, which %s working on %lld", f->gpu->index, (long long)waiting, who, is(f),
-                (long long)running);
+                ": %lld requests wait at %s, which %s working on %lld", (long long)waiting, who, is(f), (long long)running);
 }
 
 /* For how long it has been there and did nothing, as far as it was watched. */
@@ -66,8 +64,8 @@ static void find_unused(const struct facts *f, const struct process *p, const ch
     if (!told || requests + reading_or(p->requests_waiting, 0) > 0 || !reading_get(p->mem_bytes, &held) || held < UNUSED_BYTES ||
         !reading_get(f->gpu->mem_total_bytes, &total) || held < total / 1000 * UNUSED_PERMILLE || idle_ms(f, p) < UNUSED_MS)
         return;
-    collect(c, f->gpu, FINDING_MODEL_UNUSED, SEVERITY_NOTICE, 0.9, p->pid, "GPU %d: %s holds %s and had no work for %s",
-            f->gpu->index, who, words_bytes(held, amount), words_duration(idle_ms(f, p), lasted));
+    collect(c, f->gpu, FINDING_MODEL_UNUSED, SEVERITY_NOTICE, 0.9, p->pid, ": %s holds %s and had no work for %s", who,
+            words_bytes(held, amount), words_duration(idle_ms(f, p), lasted));
 }
 
 /* ---- slower than usual ---- */
@@ -133,13 +131,13 @@ static void find_slow(const struct facts *f, const struct process *p, const char
     bool crawls = v.tokens_milli < v.usual_tokens_milli / 1000 * SERVING_CRAWLS_PERMILLE;
     if (v.slow)
         collect(c, f->gpu, FINDING_MODEL_SLOW, crawls ? SEVERITY_WARNING : SEVERITY_NOTICE, baseline_confidence(v.days), p->pid,
-                "GPU %d: %s generates %lld tokens/s for %lld request%s; %lld %s usual for this model here (%d days)", f->gpu->index,
-                who, words_whole(v.tokens_milli, 1000), requests, requests == 1 ? "" : "s", words_whole(v.usual_tokens_milli, 1000),
+                ": %s generates %lld tokens/s for %lld request%s; %lld %s usual for this model here (%d days)", who,
+                words_whole(v.tokens_milli, 1000), requests, requests == 1 ? "" : "s", words_whole(v.usual_tokens_milli, 1000),
                 is(f), v.days);
     else if (v.hungry)
         collect(c, f->gpu, FINDING_MODEL_SLOW, SEVERITY_NOTICE, baseline_confidence(v.days), p->pid,
-                "GPU %d: %s generates %.2f tokens per joule for %lld request%s; %.2f %s usual for this model here (%d days)",
-                f->gpu->index, who, (double)v.per_kilojoule_milli.value / 1e6, requests, requests == 1 ? "" : "s",
+                ": %s generates %.2f tokens per joule for %lld request%s; %.2f %s usual for this model here (%d days)", who,
+                (double)v.per_kilojoule_milli.value / 1e6, requests, requests == 1 ? "" : "s",
                 (double)v.usual_per_kilojoule_milli.value / 1e6, is(f), v.days);
 }
 

@@ -80,8 +80,8 @@ static void detect_slower(const struct facts *f, struct collection *c)
     if (bits & THROTTLE_SLOWED) /* another finding says why */
         severity = SEVERITY_INFO;
     collect(c, gpu, FINDING_CLOCKS_LOW, severity, severity > SEVERITY_INFO ? 0.85 : 0.3, 0,
-            "GPU %d %s at %lld MHz; %zu others of its kind %s at %lld MHz or more at the same load", gpu->index, is(f),
-            words_whole(clock, 1000), o.count, are(f), words_whole(o.least, 1000));
+            " %s at %lld MHz; %zu others of its kind %s at %lld MHz or more at the same load", is(f), words_whole(clock, 1000),
+            o.count, are(f), words_whole(o.least, 1000));
 }
 
 /* One whose limit was lowered and that is held by it, beside others that have theirs. */
@@ -95,8 +95,8 @@ static void detect_lower_limit(const struct facts *f, struct collection *c)
     if (o.count < OTHERS_LEAST || limit >= o.least - tolerance(&o, o.least * EQUAL_POWER / 1000))
         return;
     collect(c, gpu, FINDING_POWER_LIMIT, SEVERITY_NOTICE, 0.9, 0,
-            "GPU %d %s held by its power limit of %lld W; %zu others of its kind have %lld W", gpu->index, is(f),
-            words_whole(limit, 1000), o.count, words_whole(o.least, 1000));
+            " %s held by its power limit of %lld W; %zu others of its kind have %lld W", is(f), words_whole(limit, 1000), o.count,
+            words_whole(o.least, 1000));
 }
 
 /* Hotter than the others at the same power: the heat gets away less well here. */
@@ -110,8 +110,8 @@ static void detect_hotter(const struct facts *f, struct collection *c)
     if (o.count < OTHERS_LEAST || temp <= o.most + tolerance(&o, PLACES_DIFFER))
         return;
     collect(c, gpu, FINDING_AIRFLOW, SEVERITY_NOTICE, 0.65, 0,
-            "GPU %d %s at %lld °C; %zu others of its kind %s at %lld °C or less at the same power", gpu->index, is(f),
-            words_whole(temp, 1000), o.count, are(f), words_whole(o.most, 1000));
+            " %s at %lld °C; %zu others of its kind %s at %lld °C or less at the same power", is(f), words_whole(temp, 1000),
+            o.count, are(f), words_whole(o.most, 1000));
 }
 
 /* Where a card does not say how many lanes it could have, the others do. */
@@ -124,8 +124,7 @@ static void detect_fewer_lanes(const struct facts *f, struct collection *c)
     const struct others o = others_of(f, METRIC_pcie_width, -1);
     if (o.count >= OTHERS_LEAST && lanes < o.least)
         collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.8, 0,
-                "GPU %d: its PCIe link has %lld lanes; %zu others of its kind have %lld", gpu->index, (long long)lanes, o.count,
-                (long long)o.least);
+                ": its PCIe link has %lld lanes; %zu others of its kind have %lld", (long long)lanes, o.count, (long long)o.least);
 }
 
 static void detect_siblings(const struct facts *f, struct collection *c)

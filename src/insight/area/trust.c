@@ -159,7 +159,7 @@ static void detect_waiting(const struct facts *f, struct collection *c, int64_t 
     int32_t pid = f->workers.count == 1 && f->workers.first ? f->workers.first->pid : 0;
     /* Once for the job is enough. */
     collect(c, gpu, FINDING_NO_WORK_DONE, wait ? SEVERITY_INFO : SEVERITY_NOTICE, 0.9, pid,
-            "GPU %d %s busy %lld%% of the time, but %s: %lld%% at work", gpu->index, is(f), percent(util), what, percent(active));
+            " %s busy %lld%% of the time, but %s: %lld%% at work", is(f), percent(util), what, percent(active));
 }
 
 bool is_stuck_busy(const struct facts *f)
@@ -188,10 +188,9 @@ static void detect_trust(const struct facts *f, struct collection *c)
         return;
     }
     if (is_stuck_busy(f)) {
-        struct finding *found =
-            collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.7, 0,
-                    "GPU %d %s that it %s busy %lld%% of the time, but the engine time of its programs %s still", gpu->index,
-                    f->over ? "said" : "says", is(f), percent(util), f->over ? "stood" : "stands");
+        struct finding *found = collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.7, 0,
+                                        " %s that it %s busy %lld%% of the time, but the engine time of its programs %s still",
+                                        f->over ? "said" : "says", is(f), percent(util), f->over ? "stood" : "stands");
         if (found && strcmp(gpu->id.vendor, "amd") == 0)
             found->advice = remedy_row(queues_are_few(gpu) ? REMEDY_GPU_FIRMWARE : REMEDY_ONE_QUEUE)->text;
         return;
@@ -200,8 +199,8 @@ static void detect_trust(const struct facts *f, struct collection *c)
     if (!power_contradicts_load(gpu) || f->past.steady_ms < LASTING_MS)
         return;
     int32_t pid = f->workers.count == 1 && f->workers.first ? f->workers.first->pid : 0;
-    collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.7, pid, "GPU %d %s busy %lld%% of the time, but %s only %lld W",
-            gpu->index, is(f), percent(util), f->over ? "drew" : "draws", words_whole(gpu->power_mw.value, 1000));
+    collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.7, pid, " %s busy %lld%% of the time, but %s only %lld W", is(f),
+            percent(util), f->over ? "drew" : "draws", words_whole(gpu->power_mw.value, 1000));
 }
 
 /* ---- words ---- */

@@ -154,7 +154,3 @@ const char *baseline_drift_words(const struct baseline_drift *d, char out[DRIFT_
 const char *baseline_start_name(enum baseline_start start); /* "first", "power_limit", "fan_curve" */
 /* Sorts them; so many days. */
 void baseline_band_of(int64_t *values, int days, struct baseline_band *ret);
-/* Its tenth of the limit. */
-int baseline_bin(int64_t power_mw, int64_t limit_mw);
-/* Steps of memory clocks are further apart than 2%. */
-bool baseline_same_clock(int64_t a, int64_t b);

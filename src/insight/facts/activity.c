@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The judgement of activity. Knows readings and the minute before; not the words of an answer.
  */
-#include "insight/facts/activity.h"
+#include "insight/facts/facts.h"
 
 #include <math.h>
 

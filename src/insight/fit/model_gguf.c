@@ -3,7 +3,6 @@
  * after ggml's docs/gguf.md and llama.cpp's ggml/src/gguf.cpp (067d44f6c484); everything that a file claims is checked against the
  * file and against the limits below.
  */
-#include "insight/fit/gguf_reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

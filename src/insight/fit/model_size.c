@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "insight/facts/words.h"
-#include "insight/fit/gguf_reader.h"
 
 enum { BATCH = 512 /* tokens at once: llama.cpp's n_ubatch */, PAD = 256, NUMBER_MAX = 1 << 24 };
 

@@ -92,3 +92,13 @@ int gguf_read(const struct model_input *in, struct model_facts *facts, struct er
 /* The same for one safetensors file, and for the config.json beside it. */
 int safetensors_read(const struct model_input *in, struct model_facts *facts, struct error *err);
 int model_config_read(struct str text, struct model_facts *facts, struct error *err);
+
+/* Block sizes of ggml's tensor types. */
+struct gguf_type {
+    const char *name;         /* NULL: no such type */
+    uint16_t elements, bytes; /* of a block */
+};
+
+/* NULL: unknown here. */
+const struct gguf_type *gguf_type_of(uint64_t type);
+const struct gguf_type *gguf_type_named(const char *name);

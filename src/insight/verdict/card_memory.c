@@ -319,8 +319,8 @@ static void recall_loss(const struct health_fault *fault, const struct gpu *gpu,
     int64_t passed = c->now->taken_at.ms - fault->last_at.ms;
     if (!fault->times || passed > FAULT_DAY_MS)
         return;
-    struct finding *found = collect(c, gpu, fault->code, SEVERITY_WARNING, 0.95, 0, "GPU %d: it was lost %s ago and came back",
-                                    gpu->index, words_duration(passed, ago));
+    struct finding *found =
+        collect(c, gpu, fault->code, SEVERITY_WARNING, 0.95, 0, ": it was lost %s ago and came back", words_duration(passed, ago));
     if (!found)
         return;
     found->tense = TENSE_WAS;
@@ -345,10 +345,10 @@ static void recall_replays(struct health_card *card, const struct gpu *gpu, stru
         card->replays = replays;
         card->replays_at = now;
     }
-    struct finding *found = card->replays_per_min > 0 ? collect(c, gpu, FINDING_PCIE_REPLAYS, SEVERITY_WARNING, 0.95, 0,
-                                                                "GPU %d: its PCIe link sends packets again, %.0f a minute",
-                                                                gpu->index, card->replays_per_min)
-                                                      : NULL;
+    struct finding *found = card->replays_per_min > 0
+                                ? collect(c, gpu, FINDING_PCIE_REPLAYS, SEVERITY_WARNING, 0.95, 0,
+                                          ": its PCIe link sends packets again, %.0f a minute", card->replays_per_min)
+                                : NULL;
     if (found)
         found->since = card->replays_since;
 }
@@ -365,9 +365,8 @@ static void recall_generation(struct health_card *card, const struct gpu *gpu, s
         card->slow_since.ms = now_ms;
     if (!slow || now_ms - card->slow_since.ms < LINK_HOLD_MS)
         return;
-    struct finding *found =
-        collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0,
-                "GPU %d: its PCIe link runs at generation %lld of %lld under load", gpu->index, (long long)now, (long long)most);
+    struct finding *found = collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0,
+                                    ": its PCIe link runs at generation %lld of %lld under load", (long long)now, (long long)most);
     if (found)
         found->since = card->slow_since;
 }
@@ -379,8 +378,8 @@ static void recall_nvlink(struct health_card *card, const struct gpu *gpu, struc
     if (!reading_get(gpu->nvlink_links_active, &active))
         return;
     if (active < card->nvlinks_most)
-        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.95, 0, "GPU %d: %lld of %lld links to other GPUs are up", gpu->index,
-                (long long)active, (long long)card->nvlinks_most);
+        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.95, 0, ": %lld of %lld links to other GPUs are up", (long long)active,
+                (long long)card->nvlinks_most);
     card->nvlinks_most = MAX_OF(card->nvlinks_most, active);
 }
 

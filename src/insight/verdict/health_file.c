@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The memory of the cards as JSON, both ways. States and checks go by name: numbers change between versions.
  */
-#include "insight/verdict/health_file.h"
+#include "insight/verdict/card_memory.h"
 #include "insight/verdict/health.h"
 
 #include <errno.h>

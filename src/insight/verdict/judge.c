@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "insight/area/ranks.h"
-#include "insight/facts/activity.h"
+#include "insight/facts/facts.h"
 #include "insight/verdict/health.h"
 #include "insight/verdict/verdict.h"
 

@@ -37,29 +37,23 @@ static enum episode_kind episodes_kind_of(const struct episode_point *p)
     return EPISODE_CALM;
 }
 
-/* Points of one label in a row. */
-struct run {
-    enum episode_kind kind;
-    int64_t worker;
-    size_t first, last;
-};
-
-static bool same_label(const struct run *a, const struct run *b)
+static bool same_label(const struct episode *a, const struct episode *b)
 {
     return a->kind == b->kind && a->worker == b->worker;
 }
 
-static int64_t lasts_ms(const struct run *r, const struct episode_point *points, int64_t step_ms)
+static int64_t lasts_ms(const struct episode *r, const struct episode_point *points, int64_t step_ms)
 {
     return points[r->last].at_ms - points[r->first].at_ms + step_ms;
 }
 
-static size_t make_runs(const struct episode_point *points, size_t count, int64_t step_ms, struct run *runs)
+/* Points of one label in a row; their peak comes later. */
+static size_t make_runs(const struct episode_point *points, size_t count, int64_t step_ms, struct episode *runs)
 {
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         enum episode_kind kind = episodes_kind_of(&points[i]);
-        struct run one = {kind, kind == EPISODE_CALM || kind == EPISODE_DARK ? 0 : points[i].worker, i, i};
+        struct episode one = {kind, kind == EPISODE_CALM || kind == EPISODE_DARK ? 0 : points[i].worker, i, i, i};
         /* Where nothing was stored, an episode ends. */
         bool apart = i > 0 && points[i].at_ms - points[i - 1].at_ms > GAP_STEPS * step_ms;
         if (used && !apart && same_label(&runs[used - 1], &one))
@@ -71,13 +65,13 @@ static size_t make_runs(const struct episode_point *points, size_t count, int64_
 }
 
 /* Joins what a short break cut in two: the break goes, the two become one. */
-static size_t join_breaks(const struct episode_point *points, int64_t step_ms, struct run *runs, size_t count)
+static size_t join_breaks(const struct episode_point *points, int64_t step_ms, struct episode *runs, size_t count)
 {
     for (bool again = true; again;) {
         size_t used = 0;
         again = false;
         for (size_t i = 0; i < count; i++) {
-            struct run *before = used ? &runs[used - 1] : NULL;
+            struct episode *before = used ? &runs[used - 1] : NULL;
             int64_t lasts = lasts_ms(&runs[i], points, step_ms);
             bool is_break =
                 before && i + 1 < count && same_label(before, &runs[i + 1]) && before->kind != EPISODE_CALM &&
@@ -115,7 +109,7 @@ static double telling(const struct episode_point *p, enum episode_kind kind)
 }
 
 /* The first moments of a job show its loading, the last ones its end: the middle is preferred among equals. */
-static size_t find_peak(const struct episode_point *points, const struct run *r)
+static size_t find_peak(const struct episode_point *points, const struct episode *r)
 {
     size_t best = (r->first + r->last) / 2;
     for (size_t i = r->first; i <= r->last; i++)
@@ -130,7 +124,7 @@ int episodes_find(const struct episode_point *points, size_t count, int64_t step
     *ret_count = *left_out = 0;
     if (count == 0)
         return 0;
-    AUTO_FREE struct run *runs = calloc(count, sizeof *runs);
+    AUTO_FREE struct episode *runs = calloc(count, sizeof *runs);
     if (!runs)
         return -ENOMEM;
     size_t run_count = join_breaks(points, step_ms, runs, make_runs(points, count, step_ms, runs));
@@ -141,11 +135,8 @@ int episodes_find(const struct episode_point *points, size_t count, int64_t step
             ++*left_out;
             continue;
         }
-        ret[(*ret_count)++] = (struct episode){.kind = runs[i].kind,
-                                               .worker = runs[i].worker,
-                                               .first = runs[i].first,
-                                               .last = runs[i].last,
-                                               .peak = find_peak(points, &runs[i])};
+        runs[i].peak = find_peak(points, &runs[i]);
+        ret[(*ret_count)++] = runs[i];
     }
     return 0;
 }

@@ -3,6 +3,7 @@
  */
 #include "insight/view/idle_audit.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -93,8 +94,13 @@ static struct idle_finding *idle_audit_add(struct idle_audit *a, enum idle_code 
     return &a->findings[at];
 }
 
-static void advise(struct idle_audit *a, const char *text)
+__attribute__((format(gnu_printf, 2, 3))) static void advise(struct idle_audit *a, const char *format, ...)
 {
+    char text[WHY_LINE_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     for (size_t i = 0; i < a->suggestion_count; i++)
         if (strcmp(a->suggestions[i], text) == 0)
             return;
@@ -102,15 +108,20 @@ static void advise(struct idle_audit *a, const char *text)
         str_copy(a->suggestions[a->suggestion_count++], WHY_LINE_SIZE, str_from(text));
 }
 
+/* ": 17 W" */
+static void say_watts(struct text *s, struct idle_finding *f, int64_t added_mw, long long watts)
+{
+    f->added_mw = reading_ok(added_mw);
+    if (added_mw < 1000)
+        text_append(s, ": less than 1 W");
+    else
+        text_append(s, ": %lld W", watts);
+}
+
 /* ": 17 W (38 W since it came, 21 W before)" */
 static void say_added(struct text *s, struct idle_finding *f, int64_t with_mw, int64_t without_mw)
 {
-    int64_t added = MAX_OF(with_mw - without_mw, 0);
-    f->added_mw = reading_ok(added);
-    if (added < 1000)
-        text_append(s, ": less than 1 W");
-    else
-        text_append(s, ": %lld W", words_whole(with_mw, 1000) - words_whole(without_mw, 1000));
+    say_watts(s, f, MAX_OF(with_mw - without_mw, 0), words_whole(with_mw, 1000) - words_whole(without_mw, 1000));
     text_append(s, " (%lld W ", words_whole(with_mw, 1000));
 }
 
@@ -127,13 +138,8 @@ static void say_step(struct text *s, struct idle_finding *f, const struct usual 
 static void say_parked(struct text *s, struct idle_finding *f, struct reading parked_mw)
 {
     int64_t parked;
-    if (f->added_mw.state == READING_OK || !reading_get(parked_mw, &parked))
-        return;
-    f->added_mw = parked_mw;
-    if (parked < 1000)
-        text_append(s, ": less than 1 W");
-    else
-        text_append(s, ": %lld W", words_whole(parked, 1000));
+    if (f->added_mw.state != READING_OK && reading_get(parked_mw, &parked))
+        say_watts(s, f, parked, words_whole(parked, 1000));
 }
 
 static bool any_display(const struct idle_facts *r)
@@ -226,11 +232,8 @@ static void audit_processes(struct idle_audit *a, const struct gpu *gpu, const s
             text_append(&s, ", %s", words_bytes(held, bytes));
         say_step(&s, f, u);
         say_parked(&s, f, p->parked_mw);
-        char line[WHY_LINE_SIZE];
-        if (strncmp(p->name, "ollama", 6) == 0 && model[0]) {
-            snprintf(line, sizeof line, "Unload it when it is not needed: ollama stop %.64s", model);
-            advise(a, line);
-        }
+        if (strncmp(p->name, "ollama", 6) == 0 && model[0])
+            advise(a, "Unload it when it is not needed: ollama stop %.64s", model);
     }
 }
 
@@ -275,7 +278,6 @@ static void audit_holders(struct idle_audit *a, const struct idle_facts *r, cons
 
 static void audit_switches(struct idle_audit *a, const struct gpu *gpu, const struct idle_facts *r)
 {
-    char line[WHY_LINE_SIZE];
     struct idle_finding *f;
     int64_t on;
     if (r->aspm == SWITCH_ON)
@@ -292,10 +294,8 @@ static void audit_switches(struct idle_audit *a, const struct gpu *gpu, const st
     bool may_sleep = reading_or(display_is_on(gpu, r), 1) == 0 && !reading_or(gpu->persistence_mode, 0);
     if (r->runtime_pm == SWITCH_OFF && (f = idle_audit_add(a, IDLE_CODE_RUNTIME_PM, may_sleep, 0))) {
         snprintf(f->text, sizeof f->text, "runtime power management is not allowed, so the GPU can't be suspended");
-        if (r->pci_address[0] && may_sleep) {
-            snprintf(line, sizeof line, "Let it sleep: echo auto | sudo tee /sys/bus/pci/devices/%s/power/control", r->pci_address);
-            advise(a, line);
-        }
+        if (r->pci_address[0] && may_sleep)
+            advise(a, "Let it sleep: echo auto | sudo tee /sys/bus/pci/devices/%s/power/control", r->pci_address);
     }
     if (!reading_get(gpu->persistence_mode, &on))
         return;

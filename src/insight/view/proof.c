@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "insight/facts/activity.h"
+#include "insight/facts/facts.h"
 #include "insight/verdict/card_memory.h"
 
 enum { GPUS_TRIED_MAX = 4 };

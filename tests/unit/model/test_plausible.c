@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/plausible.h"
+#include "model/snapshot.h"
 
 #include "base/cleanup.h"
 #include "test.h"

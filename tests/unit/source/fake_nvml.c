@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "model/plausible.h"
+#include "model/snapshot.h"
 
 void *fake_machine_symbol(const struct fake_machine *m, const char *name)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "model/plausible.h"
+#include "model/snapshot.h"
 #include "test.h"
 #include "tree.h"
 

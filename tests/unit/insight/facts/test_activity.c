@@ -2,7 +2,7 @@
  * The judgement of activity over time: what holds stays called the same, what changes is called so soon. Moments with a known
  * answer are in tests/golden/why.
  */
-#include "insight/facts/activity.h"
+#include "insight/facts/facts.h"
 
 #include <stdio.h>
 

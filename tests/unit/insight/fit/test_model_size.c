@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "gguf_writer.h"
-#include "insight/fit/gguf_reader.h"
 #include "test.h"
 
 struct memory {

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/facts/activity.h"
+#include "insight/facts/facts.h"
 #include "insight/view/why.h"
 #include "model/finding_code.h"
 #include "random_machine.h"

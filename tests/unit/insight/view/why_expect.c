@@ -4,7 +4,7 @@
 
 #include <strings.h>
 
-#include "insight/facts/activity.h"
+#include "insight/facts/facts.h"
 #include "test.h"
 
 static void print_part(const struct why_part *part)

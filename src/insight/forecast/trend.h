@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the parts of a forecast share: the memory of one GPU, and how each kind is judged.
+ * Tracks of numbers, the curves through them, and when a rising one meets a limit. What the numbers mean is the forecast's
+ * business.
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "insight/forecast/forecast.h"
 
-/* The curves of a forecast, fitted so that outliers do not carry them: a straight line, and an approach to a final value. Numbers
- * in, numbers out; what they mean is forecast_vram.c's and forecast_heat.c's business. */
+/* ---- curves, fitted so that outliers do not carry them: a straight line, and an approach to a final value. Numbers in, numbers
+ * out. ---- */
 
 enum { FIT_POINTS_MAX = 80, FIT_POINTS_MIN = 8, FIT_APPROACH_MIN = 5 };
 
@@ -48,10 +53,10 @@ struct fit_bounds {
 /* False: too few points. A curve that is all but straight within tau_max has a final value as far away as tau_max allows. */
 bool fit_approach(const struct fit_point *points, size_t count, const struct fit_bounds *bounds, struct fit_approach *ret);
 
-double fit_median(double *values, size_t count);                    /* moves the values around */
-double fit_quantile(double *values, size_t count, double quantile); /* moves the values around */
+double fit_median(double *values, size_t count); /* moves the values around */
 
-/* The recent course of one number, in bounded memory: dense for the last minutes, coarser the further back, and cut where something
+/* ---- tracks ----
+ * The recent course of one number, in bounded memory: dense for the last minutes, coarser the further back, and cut where something
  * happened (a load, an unload, another set of processes, a gap).
  *
  *   level 0   the last 64 samples              with a sample every 5 s:   5 minutes
@@ -96,8 +101,6 @@ struct track {
     size_t stretch_count;
 };
 
-/* Forgets everything, also the stretches before. */
-void track_reset(struct track *t);
 /* Ends the current stretch; the next sample begins another. CUT_GAP and CUT_PROCESSES also forget the stretches before: they
  * tell nothing about what comes. */
 void track_cut(struct track *t, enum track_cut why);
@@ -113,42 +116,7 @@ static inline double track_span_s(const struct track *t)
 /* The points of a level, oldest first, with the newest sample as the last. Time is in seconds before the newest. */
 size_t track_window(const struct track *t, int level, struct fit_point points[FIT_POINTS_MAX]);
 
-enum { FORECAST_POWER_BINS = 10 };
-
-struct forecast_process {
-    int32_t pid;
-    int64_t start_key;
-    char name[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], words[PROCESS_WORDS];
-    bool seen;      /* in the last snapshot */
-    int64_t age_ms; /* in it; INT64_MAX: unknown */
-    struct track track;
-};
-
-/* What is remembered of one GPU. */
-struct forecast_card {
-    struct gpu_id id;
-    bool seen;
-    int64_t last_ms; /* of the last sample that could be read */
-    int64_t interval_ms;
-    uint64_t process_set; /* digest of the processes; 0 unknown */
-    double room_bytes;    /* what processes can have in all; 0 not known */
-    struct track vram;
-    struct track heat;     /* since the load changed */
-    struct track heat_all; /* whatever the load did */
-    double power_w, power_limit_w;
-    int odd_power; /* samples in a row whose power was another */
-    /* Where the temperature settled before, by the share of the power limit; 0: never seen */
-    double settled_c[FORECAST_POWER_BINS];
-    struct forecast_process *processes[FORECAST_PROCESSES_MAX];
-};
-
-struct forecast_memory {
-    size_t card_count;
-    struct forecast_card *cards[GPU_MAX];
-    bool has_store;
-    struct forecast_store_facts store_facts;
-    struct track store, disk;
-};
+/* ---- rises ---- */
 
 /* A rising line on a track: how it was found. */
 struct rise {
@@ -163,13 +131,3 @@ enum rise_result { RISE_UNKNOWN, RISE_NONE, RISE_SWINGS, RISE_FOUND };
 enum rise_result rise_find(const struct track *t, double scale, double resolution, struct rise *ret);
 /* When the rise meets the limit. */
 void rise_when(const struct rise *rise, const struct track *t, double limit, struct forecast_when *ret);
-
-void forecast_judge_vram(const struct forecast_card *card, const struct gpu *gpu, struct forecast_vram *ret);
-void forecast_judge_heat(const struct forecast_card *card, const struct gpu *gpu, struct forecast_heat *ret);
-/* Remembers where the temperature settles under which power. */
-void forecast_learn_heat(struct forecast_card *card, const struct gpu *gpu);
-void forecast_judge_store(const struct forecast_memory *m, struct forecast_store *ret);
-
-/* Sets verdict and reason. */
-void forecast_explain(struct forecast_when *when, enum forecast_verdict verdict, const char *format, ...)
-    __attribute__((format(gnu_printf, 3, 4)));
