@@ -87,11 +87,7 @@ bool gpu_is_marked(const struct top *t, size_t position);
 void gpu_brief_reason(const struct top *t, size_t position, char *words, size_t size, enum tint *tint, int width);
 void gpu_process_text(const struct gpu *gpu, char *text, size_t size);
 
-/* The usual temperature at this power, from the history; false: unknown, or another metric. */
-bool gpu_usual_band(const struct top *t, size_t gpu, enum trail_of of, float *low, float *high);
 void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int x, int y, int width, int height);
-/* Plots two related readings: `up` upward, the next one in enum trail_of downward. */
-void draw_plot_pair(struct top *t, struct canvas *c, size_t gpu, enum trail_of up, int x, int y, int width, int height);
 /* One line of the mean of these GPUs. */
 void draw_mean_plot(struct top *t, struct canvas *c, const bool on[], enum trail_of of, int x, int y, int width);
 /* "5m ago ... now", with marks for events. */

@@ -182,11 +182,6 @@ static void name_text(char *text, size_t size, const struct process *p)
         snprintf(text, size, "%s  %s", words, command);
 }
 
-static void age_text(char text[NUMBER_SIZE], const struct page *page, int64_t ms)
-{
-    show_age(text, page, ms);
-}
-
 /* "4711 3/8" */
 static void job_text(char *text, size_t size, const struct process *p)
 {
@@ -254,13 +249,13 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
     case COL_TYPE: str_copy(text, size, str_from(row->process ? process_type_word(p->type) : "")); break;
     case COL_AGE:
         if (row->process) {
-            age_text(number, &page, p->started_at.ms ? MAX_OF(page.now.ms - p->started_at.ms, (int64_t)0) : -1);
+            show_age(number, &page, p->started_at.ms ? MAX_OF(page.now.ms - p->started_at.ms, (int64_t)0) : -1);
             str_copy(text, size, str_from(number));
         }
         break;
     case COL_IDLE:
         if (row->process && top_idle_ms(t, row->gpu, p) >= IDLE_SHOWN_MS) {
-            age_text(number, &page, top_idle_ms(t, row->gpu, p));
+            show_age(number, &page, top_idle_ms(t, row->gpu, p));
             str_copy(text, size, str_from(number));
         }
         break;

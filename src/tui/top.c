@@ -34,11 +34,18 @@ int top_init(struct top *t, const struct top_settings *settings)
     return 0;
 }
 
-static void drop_trails(struct trail **trails, size_t count)
+static void free_trails(struct trail *trails, size_t count)
 {
-    for (size_t i = 0; *trails && i < count; i++)
-        trail_done(&(*trails)[i]);
-    free(TAKE(*trails));
+    for (size_t i = 0; trails && i < count; i++)
+        trail_done(&trails[i]);
+    free(trails);
+}
+
+static void drop_trails(struct top *t)
+{
+    free_trails(TAKE(t->trails), t->trail_count);
+    free_trails(TAKE(t->far), t->trail_count);
+    t->trail_count = 0;
 }
 
 void top_drop_past(struct top *t)
@@ -52,8 +59,7 @@ void top_drop_past(struct top *t)
 void top_done(struct top *t)
 {
     top_drop_past(t);
-    drop_trails(&t->trails, t->trail_count);
-    drop_trails(&t->far, t->trail_count);
+    drop_trails(t);
     for (size_t i = 0; i < t->kept_count; i++)
         snapshot_unref(t->kept[i]);
     snapshot_unref(t->live);
@@ -171,9 +177,7 @@ static bool make_trails(struct top *t, size_t count)
 {
     if (t->trail_count == count && t->trails)
         return true;
-    drop_trails(&t->trails, t->trail_count);
-    drop_trails(&t->far, t->trail_count);
-    t->trail_count = 0;
+    drop_trails(t);
     t->trails = calloc(count ? count : 1, sizeof *t->trails);
     t->far = calloc(count ? count : 1, sizeof *t->far);
     if (!t->trails || !t->far)
@@ -260,9 +264,7 @@ static void forget_others(struct top *t, const struct snapshot *s)
         same = t->live->gpus[i].index == s->gpus[i].index;
     if (same || !t->live)
         return;
-    drop_trails(&t->trails, t->trail_count);
-    drop_trails(&t->far, t->trail_count);
-    t->trail_count = 0;
+    drop_trails(t);
     while (t->kept_count)
         snapshot_unref(t->kept[--t->kept_count]);
     memset(t->badges, 0, sizeof t->badges);

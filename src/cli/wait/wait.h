@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The parts of `whirr wait`.
+ * What `whirr wait` says about programs (awaited_text.c): words and JSON, pure.
  */
 #pragma once
 
@@ -24,8 +24,6 @@ struct awaited_list {
     struct awaited at[AWAITED_MAX];
 };
 
-/* ---- awaited_text.c: words and JSON, pure ---- */
-
 /* "Waiting for train.py (alice), PID 4242." or "Waiting for 8 programs called train.py." */
 void awaited_begin_text(const struct awaited_list *l, const char *asked, struct buf *out);
 /* "train.py (alice) has ended after 2h 3m, exit status 0." */
@@ -33,11 +31,3 @@ void awaited_end_text(const struct awaited_list *l, const char *asked, int64_t w
 void awaited_json(const struct awaited_list *l, int64_t waited_ms, struct buf *out);
 /* The exit status of `wait`: the program's own (of several, the largest), 0 where it is not known. */
 int awaited_status(const struct awaited_list *l);
-
-/* ---- wait_program.c ---- */
-
-/* Waits for the end of the program with this PID, or of all that have a part of this name. Returns the exit status. */
-int wait_for_programs(struct cli *cli, const char *asked, int64_t timeout_ms, int64_t every_ms);
-/* Sends this sentence through the notifier of --notify, or through all (without any: to the desktop). NULL: only whether that can
- * work, before a long wait. EXIT_FINE, or prints what failed. */
-int wait_notify(struct cli *cli, const char *sentence);

@@ -279,6 +279,12 @@ static void toggle_setting(struct top *t, bool *setting)
     top_make_rows(t);
 }
 
+static void open_prompt(struct top *t, enum top_mode mode)
+{
+    t->mode = mode;
+    t->input[0] = '\0';
+}
+
 static void open_selected(struct top *t)
 {
     const struct top_row *row = top_selected(t);
@@ -321,14 +327,8 @@ void top_key_main(struct top *t, int key)
             top_note(t, false, "This is now.");
         top_go_live(t);
         break;
-    case 'g':
-        t->mode = MODE_GOTO;
-        t->input[0] = '\0';
-        break;
-    case 'f':
-        t->mode = MODE_FIT;
-        t->input[0] = '\0';
-        break;
+    case 'g': open_prompt(t, MODE_GOTO); break;
+    case 'f': open_prompt(t, MODE_FIT); break;
     case '/': t->mode = MODE_FILTER; break;
     case 'p': toggle_pause(t); break;
     case 's': top_sort_next(t, 1); break;
