@@ -19,7 +19,7 @@ static const struct {
     const char *name, *first, *last;
     int64_t unit_ms;
 } tables[SURVEY_TABLES] = {
-    {"samples", NULL, NULL, 1}, /* raw.h has the expressions */
+    {"samples", NULL, NULL, 1}, /* raw_words() has the expressions */
     {"minutes", "MIN(id & 4294967295)", "MAX(id & 4294967295)", 60000},
     {"hours", "MIN(id & 4294967295)", "MAX(id & 4294967295)", 3600000},
     {"host_samples", NULL, NULL, 1},

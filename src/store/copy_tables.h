@@ -21,7 +21,7 @@ enum copy_role {
 /* How the first two columns are stored. */
 enum copy_form {
     COPY_PLAIN,
-    COPY_RAW,    /* moment and subject: as in raw.h */
+    COPY_RAW,    /* moment and subject: as raw_words() says */
     COPY_BUCKET, /* subject and bucket: in one key */
 };
 

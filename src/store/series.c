@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The columns come from the metric tables; values that never change while a GPU runs are stored as facts instead (see facts in
- * tables.c).
+ * schema.c).
  */
 #include "store/series.h"
 

@@ -2,7 +2,7 @@
  * The time series of GPUs and hosts: columns, levels, keys. Plain data; knows no database.
  *
  * A row of samples is one GPU (or host) at one moment. Its key in a file holds both, time first, so that rows are appended to the
- * end of the table and the oldest lie together at its beginning (on a server: raw.h):
+ * end of the table and the oldest lie together at its beginning (on a server: schema.h):
  *
  *     id = milliseconds since 1970 << 14 | ID of the GPU
  *

@@ -14,7 +14,7 @@
 enum { SQL_MAX = 1 << 18 };
 
 /* @KEY: a key that we choose; @AUTO: one that the database generates; @INT: 64 bits; @LOOSE: keyed tables without a hidden row
- * ID. @GPU_SAMPLES, @HOST_SAMPLES, @BUCKETS and @BY_...: keys of tables that a server partitions; see raw.h and schema_parts.h. */
+ * ID. @GPU_SAMPLES, @HOST_SAMPLES, @BUCKETS and @BY_...: keys of tables that a server partitions; see schema.h. */
 static const char tables[] =
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) @LOOSE;"
     "CREATE TABLE hosts (id @AUTO, name TEXT NOT NULL UNIQUE, first_seen_ms @INT, last_seen_ms @INT);"
@@ -79,7 +79,7 @@ static const char tables[] =
     "CREATE TABLE events (id @AUTO, at_ms @INT NOT NULL, host_id @INT NOT NULL, gpu_id @INT, kind TEXT NOT NULL,"
     " severity TEXT NOT NULL, code @INT, text TEXT NOT NULL, data TEXT);"
     "CREATE INDEX events_by_time ON events (at_ms);"
-    /* From the first sample with a finding to the last; see finding_episodes.c. since_ms: since when it held, as the finding
+    /* From the first sample with a finding to the last; see findings.c. since_ms: since when it held, as the finding
      * states. severity, confidence, worst_ms, headline: at its worst; severity_now: in the last sample. Sums cover only its
      * samples. */
     "CREATE TABLE finding_episodes (id @AUTO, host_id @INT NOT NULL, gpu_id @INT, process_id @INT, pid @INT NOT NULL,"
@@ -92,7 +92,7 @@ static const char tables[] =
     "@FLEET";
 
 /* A server indexes occurred_at and the like of the views. Many hosts share it, so it keeps sums for queries about all of them;
- * see days.c. */
+ * see process_hours.c. */
 #define SERVER_TABLES                                                                                                      \
     "CREATE INDEX processes_by_last_seen_at ON processes (to_timestamp(last_seen_ms / 1000.0));"                           \
     "CREATE INDEX events_by_occurred_at ON events (to_timestamp(at_ms / 1000.0));"                                         \
