@@ -268,7 +268,7 @@ void identity_sweep(struct identity *i)
         }
 }
 
-/* ---- User names, each looked up once: the system may ask a server and take its time. */
+/* ---- User names, each looked up once: the system may ask a server and take its time ---- */
 
 enum {
     USERS_MAX = 512,              /* beyond that, the oldest makes room */

@@ -86,14 +86,14 @@ int64_t process_start(const struct env *env, int32_t pid);
 /* -ESRCH: no such process, or its PID was reused. Other errors: not readable. */
 int process_details(const struct env *env, int32_t pid, int64_t start_key, bool show_secrets, struct buf *out);
 
-/* ---- for the system backends: building the lines */
+/* ---- for the system backends: building the lines ---- */
 void details_add(struct buf *out, const char *label, const char *text);
 void details_add_command(struct buf *out, const struct str *args, size_t count, bool show_secrets);
 /* NUL-terminated variables. */
 void details_add_environment(struct buf *out, struct str variables, bool show_secrets);
 const char *details_refusal(int64_t error); /* why a line is unknown */
 
-/* ---- User names by number: on Linux from /etc/passwd below the sysroot and, on the real host, from the name service. */
+/* ---- User names by number: on Linux from /etc/passwd below the sysroot and, on the real host, from the name service ---- */
 
 struct users;
 

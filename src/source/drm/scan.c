@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "source/drm/clients.h"
 
-/* ---- Maintains the list of processes and their graphics descriptors with few system calls. */
+/* ---- Maintains the list of processes and their graphics descriptors with few system calls ---- */
 
 enum { PROCS_MAX = 65536, PROC_FDS_MAX = 4096, PROC_WALK_MS = 10000, PROC_WALK_BLIND_MS = 2000 };
 
@@ -328,7 +328,7 @@ static bool proc_is_broker(const struct procs *p, struct proc *proc)
     return proc->broker;
 }
 
-/* ---- The shared scan: when to scan, which descriptors to read, and who owns a client. */
+/* ---- The shared scan: when to scan, which descriptors to read, and who owns a client ---- */
 
 /* Result of a finished scan: all that the sources see. */
 struct scan_result {
@@ -698,7 +698,7 @@ void drm_scan_stats(struct drm_scan *s, struct drm_scan_stats *ret)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- From clients to the processes and load of one card. */
+/* ---- From clients to the processes and load of one card ---- */
 
 enum { NAMES = 24 };
 

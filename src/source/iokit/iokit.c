@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "host/machine.h"
 
-/* ---- Fills the function table from the two frameworks. */
+/* ---- Fills the function table from the two frameworks ---- */
 
 static int load(const struct env *env, const char *path, const struct library_symbol *symbols, size_t count, struct error *err)
 {

@@ -64,7 +64,7 @@ static struct smi *of(struct source *s)
     return (struct smi *)s;
 }
 
-/* ---- Cards between runs, identified by UUID and PCI address: a lost card may renumber the others. */
+/* ---- Cards between runs, identified by UUID and PCI address: a lost card may renumber the others ---- */
 
 /* By UUID or PCI address, as far as known. */
 static bool is_same_card(const struct gpu_id *a, const struct gpu_id *b)
@@ -502,7 +502,7 @@ static void run_version(struct smi *s)
         smi_read_version(&s->driver, buf_view(&out));
 }
 
-/* ---- One sample of a card: the newest query, plus what only the less frequent -q -x has. */
+/* ---- One sample of a card: the newest query, plus what only the less frequent -q -x has ---- */
 
 /* Values that change with every sample never come from an older output; temperature limits may. */
 static bool may_be_older(const struct smi *s, enum metric metric)

@@ -11,8 +11,7 @@
 #include "base/cleanup.h"
 #include "model/metric.h"
 
-/* ---- Parses cells of nvidia-smi. Accepts units wherever they appear, even with "nounits"; unknown text is a failed reading, never
- * 0. */
+/* ---- Cells: units are accepted wherever they appear, even with "nounits"; unknown text is a failed reading, never 0 ---- */
 
 /* Texts in place of a value, with or without brackets. */
 static const struct {
@@ -232,7 +231,7 @@ bool cell_text(struct str cell, enum cell_kind kind, char *to, size_t size, enum
     return true;
 }
 
-/* ---- Cards of a report, and storing values in them. */
+/* ---- Cards of a report, and storing values in them ---- */
 
 void smi_report_done(struct smi_report *r)
 {

@@ -22,7 +22,7 @@ static struct nvml *of(struct source *s)
     return (struct nvml *)s;
 }
 
-/* ---- Events reported by the driver: critical errors (XID) and double-bit memory errors. */
+/* ---- Events reported by the driver: critical errors (XID) and double-bit memory errors ---- */
 
 static void register_card(struct nvml *n, struct nvml_card *card)
 {
@@ -100,7 +100,7 @@ static size_t nvml_events(struct source *s, struct event *events, size_t max)
     return count;
 }
 
-/* ---- Output for doctor: the library, what it lacks, and what each card refuses. */
+/* ---- Output for doctor: the library, what it lacks, and what each card refuses ---- */
 
 static void describe_library(struct nvml *n, struct buf *out)
 {

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-/* ---- Metrics by NVML field ID, many in one call; and traffic rates from byte counters on cards without GPM. */
+/* ---- Metrics by NVML field ID, many in one call; and traffic rates from byte counters on cards without GPM ---- */
 
 /* field * multiply / divide = metric */
 static const struct field_row {

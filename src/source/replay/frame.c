@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-/* ---- Frames: builds, reads, and distinguishes damage from the end. */
+/* ---- Frames: builds, reads, and distinguishes damage from the end ---- */
 
 /* CRC-32 as in zlib, four bits at a time: frames are small, and a large table would cost more cache than it saves. */
 static uint32_t crc_add(uint32_t crc, const void *bytes, size_t len)

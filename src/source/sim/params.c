@@ -159,7 +159,7 @@ static int number_within(struct error *err, const char *name, struct str text, d
     return 0;
 }
 
-/* ---- The faults that `fault=lost@3:60` adds to a scenario: their names, and how one is written. */
+/* ---- The faults that `fault=lost@3:60` adds to a scenario: their names, and how one is written ---- */
 
 struct fault_name {
     struct sim_fault said;

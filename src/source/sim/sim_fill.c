@@ -87,7 +87,7 @@ static void fill_serving(const struct fill *f, const struct sim_share *share, st
     fill_sums(s, at.passed_s, p);
 }
 
-/* ---- A card partitioned by MIG: its instances, and what the driver no longer reports for the whole card. */
+/* ---- A card partitioned by MIG: its instances, and what the driver no longer reports for the whole card ---- */
 
 static const struct {
     int compute, memory; /* sevenths of the multiprocessors, eighths of the memory */
@@ -150,7 +150,7 @@ static void fill_instances(const struct fill *f, unsigned groups, struct gpu *g)
     }
 }
 
-/* ---- The card, in its vendor's manner: what the real one doesn't report is absent for the same reason. */
+/* ---- The card, in its vendor's manner: what the real one doesn't report is absent for the same reason ---- */
 
 /* The last XID up to t; false: none yet. */
 static bool fill_last_xid(const struct sim_world *w, int gpu, double t, double *ret)
