@@ -156,24 +156,17 @@ static void add_why(struct alert_part *p, struct alert_notice *n)
     str_copy(n->why, sizeof n->why, str_from(answer));
 }
 
-static void notify_all(struct alert_part *p, const struct alert *a)
-{
-    struct alert_notice notice;
-    alert_notice(a, &notice);
-    if (!notice.notifier_count)
-        return;
-    add_why(p, &notice);
-    notice_set_link(&notice, p->dashboard_url);
-    notify_part_tell(p->notify, &notice);
-}
-
-static void run_hooks(struct alert_part *p, const struct alert *a)
+/* Hooks run only when something changed. */
+static void notify(struct alert_part *p, const struct alert *a, bool changed)
 {
     struct alert_notice notice;
     alert_notice(a, &notice);
     add_why(p, &notice);
     notice_set_link(&notice, p->dashboard_url);
-    hook_part_tell(p->hooks, &notice);
+    if (notice.notifier_count)
+        notify_part_tell(p->notify, &notice);
+    if (changed)
+        hook_part_tell(p->hooks, &notice);
 }
 
 static void on_news(void *user, enum alert_news news, const struct alert_rule *rule, struct alert *a)
@@ -183,15 +176,13 @@ static void on_news(void *user, enum alert_news news, const struct alert_rule *r
     if (news == NEWS_PENDING || news == NEWS_CALMED)
         return;
     AUTO_BUF struct buf text = BUF(ALERT_TEXT_MAX);
-    json_alert(JSON_TO(&text), a);
+    answer_write(JSON_TO(&text), &alert_answer, a, NULL);
     log_news(news, a);
     store_news(p, news, a, text.failed ? NULL : text.at);
     if (p->server && !text.failed)
         server_announce(p->server, TOPIC_ALERT, buf_view(&text));
-    if (news == NEWS_RESOLVED ? a->sent : !a->silenced_by[0]) {
-        notify_all(p, a);
-        run_hooks(p, a);
-    }
+    if (news == NEWS_RESOLVED ? a->sent : !a->silenced_by[0])
+        notify(p, a, true);
 }
 
 /* ---- across restarts ---- */
@@ -304,7 +295,7 @@ static void send_again(struct alert_part *p)
     for (size_t i = 0; i < p->set.count; i++) {
         struct alert *a = p->set.list[i];
         if (a->state.phase == ALERT_FIRING && a->sent)
-            notify_all(p, a);
+            notify(p, a, false);
     }
     notify_part_roll_end(p->notify); /* ends the alerts that notifiers have sent and that no longer fire */
 }
@@ -451,13 +442,11 @@ static int silence_request(struct silences *silences, struct wall now, const str
 static int get_alerts(void *part, const struct part_request *r, struct buf *out)
 {
     struct alert_part *p = part;
-    struct json_writer j = JSON_WRITER(out);
     int only, status = part_which_gpu(r, r->latest, &only, out);
     if (status != 200)
         return status;
     alert_set_sort(&p->set);
-    json_alerts(&j, &p->set, only == ALL_GPUS ? EVERY_GPU : r->latest->gpus[only].index);
-    buf_char(out, '\n');
+    json_alerts(JSON_LINE(out), &p->set, only == ALL_GPUS ? EVERY_GPU : r->latest->gpus[only].index);
     return 200;
 }
 

@@ -213,7 +213,7 @@ static void on_sample(void *user, const struct snapshot *s)
     sd_notify_send("STATUS=%zu GPU%s, %zu client%s", s->gpu_count, s->gpu_count == 1 ? "" : "s", clients, clients == 1 ? "" : "s");
 }
 
-static void tell_problems(const struct config_problems *problems)
+static void log_problems(const struct config_problems *problems)
 {
     for (size_t i = 0; i < problems->count; i++) {
         const struct config_problem *p = &problems->list[i];
@@ -295,7 +295,7 @@ static void on_reload(void *user)
     struct config *fresh = NULL;
     sd_notify_reloading();
     int result = d->options->load(d->options->user, &fresh, &problems);
-    tell_problems(&problems);
+    log_problems(&problems);
     if (result) {
         log_error("the configuration has mistakes, keeping the old settings");
         settings_part_refuse(part_find(&d->host, &settings_part_ops), first_error(&problems));
@@ -443,7 +443,7 @@ static int daemon_start(struct daemon *d, struct error *err)
     return result;
 }
 
-static void tell_start(const struct daemon *d)
+static void log_start(const struct daemon *d)
 {
     const char *address;
     for (size_t i = 0; (address = server_address(d->host.server, i)); i++)
@@ -495,7 +495,7 @@ int daemon_run(const struct daemon_options *given)
     if (result) {
         log_error("cannot start", LOG_TEXT("error", err.text));
     } else {
-        tell_start(&d);
+        log_start(&d);
         server_run(d.host.server);
     }
     /* Stop the engine before the server, which owns the mailboxes that samples go into. */

@@ -43,10 +43,10 @@ const struct snapshot *guard_sampler_sample(void *user, int64_t max_age_ms)
 
 static struct guard *guard_of(void *part)
 {
-    return ((struct guard_door *)part)->guard;
+    return ((struct guard_api *)part)->guard;
 }
 
-static int say_workers(struct guard *g, struct buf *out, int status, int gpu)
+static int write_workers(struct guard *g, struct buf *out, int status, int gpu)
 {
     AUTO_FREE struct guard_status *get_workers = calloc(GUARD_WORKERS_MAX, sizeof *get_workers);
     if (!get_workers)
@@ -62,7 +62,7 @@ static int say_workers(struct guard *g, struct buf *out, int status, int gpu)
 static int get_workers(void *part, const struct part_request *r, struct buf *out)
 {
     int at, status = part_which_gpu(r, r->latest, &at, out);
-    return status == 200 ? say_workers(guard_of(part), out, status, at == ALL_GPUS ? at : r->latest->gpus[at].index) : status;
+    return status == 200 ? write_workers(guard_of(part), out, status, at == ALL_GPUS ? at : r->latest->gpus[at].index) : status;
 }
 
 /* Parses the body into an object, empty without a body; NULL and an error response if it is anything else. */
@@ -105,7 +105,7 @@ static int announce(void *part, const struct part_request *r, struct buf *out)
         return part_error(out, 503, "too_many", "Too many programs are announced.");
     if (rc < 0)
         return part_error(out, 503, "cannot_look", "That process can't be looked at now.");
-    return say_workers(guard_of(part), out, 202, ALL_GPUS);
+    return write_workers(guard_of(part), out, 202, ALL_GPUS);
 }
 
 static int unannounce(void *part, const struct part_request *r, struct buf *out)
@@ -115,7 +115,7 @@ static int unannounce(void *part, const struct part_request *r, struct buf *out)
     if (status)
         return status;
     guard_unannounce(guard_of(part), pid);
-    return say_workers(guard_of(part), out, 202, ALL_GPUS);
+    return write_workers(guard_of(part), out, 202, ALL_GPUS);
 }
 
 static int take_command(void *part, const struct part_request *r, struct buf *out, enum guard_command what)
@@ -130,7 +130,7 @@ static int take_command(void *part, const struct part_request *r, struct buf *ou
     else if (guard_take_command(guard_of(part), json_string_value(worker), what) < 0)
         status = part_error(out, 404, "no_such_worker", "No guarded worker has that name.");
     else
-        status = say_workers(guard_of(part), out, 202, ALL_GPUS);
+        status = write_workers(guard_of(part), out, 202, ALL_GPUS);
     return status;
 }
 
@@ -166,7 +166,7 @@ static const struct route guard_routes[] = {
     {"/api/guard/unannounce", GUARD_POST, .answer = unannounce},
 };
 
-int guard_routes_answer(struct guard_door *door, const char *method, struct str path, struct str body, struct buf *out)
+int guard_routes_answer(struct guard_api *api, const char *method, struct str path, struct str body, struct buf *out)
 {
     const struct part_request r = {.body = body};
     unsigned wanted = strcmp(method, "GET") == 0 ? HTTP_GET : strcmp(method, "POST") == 0 ? HTTP_POST : 0;
@@ -175,7 +175,7 @@ int guard_routes_answer(struct guard_door *door, const char *method, struct str 
         if (!str_is(path, guard_routes[i].path))
             continue;
         if (guard_routes[i].methods & wanted)
-            return guard_routes[i].answer(door, &r, out);
+            return guard_routes[i].answer(api, &r, out);
         known = true;
     }
     return known ? part_error(out, 405, "method_not_allowed", "This path does not support that method.")
@@ -187,7 +187,7 @@ int guard_routes_answer(struct guard_door *door, const char *method, struct str 
 enum { EVENTS_QUEUED = 64, EVENT_BYTES = 4096 };
 
 struct guard_part {
-    struct guard_door door; /* first member: the routes expect it */
+    struct guard_api api; /* first member: the routes expect it */
     struct guard_sampler sampler;
     struct mailbox *events; /* of char *: JSON texts */
     struct server *server;
@@ -232,7 +232,7 @@ static void close_guard(void *part)
     struct guard_part *p = part;
     if (!p)
         return;
-    guard_free(p->door.guard);
+    guard_free(p->api.guard);
     if (p->events)
         mailbox_free(p->events);
     free(p);
@@ -255,8 +255,8 @@ static void *open_guard(const struct part_host *host, struct error *ret)
         log_warn("the guard cannot write its journal", LOG_TEXT("error", err.text));
     struct guard_options options = {
         .env = host->env, .state_dir = kept ? folder : NULL, .sample = sample, .event = on_event, .user = p};
-    p->door.guard = p->events ? guard_new(&options, &err) : NULL;
-    if (p->door.guard)
+    p->api.guard = p->events ? guard_new(&options, &err) : NULL;
+    if (p->api.guard)
         return p;
     close_guard(p);
     return NULL;
@@ -274,9 +274,9 @@ static void add_worker(struct guard_part *p, const struct config *config, size_t
         log_error(may_be_there ? "a worker's new settings are not used" : "a worker is not guarded", LOG_TEXT("error", err.text));
         return;
     }
-    if (may_be_there && guard_change(p->door.guard, spec))
+    if (may_be_there && guard_change(p->api.guard, spec))
         return;
-    if (guard_add(p->door.guard, spec, NULL, &err) < 0)
+    if (guard_add(p->api.guard, spec, NULL, &err) < 0)
         log_error("a worker is not guarded", LOG_TEXT("worker", name), LOG_TEXT("error", err.text));
     else
         log_info("guarding a worker", LOG_TEXT("worker", name));
@@ -303,7 +303,7 @@ static bool is_configured(void *user, const char *name)
 static void guard_part_reload(void *part, const struct config *config)
 {
     struct guard_part *p = part;
-    guard_keep_only(p->door.guard, is_configured, (void *)config);
+    guard_keep_only(p->api.guard, is_configured, (void *)config);
     for (size_t i = 0; i < config->guard_worker_count; i++)
         add_worker(p, config, i, true);
     warn_of_nothing(p, config);
@@ -311,7 +311,7 @@ static void guard_part_reload(void *part, const struct config *config)
 
 static void guard_part_sampled(void *part, const struct snapshot *s)
 {
-    guard_tell_events(((struct guard_part *)part)->door.guard, s->events, s->event_count);
+    guard_tell_events(((struct guard_part *)part)->api.guard, s->events, s->event_count);
 }
 
 static int guard_part_start(void *part, const struct part_host *host)
@@ -329,14 +329,14 @@ static int guard_part_start(void *part, const struct part_host *host)
 
 static void guard_part_stop(void *part)
 {
-    guard_free(TAKE(((struct guard_part *)part)->door.guard));
+    guard_free(TAKE(((struct guard_part *)part)->api.guard));
 }
 
 static void health(void *part, struct json_writer *j)
 {
     AUTO_FREE struct guard_status *list = calloc(GUARD_WORKERS_MAX, sizeof *list);
     struct guard_part *p = part;
-    json_guard_health(j, list, list ? guard_list(p->door.guard, list, GUARD_WORKERS_MAX) : 0,
+    json_guard_health(j, list, list ? guard_list(p->api.guard, list, GUARD_WORKERS_MAX) : 0,
                       p->guards_nothing ? GUARDS_NOTHING : NULL);
 }
 
@@ -344,12 +344,12 @@ static void counts(void *part, const struct snapshot *s, struct prometheus_extra
 {
     extra->others_counted = s->gpu_count <= GPU_MAX;
     if (extra->others_counted)
-        guard_counts(((struct guard_part *)part)->door.guard, s, &extra->evictions_total, extra->other_processes);
+        guard_counts(((struct guard_part *)part)->api.guard, s, &extra->evictions_total, extra->other_processes);
 }
 
 size_t guard_part_holds(struct guard_part *p, const struct snapshot *s, struct capacity_hold *list, size_t max)
 {
-    return p->door.guard ? guard_holds(p->door.guard, s, list, max) : 0;
+    return p->api.guard ? guard_holds(p->api.guard, s, list, max) : 0;
 }
 
 const struct part_ops guard_part_ops = {.name = "guard",

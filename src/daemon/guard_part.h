@@ -23,9 +23,9 @@ struct guard_sampler {
 const struct snapshot *guard_sampler_sample(void *user, int64_t max_age_ms);
 
 /* Context of the routes: must be the first member of a part that offers them. */
-struct guard_door {
+struct guard_api {
     struct guard *guard;
 };
 
 /* For other sockets: returns the HTTP status and appends the body to `out`. Never blocks. */
-int guard_routes_answer(struct guard_door *door, const char *method, struct str path, struct str body, struct buf *out);
+int guard_routes_answer(struct guard_api *api, const char *method, struct str path, struct str body, struct buf *out);

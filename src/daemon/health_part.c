@@ -28,7 +28,7 @@ struct health_part {
     const struct snapshot *last; /* which GPUs there are, for ?gpu= */
     struct health_place place;   /* path "": what is known is not kept */
     struct wall saved_at;
-    bool told_log, saving_fails;
+    bool warned_of_log, saving_fails;
 };
 
 /* ---- across restarts ---- */
@@ -123,7 +123,7 @@ static void log_change(const struct health_verdict *v)
     log_write(level, "health of a GPU changed", fields);
 }
 
-static void tell_change(struct health_part *p, const struct health_verdict *v, struct wall at)
+static void publish_change(struct health_part *p, const struct health_verdict *v, struct wall at)
 {
     AUTO_BUF struct buf data = BUF(8192);
     char text[HEALTH_TEXT_SIZE + 64];
@@ -153,12 +153,12 @@ static struct health_basis basis_of(struct health_part *p)
     return basis;
 }
 
-static void tell_log_once(struct health_part *p)
+static void warn_of_kernel_log_once(struct health_part *p)
 {
     struct health_basis basis = basis_of(p);
-    if (!p->told_log && basis.log_message[0])
+    if (!p->warned_of_log && basis.log_message[0])
         log_warn("cannot watch the kernel log for driver errors", LOG_TEXT("reason", basis.log_message));
-    p->told_log = true;
+    p->warned_of_log = true;
 }
 
 static const struct health_verdict *verdict_on(const struct health *health, const struct gpu_id *id)
@@ -201,10 +201,10 @@ static void health_part_take(struct health_part *p, const struct snapshot *s)
         changed |= v->changed;
         /* Don't report falling asleep and waking up. */
         if (v->changed && v->state != HEALTH_ASLEEP && !(v->before == HEALTH_ASLEEP && v->state == HEALTH_HEALTHY))
-            tell_change(p, v, s->taken_at);
+            publish_change(p, v, s->taken_at);
     }
     if (s->gpu_count)
-        tell_log_once(p);
+        warn_of_kernel_log_once(p);
     if (changed || s->taken_at.ms - p->saved_at.ms >= SAVE_EVERY_MS || s->taken_at.ms < p->saved_at.ms)
         health_part_save(p, s->taken_at);
 }
@@ -252,7 +252,7 @@ static int get_inventory(void *part, const struct part_request *r, struct buf *o
     return 200;
 }
 
-static void tell_forgotten(struct health_part *p, const struct health_card *card, const char *by, struct wall at)
+static void record_forgotten(struct health_part *p, const struct health_card *card, const char *by, struct wall at)
 {
     AUTO_BUF struct buf data = BUF(4096);
     char text[GPU_NAME_SIZE + GPU_UUID_SIZE + 128];
@@ -284,7 +284,7 @@ static int forget_one(struct health_part *p, const char *which, struct wall at, 
         *ret = *found;
     engine_unlock_judge(p->host->engine);
     if (rc == 0) {
-        tell_forgotten(p, ret, by, now);
+        record_forgotten(p, ret, by, now);
         health_part_save(p, now);
     }
     return rc;

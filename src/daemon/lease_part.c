@@ -32,7 +32,7 @@ struct lease_course {
 };
 
 /* A lease that is recorded in the history. */
-struct told_lease {
+struct recorded_lease {
     struct lease lease;
     int64_t used_ms;
 };
@@ -55,8 +55,8 @@ struct lease_part {
     struct lease_course *courses;
     size_t course_count, course_capacity;
     /* Used by the loop only: */
-    struct told_lease *told;
-    size_t told_count, told_capacity;
+    struct recorded_lease *recorded;
+    size_t recorded_count, recorded_capacity;
 };
 
 /* ---- the thread ---- */
@@ -183,15 +183,15 @@ static void read_now(struct lease_part *p, const struct snapshot *s)
 /* Keeps the reason why a lease ended, which the next list no longer has. Called locked. */
 static void keep_reasons(struct lease_part *p)
 {
-    for (size_t i = 0; i < p->told_count; i++) {
-        struct lease *told = &p->told[i].lease;
+    for (size_t i = 0; i < p->recorded_count; i++) {
+        struct lease *told = &p->recorded[i].lease;
         const struct lease *l = lease_list_find(&p->seen.list, told->id);
         if (l && l->ended_why[0])
             str_copy(told->ended_why, sizeof told->ended_why, str_from(l->ended_why));
     }
 }
 
-static int64_t lease_part_look(void *part)
+static int64_t lease_part_poll(void *part)
 {
     struct lease_part *p = part;
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
@@ -225,7 +225,7 @@ static void annotate(void *part, struct snapshot *s)
 
 /* ---- the history ---- */
 
-static void tell(const struct lease_part *p, const struct lease *l, struct wall now, int64_t used_ms)
+static void record(const struct lease_part *p, const struct lease *l, struct wall now, int64_t used_ms)
 {
     char who[LEASE_WORDS], gpus[LEASE_WORDS], text[512], length[WORDS_SIZE];
     AUTO_BUF struct buf data = BUF(LEASE_BYTES_MAX);
@@ -263,29 +263,29 @@ static int64_t used_of(const struct lease_part *p, const char *id)
     return 0;
 }
 
-static void tell_ended(struct lease_part *p, struct wall now)
+static void record_ended(struct lease_part *p, struct wall now)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < p->told_count; i++) {
-        struct told_lease *t = &p->told[i];
+    for (size_t i = 0; i < p->recorded_count; i++) {
+        struct recorded_lease *t = &p->recorded[i];
         const struct lease *l = lease_list_find(&p->seen.list, t->lease.id);
         if (l && is_held(l, now)) {
             t->used_ms = used_of(p, l->id);
-            p->told[kept++] = *t;
+            p->recorded[kept++] = *t;
             continue;
         }
         t->lease.state = LEASE_ENDED;
         if (l && l->ended_why[0])
             str_copy(t->lease.ended_why, sizeof t->lease.ended_why, str_from(l->ended_why));
-        tell(p, &t->lease, now, t->used_ms);
+        record(p, &t->lease, now, t->used_ms);
     }
-    p->told_count = kept;
+    p->recorded_count = kept;
 }
 
-static bool is_told(const struct lease_part *p, const char *id)
+static bool is_recorded(const struct lease_part *p, const char *id)
 {
-    for (size_t i = 0; i < p->told_count; i++)
-        if (strcmp(p->told[i].lease.id, id) == 0)
+    for (size_t i = 0; i < p->recorded_count; i++)
+        if (strcmp(p->recorded[i].lease.id, id) == 0)
             return true;
     return false;
 }
@@ -297,13 +297,14 @@ static void lease_part_sampled(void *part, const struct snapshot *s)
     if (!p->store)
         return;
     pthread_mutex_lock(&p->poller.lock);
-    tell_ended(p, s->taken_at);
+    record_ended(p, s->taken_at);
     for (size_t i = 0; i < p->seen.list.count; i++) {
         const struct lease *l = &p->seen.list.at[i];
-        if (!is_held(l, s->taken_at) || is_told(p, l->id) || !ROOM_FOR_ONE(p->told, p->told_count, p->told_capacity, 16))
+        if (!is_held(l, s->taken_at) || is_recorded(p, l->id) ||
+            !ROOM_FOR_ONE(p->recorded, p->recorded_count, p->recorded_capacity, 16))
             continue;
-        p->told[p->told_count++] = (struct told_lease){.lease = *l};
-        tell(p, l, s->taken_at, 0);
+        p->recorded[p->recorded_count++] = (struct recorded_lease){.lease = *l};
+        record(p, l, s->taken_at, 0);
     }
     pthread_mutex_unlock(&p->poller.lock);
 }
@@ -313,16 +314,14 @@ static void lease_part_sampled(void *part, const struct snapshot *s)
 static int get_leases(void *part, const struct part_request *r, struct buf *out)
 {
     struct lease_part *p = part;
-    struct json_writer j = JSON_WRITER(out);
     int at, status = part_which_gpu(r, r->latest, &at, out);
     if (status != 200)
         return status;
     pthread_mutex_lock(&p->poller.lock);
     if (r->latest && is_outdated(p))
         read_now(p, r->latest);
-    json_leases(&j, &p->seen.list, r->owner, at == ALL_GPUS ? NULL : &r->latest->gpus[at]);
+    json_leases(JSON_LINE(out), &p->seen.list, r->owner, at == ALL_GPUS ? NULL : &r->latest->gpus[at]);
     pthread_mutex_unlock(&p->poller.lock);
-    buf_char(out, '\n');
     return 200;
 }
 
@@ -404,7 +403,7 @@ static bool lease_part_wanted(const struct config *config)
     return true;
 }
 
-static const struct poller_ops look_at_leases = {"leases are not shown", lease_part_wanted, lease_part_look, annotate};
+static const struct poller_ops poll_leases = {"leases are not shown", lease_part_wanted, lease_part_poll, annotate};
 
 static void lease_part_reload(void *part, const struct config *config)
 {
@@ -416,7 +415,7 @@ static void lease_part_reload(void *part, const struct config *config)
 
 static void *open_leases(const struct part_host *host, struct error *err)
 {
-    struct lease_part *p = poller_open(&look_at_leases, sizeof *p, host);
+    struct lease_part *p = poller_open(&poll_leases, sizeof *p, host);
     (void)err;
     if (!p)
         return NULL;
@@ -432,7 +431,7 @@ static void close_leases(void *part)
     if (!p)
         return;
     view_done(&p->seen);
-    free(p->told);
+    free(p->recorded);
     free(p->courses);
     poller_close(p);
 }

@@ -11,7 +11,7 @@
 
 struct log_changes {
     const struct snapshot *last; /* NULL before the first sample */
-    bool told_nothing;           /* logged that there is no source */
+    bool logged_nothing;         /* logged that there is no source */
 };
 
 static const struct source_status *log_changes_find(const struct snapshot *s, const char *name)
@@ -22,7 +22,7 @@ static const struct source_status *log_changes_find(const struct snapshot *s, co
     return NULL;
 }
 
-static void tell_source(const struct source_status *now, const struct source_status *before)
+static void log_source(const struct source_status *now, const struct source_status *before)
 {
     enum source_state was = before ? before->state : SOURCE_OFF;
     bool new_failure = now->consecutive_errors == 1 && (!before || before->errors_total != now->errors_total);
@@ -49,7 +49,7 @@ static void tell_source(const struct source_status *now, const struct source_sta
     }
 }
 
-static void tell_gpu(const struct gpu *now, const struct gpu *before)
+static void log_gpu(const struct gpu *now, const struct gpu *before)
 {
     enum gpu_state was = before ? before->state : GPU_OK;
     if (now->state == was || now->released)
@@ -65,22 +65,22 @@ static void tell_gpu(const struct gpu *now, const struct gpu *before)
 }
 
 /* Logs once at the start, and again when the last source stops working. */
-static void tell_nothing(struct log_changes *seen, const struct snapshot *s)
+static void log_no_source(struct log_changes *seen, const struct snapshot *s)
 {
     AUTO_BUF struct buf why = BUF(4096);
     for (size_t i = 0; i < s->source_count; i++) {
         if (s->sources[i].state != SOURCE_OFF) {
-            seen->told_nothing = false;
+            seen->logged_nothing = false;
             return;
         }
         buf_printf(&why, "%s%s: %s", why.len ? "; " : "", s->sources[i].name, s->sources[i].message);
     }
-    if (!seen->told_nothing)
+    if (!seen->logged_nothing)
         log_warn("GPU features disabled: no source", LOG_TEXT("reason", buf_view(&why).at));
-    seen->told_nothing = true;
+    seen->logged_nothing = true;
 }
 
-static void tell_events(const struct snapshot *s)
+static void log_events(const struct snapshot *s)
 {
     for (size_t i = 0; i < s->event_count; i++) {
         const struct event *e = &s->events[i];
@@ -101,11 +101,11 @@ static void log_changes_sampled(void *part, const struct snapshot *s)
 {
     struct log_changes *seen = part;
     for (size_t i = 0; i < s->source_count; i++)
-        tell_source(&s->sources[i], log_changes_find(seen->last, s->sources[i].name));
+        log_source(&s->sources[i], log_changes_find(seen->last, s->sources[i].name));
     for (size_t i = 0; i < s->gpu_count; i++)
-        tell_gpu(&s->gpus[i], seen->last && i < seen->last->gpu_count ? &seen->last->gpus[i] : NULL);
-    tell_nothing(seen, s);
-    tell_events(s);
+        log_gpu(&s->gpus[i], seen->last && i < seen->last->gpu_count ? &seen->last->gpus[i] : NULL);
+    log_no_source(seen, s);
+    log_events(s);
     if (s->gpu_count == 0)
         log_debug("no GPUs in this sample");
     snapshot_unref(seen->last);

@@ -98,7 +98,7 @@ static size_t keep_named(const struct pods_part *k, const struct snapshot *s, st
     return kept;
 }
 
-static void say_change(struct pods_part *k, int rc, const struct error *err)
+static void log_change(struct pods_part *k, int rc, const struct error *err)
 {
     bool fails = rc < 0 && rc != -ENOENT && rc != -ECANCELED;
     if (fails && !k->failing)
@@ -109,13 +109,13 @@ static void say_change(struct pods_part *k, int rc, const struct error *err)
 }
 
 /* Returns soon if there was no snapshot yet. */
-static int64_t pods_part_look(void *part)
+static int64_t pods_part_poll(void *part)
 {
     struct pods_part *k = part;
     struct kubelet_devices devices = {0}, old;
     struct error err = {0};
     int rc = k->poller.wanted ? kubelet_ask(k->poller.env, &k->poller.stop, &devices, &err) : -ENOENT;
-    say_change(k, rc, &err);
+    log_change(k, rc, &err);
     AUTO_SNAPSHOT const struct snapshot *s = rc == 0 ? engine_latest(k->poller.engine) : NULL;
     struct named *list = s ? calloc(NAMED_MAX, sizeof *list) : NULL, *before;
     size_t count = list ? keep_named(k, s, list) : 0;
@@ -212,7 +212,7 @@ static bool pods_part_wanted(const struct config *config)
     return config->sampling.kubernetes;
 }
 
-static const struct poller_ops ask_kubelet = {"the kubelet is not asked for pods", pods_part_wanted, pods_part_look, annotate};
+static const struct poller_ops ask_kubelet = {"the kubelet is not asked for pods", pods_part_wanted, pods_part_poll, annotate};
 
 static void *open_pods(const struct part_host *host, struct error *err)
 {

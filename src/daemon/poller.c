@@ -10,7 +10,7 @@ static void *poller_run(void *user)
 {
     struct poller *a = user;
     while (!a->stop)
-        free(mailbox_take(a->wake, a->ops->look(a)));
+        free(mailbox_take(a->wake, a->ops->poll(a)));
     return NULL;
 }
 

@@ -15,7 +15,7 @@ struct mailbox;
 struct poller_ops {
     const char *no_thread;                       /* for the log: what is missing without a thread */
     bool (*wanted)(const struct config *config); /* enabled in the configuration */
-    int64_t (*look)(void *part);                 /* in the thread; returns the milliseconds until the next call */
+    int64_t (*poll)(void *part);                 /* in the thread; returns the milliseconds until the next call */
     engine_annotate_fn *annotate;                /* called with the lock held */
 };
 

@@ -57,7 +57,7 @@ static bool ask_job(struct ras_part *r, const struct job *job, int64_t *rank)
     return false;
 }
 
-static int64_t ras_part_look(void *part)
+static int64_t ras_part_poll(void *part)
 {
     struct ras_part *r = part;
     struct asked_job found[JOBS_ASKED];
@@ -96,7 +96,7 @@ static bool ras_part_wanted(const struct config *config)
     return config->sampling.model_servers;
 }
 
-static const struct poller_ops ask_ranks = {"ranks of jobs are not asked for each other", ras_part_wanted, ras_part_look,
+static const struct poller_ops ask_ranks = {"ranks of jobs are not asked for each other", ras_part_wanted, ras_part_poll,
                                             ras_part_annotate};
 
 static void *open_ras(const struct part_host *host, struct error *err)

@@ -318,7 +318,7 @@ static void ask_all(struct tokens_part *t)
     pthread_mutex_unlock(&t->poller.lock);
 }
 
-static int64_t tokens_part_look(void *part)
+static int64_t tokens_part_poll(void *part)
 {
     struct tokens_part *t = part;
     AUTO_SNAPSHOT const struct snapshot *s = t->poller.wanted ? engine_latest(t->poller.engine) : NULL;
@@ -369,7 +369,7 @@ static bool tokens_part_wanted(const struct config *config)
 }
 
 static const struct poller_ops ask_servers = {"model servers are not asked for tokens and requests", tokens_part_wanted,
-                                              tokens_part_look, annotate};
+                                              tokens_part_poll, annotate};
 
 static void *open_tokens(const struct part_host *host, struct error *err)
 {

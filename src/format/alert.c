@@ -70,11 +70,6 @@ SHARED_ANSWER_TABLE(alert_answer, struct alert, .name = "Alert")
     MADE(TEXT, "fingerprint", make_fingerprint, "The same for this alert of this GPU or process, also after a restart");
 }
 
-void json_alert(struct json_writer *j, const struct alert *a)
-{
-    answer_write(j, &alert_answer, a, NULL);
-}
-
 /* ---- a silence ---- */
 
 ANSWER_TABLE(silence_answer, struct silence, .name = "Silence")

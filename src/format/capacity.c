@@ -409,7 +409,7 @@ void table_capacity(struct buf *out, const struct page *page, const struct capac
     }
 }
 
-static void say_need(struct buf *out, const struct page *page, const struct fit_subject *subject)
+static void write_need(struct buf *out, const struct page *page, const struct fit_subject *subject)
 {
     const struct model_need *n = subject->need;
     char weights[NUMBER_SIZE], cache[NUMBER_SIZE], compute[NUMBER_SIZE], overhead[NUMBER_SIZE], text[1024];
@@ -428,8 +428,8 @@ static void say_need(struct buf *out, const struct page *page, const struct fit_
     }
 }
 
-static void say_shares(struct buf *out, const struct page *page, const struct capacity *c, const struct placement_request *request,
-                       const struct placement *p)
+static void write_shares(struct buf *out, const struct page *page, const struct capacity *c,
+                         const struct placement_request *request, const struct placement *p)
 {
     for (size_t k = 0; k < p->copy_count; k++)
         for (size_t i = 0; i < p->copies[k].share_count; i++) {
@@ -460,8 +460,8 @@ void table_placement(struct buf *out, const struct page *page, const struct capa
     snprintf(text, sizeof text, "%s%s.", p->evicted_count ? "It would fit: " : heads[p->verdict], p->reason);
     page_wrap(out, page, p->evicted_count ? INK_WARN : inks[p->verdict], text, 0, 0);
     if (subject->path)
-        say_need(out, page, subject);
-    say_shares(out, page, c, request, p);
+        write_need(out, page, subject);
+    write_shares(out, page, c, request, p);
     for (size_t i = 0; i < p->evicted_count; i++)
         buf_printf(out, "  First: whirr guard evict %s\n", p->evicted[i]);
     AUTO_BUF struct buf env = BUF(16384);

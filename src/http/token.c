@@ -146,7 +146,7 @@ int token_file_load(struct token_file *f, const char *path, struct error *err)
     return parse(f, (struct str){text, (size_t)len}, err);
 }
 
-static void tell_changes(const struct token_file *before, const struct token_file *now, token_changed *changed, void *user)
+static void report_changes(const struct token_file *before, const struct token_file *now, token_changed *changed, void *user)
 {
     for (size_t i = 0; i < before->count; i++)
         if (!token_file_find(now, before->tokens[i].digest))
@@ -175,7 +175,7 @@ void token_file_refresh(struct token_file *f, token_changed *changed, void *user
     if (token_file_load(&fresh, f->path, NULL) < 0)
         return;
     if (changed)
-        tell_changes(f, &fresh, changed, user);
+        report_changes(f, &fresh, changed, user);
     *f = fresh;
 }
 

@@ -54,7 +54,7 @@ int curl_open(const struct env *env, CURL **ret, struct error *err)
 }
 
 /* libcurl calls it about once a second even when nothing moves; nonzero ends the transfer. */
-static int look_up_from_work(void *cancel, curl_off_t down, curl_off_t downloaded, curl_off_t up, curl_off_t uploaded)
+static int cancel_requested(void *cancel, curl_off_t down, curl_off_t downloaded, curl_off_t up, curl_off_t uploaded)
 {
     (void)down;
     (void)downloaded;
@@ -68,7 +68,7 @@ void curl_set_cancel(CURL *c, const _Atomic bool *cancel)
     if (!cancel)
         return;
     curl.easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
-    curl.easy_setopt(c, CURLOPT_XFERINFOFUNCTION, look_up_from_work);
+    curl.easy_setopt(c, CURLOPT_XFERINFOFUNCTION, cancel_requested);
     curl.easy_setopt(c, CURLOPT_XFERINFODATA, (void *)cancel);
     curl.easy_setopt(c, CURLOPT_QUICK_EXIT, 1L); /* don't wait for an unresponsive name server */
 }

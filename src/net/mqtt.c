@@ -26,7 +26,7 @@ enum {
     FLAG_USER = 0x80,
     PACKET_MAX = 4 << 20,
     ANSWER_MAX = 256, /* without subscriptions, answers have 4 bytes */
-    LOOK_UP_MS = 500,
+    CANCEL_POLL_MS = 500,
 };
 
 struct mqtt {
@@ -49,7 +49,7 @@ static int wait_for(struct mqtt *m, short events, struct mono deadline, struct e
         if (left <= 0)
             return error_set(err, -ETIMEDOUT, "the broker did not answer within %lld ms", (long long)m->timeout_ms);
         struct pollfd fd = {.fd = m->socket, .events = events};
-        int ready = poll(&fd, 1, (int)MIN_OF(left, (int64_t)LOOK_UP_MS));
+        int ready = poll(&fd, 1, (int)MIN_OF(left, (int64_t)CANCEL_POLL_MS));
         if (ready > 0)
             return 0;
         if (ready < 0 && errno != EINTR)

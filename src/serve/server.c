@@ -90,9 +90,9 @@ static int start(struct server *s, struct error *err)
     s->data.metrics = &s->options.metrics;
     s->data.fleet = o->fleet;
     s->data.dashboard = asset_find("/web/app.js") ? asset_version() : NULL;
-    if (live_init(&s->live, loop, &s->data, s->site.options.connections_max) || release_init(&s->release, loop, &s->data) ||
-        cpu_samples_init(&s->cpu_samples, loop) || lines_errand_init(&s->lines, loop) || setting_errand_init(&s->setting, loop) ||
-        history_init(&s->history, loop))
+    if (live_init(&s->live, loop, &s->data, s->site.options.connections_max) || errand_init(&s->release.errand, &releasing, loop) ||
+        errand_init(&s->cpu_samples.errand, &sampling_cpu, loop) || errand_init(&s->lines.errand, &looking_at_lines, loop) ||
+        errand_init(&s->setting.errand, &changing_setting, loop) || history_init(&s->history, loop))
         return error_set(err, -ENOMEM, "out of memory");
     return site_listen(&s->site, err);
 }

@@ -24,7 +24,7 @@
 enum { ANSWER_MAX = 1 << 20, CLIENT_MS = 2000, PAUSE_MS = 200 };
 
 struct guard_socket {
-    struct guard_door door;
+    struct guard_api door;
     int fd;
     struct wake stop;
     pthread_t thread;

@@ -179,7 +179,7 @@ static bool measure_next(struct remedy_part *p)
     return true;
 }
 
-static int64_t remedy_part_look(void *part)
+static int64_t remedy_part_poll(void *part)
 {
     struct remedy_part *p = part;
     AUTO_FREE struct remedy_doing *copy = malloc(sizeof *copy);
@@ -209,7 +209,7 @@ static void note_step(struct remedy_part *p, const struct effect *e)
     pthread_mutex_unlock(&p->steps_lock);
 }
 
-static void tell_effect(struct remedy_part *p, const struct effect *e)
+static void record_effect(struct remedy_part *p, const struct effect *e)
 {
     AUTO_BUF struct buf data = BUF(4096);
     struct remedy_values change = effect_changes(&e->before, &e->after);
@@ -229,7 +229,7 @@ static void tell_effect(struct remedy_part *p, const struct effect *e)
         data_forget_why(server_data(p->host->server));
 }
 
-static void tell_doing(struct remedy_part *p, const struct remedy_doing *d, struct wall now)
+static void record_doing(struct remedy_part *p, const struct remedy_doing *d, struct wall now)
 {
     char text[768], words[EFFECT_WORDS] = "";
     AUTO_BUF struct buf data = BUF(8192);
@@ -249,7 +249,7 @@ static void tell_doing(struct remedy_part *p, const struct remedy_doing *d, stru
                                                                   .text = text,
                                                                   .data = data.failed ? NULL : data.at});
     if (doing_effect(d, now, &e))
-        tell_effect(p, &e);
+        record_effect(p, &e);
 }
 
 /* ---- what the history has of earlier runs ---- */
@@ -315,12 +315,12 @@ static void learn(struct remedy_part *p, const struct snapshot *s)
         for (size_t k = 0; k < p->count; k++)
             busy |= p->at[k].gpu_index == s->gpus[i].index && p->at[k].phase != DOING_OVER;
         if (!busy)
-            tell_effect(p, &e);
+            record_effect(p, &e);
     }
 }
 
 /* What is over is reported once. */
-static void tell_all(struct remedy_part *p, struct wall now)
+static void record_all(struct remedy_part *p, struct wall now)
 {
     pthread_mutex_lock(&p->poller.lock);
     for (size_t i = 0; i < p->count; i++) {
@@ -329,14 +329,14 @@ static void tell_all(struct remedy_part *p, struct wall now)
             continue;
         d->told = true;
         if (!d->dry_run)
-            tell_doing(p, d, now);
+            record_doing(p, d, now);
     }
     pthread_mutex_unlock(&p->poller.lock);
 }
 
 static void remedy_part_sampled(void *part, const struct snapshot *s)
 {
-    tell_all(part, s->taken_at);
+    record_all(part, s->taken_at);
     recall_effects(part, s);
     learn(part, s);
 }
@@ -382,22 +382,21 @@ SHARED_ANSWER_TABLE(remedies_answer, struct told_remedies, .name = "Remedies")
     EACH(OBJECT, "effects", next_effect, "The newest first", FIELDS(effect_answer));
 }
 
-static int say_doings(struct remedy_part *p, const char *only, int gpu, int status, struct buf *out)
+static int write_doings(struct remedy_part *p, const char *only, int gpu, int status, struct buf *out)
 {
     struct told_remedies told = {.part = p, .only = only, .gpu = gpu};
     told.hit_count = effects_hits(&p->effects, told.hits, ARRAY_LEN(told.hits));
     pthread_mutex_lock(&p->poller.lock);
-    answer_write(JSON_TO(out), &remedies_answer, &told, NULL);
+    answer_write(JSON_LINE(out), &remedies_answer, &told, NULL);
     pthread_mutex_unlock(&p->poller.lock);
-    buf_char(out, '\n');
     return status;
 }
 
 static int get_remedies(void *part, const struct part_request *r, struct buf *out)
 {
     int at, status = part_which_gpu(r, r->latest, &at, out);
-    tell_all(part, r->latest->taken_at);
-    return status == 200 ? say_doings(part, NULL, at == ALL_GPUS ? at : r->latest->gpus[at].index, status, out) : status;
+    record_all(part, r->latest->taken_at);
+    return status == 200 ? write_doings(part, NULL, at == ALL_GPUS ? at : r->latest->gpus[at].index, status, out) : status;
 }
 
 /* Looks again: the answer may be another by now. */
@@ -515,7 +514,7 @@ static int begin(struct remedy_part *p, const struct part_request *r, struct rem
     pthread_mutex_unlock(&p->poller.lock);
     if (!status)
         poller_wake(p);
-    return status ? status : say_doings(p, d->id, ALL_GPUS, 202, out);
+    return status ? status : write_doings(p, d->id, ALL_GPUS, 202, out);
 }
 
 static int post_remedy(void *part, const struct part_request *r, struct buf *out)
@@ -566,7 +565,7 @@ static bool remedies_wanted(const struct config *config)
     return true;
 }
 
-static const struct poller_ops acting = {"remedies can't be done", remedies_wanted, remedy_part_look, charge_contexts};
+static const struct poller_ops acting = {"remedies can't be done", remedies_wanted, remedy_part_poll, charge_contexts};
 
 static void remedy_part_reload(void *part, const struct config *config)
 {

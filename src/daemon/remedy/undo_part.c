@@ -49,7 +49,7 @@ static void add_silences(const struct part_host *host, const struct gpu *only, s
 
 static void add_paused(const struct part_host *host, const struct gpu *only, struct undo_list *list)
 {
-    const struct guard_door *door = part_find(host, &guard_part_ops);
+    const struct guard_api *door = part_find(host, &guard_part_ops);
     AUTO_FREE struct guard_status *workers = door ? calloc(GUARD_WORKERS_MAX, sizeof *workers) : NULL;
     size_t count = workers ? guard_list(door->guard, workers, GUARD_WORKERS_MAX) : 0;
     for (size_t i = 0; i < count; i++) {
@@ -67,8 +67,8 @@ static void add_paused(const struct part_host *host, const struct gpu *only, str
     }
 }
 
-static void collect_changes(const struct part_host *host, const struct snapshot *latest, const struct gpu *only,
-                            struct undo_list *list)
+static void list_changes(const struct part_host *host, const struct snapshot *latest, const struct gpu *only,
+                         struct undo_list *list)
 {
     lease_part_undo(part_find(host, &lease_part_ops), latest, only, list);
     add_silences(host, only, list);
@@ -83,7 +83,7 @@ static int get_undo(void *part, const struct part_request *r, struct buf *out)
     int at, status = part_which_gpu(r, r->latest, &at, out);
     if (!list || status != 200)
         return list ? status : part_error(out, 503, "internal", "Out of memory.");
-    collect_changes(((struct undo_part *)part)->host, r->latest, at == ALL_GPUS ? NULL : &r->latest->gpus[at], list);
+    list_changes(((struct undo_part *)part)->host, r->latest, at == ALL_GPUS ? NULL : &r->latest->gpus[at], list);
     answer_write(JSON_LINE(out), &undo_list_answer, list, NULL);
     return 200;
 }
@@ -96,7 +96,7 @@ static enum undo_state take_back(const struct part_host *host, const struct part
                                                [UNDO_GUARD] = RIGHT_GUARD,
                                                [UNDO_FORGOTTEN] = RIGHT_ADMIN};
     unsigned right = needs[e->door] ? needs[e->door] : RIGHT_CONTROL;
-    struct guard_door *door = part_find(host, &guard_part_ops);
+    struct guard_api *door = part_find(host, &guard_part_ops);
     int rc = 0;
     if (!(r->rights & (right | RIGHT_ADMIN))) {
         error_set(err, -EPERM, "this needs the role %s", right_role(right));
@@ -141,7 +141,7 @@ static int post_undo(void *part, const struct part_request *r, struct buf *out)
     bool dry_run = json_is_true(json_object_get(body, "dry_run"));
     if (!list || !id[0])
         return part_error(out, 400, "bad_body", "The body must be {\"id\": \"ID\"}, with an ID of GET /api/undo, or \"all\".");
-    collect_changes(((struct undo_part *)part)->host, r->latest, NULL, list);
+    list_changes(((struct undo_part *)part)->host, r->latest, NULL, list);
     size_t refused = take_back_all(((struct undo_part *)part)->host, r, id, dry_run, list);
     if (!list->count && strcmp(id, "all") != 0)
         return part_error(out, 404, "no_such_change", "There is no such change; GET /api/undo lists them.");

@@ -21,15 +21,18 @@ struct process_rows;
 
 /* ---- errand.c: work that would block the loop, for one request at a time. A thread does it while the request is parked. ---- */
 
+struct errand;
 struct errand_ops {
-    void (*work)(void *owner);  /* in the thread */
-    void (*after)(void *owner); /* afterwards, in the loop; may be NULL */
-    const char *busy;           /* error message for a request while another one waits */
+    void (*work)(struct errand *e);  /* in the thread */
+    void (*after)(struct errand *e); /* afterwards, in the loop; may be NULL */
+    const char *busy;                /* error message for a request while another one waits */
 };
+extern const struct errand_ops releasing, sampling_cpu, looking_at_lines, changing_setting;
 
+/* The first member of what it works on. */
 struct errand {
     const struct errand_ops *ops;
-    void *owner;
+    struct env env; /* this host, even where the GPUs are of a recorded one */
     struct mailbox *done;
     struct watch *watch;
     struct conn *conn; /* the waiting client; NULL once it has left */
@@ -38,7 +41,7 @@ struct errand {
     bool finished; /* the result waits to be sent */
 };
 
-int errand_init(struct errand *e, const struct errand_ops *ops, void *owner, struct loop *loop); /* 0 or -ENOMEM */
+int errand_init(struct errand *e, const struct errand_ops *ops, struct loop *loop); /* 0 or -ENOMEM */
 /* Joins the thread. */
 void errand_end(struct errand *e);
 void errand_done(struct errand *e);
@@ -57,17 +60,14 @@ void get_why(struct exchange *x);
 
 struct cpu_samples {
     struct errand errand;
-    struct env env;
     int32_t pid;
     struct address_samples result;
 };
 
-int cpu_samples_init(struct cpu_samples *s, struct loop *loop);
 void get_why_cpu(struct exchange *x);
 
 struct lines_errand {
     struct errand errand;
-    struct env env;
     char asked[PROCESS_WORDS];
     int only; /* the GPU that was asked about */
     int32_t pid;
@@ -78,7 +78,6 @@ struct lines_errand {
     struct error err;
 };
 
-int lines_errand_init(struct lines_errand *l, struct loop *loop);
 /* Ends a look under way. */
 void lines_errand_end(struct lines_errand *l);
 void get_why_lines(struct exchange *x);
@@ -92,7 +91,6 @@ struct release {
     int64_t for_ms;
 };
 
-int release_init(struct release *r, struct loop *loop, struct data *data);
 void post_release(struct exchange *x);
 
 /* ---- settings_api.c: POST /api/leases/settings changes a GPU setting for a time, through the helper that has the permission.
@@ -100,7 +98,6 @@ void post_release(struct exchange *x);
 
 struct setting_errand {
     struct errand errand;
-    struct env env;
     /* The request. */
     struct gpu_id id;
     int gpu_index;
@@ -116,7 +113,6 @@ struct setting_errand {
     struct error err;
 };
 
-int setting_errand_init(struct setting_errand *s, struct loop *loop);
 void post_setting(struct exchange *x);
 
 /* ---- history_api.c: finished tasks of the store's readers ---- */

@@ -11,7 +11,7 @@
 static void *errand_run(void *errand)
 {
     struct errand *e = errand;
-    e->ops->work(e->owner);
+    e->ops->work(e);
     mailbox_put(e->done, e);
     return NULL;
 }
@@ -29,7 +29,7 @@ static void errand_on_done(void *errand)
         return;
     errand_end(e);
     if (e->ops->after)
-        e->ops->after(e->owner);
+        e->ops->after(e);
     struct conn *c = TAKE(e->conn);
     struct http_client *client = c ? http_client_of(c) : NULL;
     if (!client)
@@ -40,9 +40,10 @@ static void errand_on_done(void *errand)
     http_unpark(c);
 }
 
-int errand_init(struct errand *e, const struct errand_ops *ops, void *owner, struct loop *loop)
+int errand_init(struct errand *e, const struct errand_ops *ops, struct loop *loop)
 {
-    *e = (struct errand){.ops = ops, .owner = owner, .done = mailbox_new(1, NULL)};
+    *e = (struct errand){.ops = ops, .done = mailbox_new(1, NULL)};
+    env_init_system(&e->env);
     if (!e->done)
         return -ENOMEM;
     e->watch = watch_readable(loop->base, mailbox_fd(e->done), errand_on_done, e);

@@ -12,26 +12,20 @@
 
 enum { TIMEOUT_MS = 5000, DEFAULT_S = 300, CLAIM_MAX_S = 86400 };
 
-static void release_work(void *release)
+static void release_work(struct errand *e)
 {
-    struct release *r = release;
+    struct release *r = (struct release *)e;
     r->result = engine_release(r->data->engine, r->for_ms, TIMEOUT_MS);
 }
 
-static void release_after(void *release)
+static void release_after(struct errand *e)
 {
-    struct release *r = release;
+    struct release *r = (struct release *)e;
     log_info(r->for_ms ? "driver released on request" : "driver in use again on request", LOG_INT("for_seconds", r->for_ms / 1000));
     data_refresh(r->data); /* so that all clients see it */
 }
 
-static const struct errand_ops releasing = {release_work, release_after, "Another request to release the driver is under way."};
-
-int release_init(struct release *r, struct loop *loop, struct data *data)
-{
-    r->data = data;
-    return errand_init(&r->errand, &releasing, r, loop);
-}
+const struct errand_ops releasing = {release_work, release_after, "Another request to release the driver is under way."};
 
 struct told_release {
     bool released;
@@ -87,6 +81,7 @@ void post_release(struct exchange *x)
     }
     if (!read_duration(x, &for_ms) || !errand_is_free(&r->errand, x))
         return;
+    r->data = &x->server->data;
     r->for_ms = for_ms;
     errand_begin(&r->errand, x);
 }

@@ -20,7 +20,7 @@ static int plan(struct setting_errand *s, struct change_list *l)
     about->id = s->id;
     about->index = s->gpu_index;
     about->power_mw = s->draw_mw;
-    int rc = control_open(&s->env, &l->set, &s->err);
+    int rc = control_open(&s->errand.env, &l->set, &s->err);
     if (rc < 0)
         return rc;
     return s->quiet ? plan_quiet(l, about, &s->err) : plan_setting(l, about, s->kind, s->value, &s->err);
@@ -42,9 +42,9 @@ static int ask_helper(struct setting_errand *s, const struct change_list *l)
     return helper_ask(fd, r, &s->lease, words, &s->err);
 }
 
-static void change(void *errand)
+static void change(struct errand *e)
 {
-    struct setting_errand *s = errand;
+    struct setting_errand *s = (struct setting_errand *)e;
     AUTO_FREE struct change_list *l = calloc(1, sizeof *l);
     s->err = (struct error){0};
     s->lease = (struct lease){0};
@@ -55,13 +55,7 @@ static void change(void *errand)
         change_list_done(l);
 }
 
-static const struct errand_ops changing = {.work = change, .busy = "Another setting is being changed; ask again in a second."};
-
-int setting_errand_init(struct setting_errand *s, struct loop *loop)
-{
-    env_init_system(&s->env);
-    return errand_init(&s->errand, &changing, s, loop);
-}
+const struct errand_ops changing_setting = {.work = change, .busy = "Another setting is being changed; ask again in a second."};
 
 SHARED_ANSWER_TABLE(setting_answer, struct lease, .name = "SettingLease")
 {

@@ -74,20 +74,14 @@ void get_why(struct exchange *x)
 
 enum { SAMPLE_MS = 1000 };
 
-static void cpu_samples_take(void *samples)
+static void cpu_samples_take(struct errand *e)
 {
-    struct cpu_samples *s = samples;
-    address_samples_take(&s->env, s->pid, SAMPLE_MS, false, &s->result);
+    struct cpu_samples *s = (struct cpu_samples *)e;
+    address_samples_take(&e->env, s->pid, SAMPLE_MS, false, &s->result);
 }
 
-static const struct errand_ops taking = {.work = cpu_samples_take,
-                                         .busy = "Another process is being sampled; ask again in a second."};
-
-int cpu_samples_init(struct cpu_samples *s, struct loop *loop)
-{
-    env_init_system(&s->env);
-    return errand_init(&s->errand, &taking, s, loop);
-}
+const struct errand_ops sampling_cpu = {.work = cpu_samples_take,
+                                        .busy = "Another process is being sampled; ask again in a second."};
 
 static void cpu_samples_reply(struct exchange *x, const struct cpu_samples *s)
 {
@@ -139,21 +133,16 @@ void get_why_cpu(struct exchange *x)
 
 /* ---- lines: only people who control the daemon may ask, since the names of files and functions are their own ---- */
 
-static void look(void *errand)
+static void look(struct errand *e)
 {
-    struct lines_errand *l = errand;
+    struct lines_errand *l = (struct lines_errand *)e;
     const struct lines_request request = {
         .pid = l->pid, .ms = LINES_MS, .looks_per_s = LINES_LOOKS_PER_S, .cancel = &l->cancel, .for_others = true};
-    l->rc = lines_take(&l->env, &request, &l->looks, &l->err);
+    l->rc = lines_take(&e->env, &request, &l->looks, &l->err);
 }
 
-static const struct errand_ops looking = {.work = look, .busy = "Another program is being looked into; ask again in two seconds."};
-
-int lines_errand_init(struct lines_errand *l, struct loop *loop)
-{
-    env_init_system(&l->env);
-    return errand_init(&l->errand, &looking, l, loop);
-}
+const struct errand_ops looking_at_lines = {.work = look,
+                                            .busy = "Another program is being looked into; ask again in two seconds."};
 
 /* Frees the previous result, sent or not. */
 static void forget(struct lines_errand *l)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keeps the newest snapshot and the bodies made from it.
+ * Keeps the newest snapshot and the bodies made from it; reads requests for parts of the daemon.
  */
 #include "serve/data/data.h"
 
@@ -293,4 +293,27 @@ struct blob *data_body(struct data *d, enum body_kind kind)
         d->bodies[kind] = blob_take(&out);
     }
     return d->bodies[kind];
+}
+
+/* ---- requests to parts of the daemon ---- */
+
+bool part_query(const struct part_request *r, const char *key, char *value, size_t size)
+{
+    return r->http && http_query(r->http, key, value, size);
+}
+
+int part_error(struct buf *out, int status, const char *code, const char *message)
+{
+    http_error_body(out, code, message);
+    return status;
+}
+
+int part_which_gpu(const struct part_request *r, const struct snapshot *s, int *ret, struct buf *out)
+{
+    char which[GPU_UUID_SIZE];
+    *ret = ALL_GPUS;
+    if (!part_query(r, "gpu", which, sizeof which) && !part_query(r, "gpu_index", which, sizeof which))
+        return 200;
+    *ret = s ? snapshot_find_gpu(s, which) : -1;
+    return *ret >= 0 ? 200 : part_error(out, 404, "no_such_gpu", "No such GPU.");
 }

@@ -71,6 +71,15 @@ static void html_text(struct buf *out, const char *text)
     }
 }
 
+static void paragraph(struct buf *out, const char *class, const char *text)
+{
+    buf_text(out, class[0] ? "<p class=\"" : "<p");
+    buf_text(out, class);
+    buf_text(out, class[0] ? "\">" : ">");
+    html_text(out, text);
+    buf_text(out, "</p>\n");
+}
+
 static void start_head(struct buf *out, const char *title)
 {
     buf_text(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -172,9 +181,7 @@ static void processes(struct buf *out, const struct snapshot *s, const struct gp
     if (g->processes_state != READING_OK || g->process_count == 0) {
         char answer[PROCESS_ROWS_ANSWER];
         process_rows_answer(&(struct process_rows){.only = (int)(g - s->gpus), .whole = true}, s, answer);
-        buf_text(out, "<p class=\"dim\">");
-        html_text(out, answer);
-        buf_text(out, "</p>\n");
+        paragraph(out, "dim", answer);
         return;
     }
     AUTO_FREE const struct process **sorted = calloc(g->process_count, sizeof *sorted);
@@ -210,16 +217,10 @@ static void gpu_head(struct buf *out, const struct gpu *g, const struct why_part
     if (g->state != GPU_OK)
         buf_printf(out, " <span class=\"label%s\">%s</span>", g->state == GPU_ASLEEP ? "" : " bad", gpu_state_name(g->state));
     buf_text(out, "</h2>\n");
-    if (g->error_message[0]) {
-        buf_text(out, "<p class=\"bad\">");
-        html_text(out, g->error_message);
-        buf_text(out, "</p>\n");
-    }
-    if (why && why->answer[0]) {
-        buf_text(out, "<p>");
-        html_text(out, why->answer);
-        buf_text(out, "</p>\n");
-    }
+    if (g->error_message[0])
+        paragraph(out, "bad", g->error_message);
+    if (why && why->answer[0])
+        paragraph(out, "", why->answer);
 }
 
 static void gpu_section(struct buf *out, const struct snapshot *s, const struct gpu *g, const struct why_part *why)
@@ -268,11 +269,8 @@ static void plain_body(struct buf *out, const struct snapshot *s, const struct w
     html_text(out, s->host.name);
     buf_printf(out, "</span><span class=\"dim\"><time datetime=\"%s\">%.10s %.8s UTC</time></span></header>\n<main>\n", time, time,
                time + strlen("YYYY-MM-DDT"));
-    if (why && why->answer[0]) {
-        buf_text(out, "<p class=\"answer\">");
-        html_text(out, why->answer);
-        buf_text(out, "</p>\n");
-    }
+    if (why && why->answer[0])
+        paragraph(out, "answer", why->answer);
     if (s->gpu_count == 0 && s->sequence) /* 0: no sample was taken yet */
         buf_text(out, "<p>No GPU is visible to whirr on this host.</p>\n");
     for (size_t i = 0; i < s->gpu_count; i++)
@@ -364,11 +362,8 @@ void page_write_login(struct buf *out, const char *message)
         out,
         "<header><h1>whirr</h1></header>\n<main><section><form method=\"post\">"
         "<p><label for=\"token\">Sign in with a token. <code>whirr token new NAME</code> creates one on the host.</label></p>\n");
-    if (message) {
-        buf_text(out, "<p class=\"bad\">");
-        html_text(out, message);
-        buf_text(out, "</p>\n");
-    }
+    if (message)
+        paragraph(out, "bad", message);
     buf_text(out,
              "<p><input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"current-password\" required autofocus></p>"
              "<p><button>Sign in</button></p></form></section></main>\n</body></html>\n");
