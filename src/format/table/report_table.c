@@ -46,33 +46,6 @@ static void show_celsius(char text[NUMBER_SIZE], const struct page *page, const 
     show_temperature(text, page, reading_ok(llround(report_number_of(object, key) * 1000)));
 }
 
-static void cell(struct grid *g, const struct page *page, const json_t *row, const char *key, const char *format_kind)
-{
-    char text[NUMBER_SIZE], lasted[WORDS_SIZE];
-    double value = report_number_of(row, key);
-    if (!has_number(row, key))
-        snprintf(text, sizeof text, "%s", page_dash(page));
-    else if (strcmp(format_kind, "hours") == 0 && value > 0 && value < 0.95) /* "57m" is more telling than 0.95 */
-        snprintf(text, sizeof text, "%s", words_duration(llround(value * 3600) * 1000, lasted));
-    else if (strcmp(format_kind, "amount") == 0)
-        snprintf(text, sizeof text, value > 0 && value < 0.95 ? "%.2g" : "%.1f", value);
-    else if (strcmp(format_kind, "hours") == 0)
-        snprintf(text, sizeof text, "%.1f", value);
-    else if (strcmp(format_kind, "kwh") == 0)
-        snprintf(text, sizeof text, value < 10 ? "%.3f" : "%.1f", value);
-    else if (strcmp(format_kind, "money") == 0)
-        snprintf(text, sizeof text, "%.2f", value);
-    else if (strcmp(format_kind, "co2") == 0)
-        snprintf(text, sizeof text, value < 1000 ? "%.0f g" : "%.1f kg", value < 1000 ? value : value / 1000);
-    else if (strcmp(format_kind, "percent") == 0)
-        snprintf(text, sizeof text, "%.1f%%", value);
-    else if (strcmp(format_kind, "ratio") == 0)
-        snprintf(text, sizeof text, value < 1000 ? "%.3g" : "%.0f", value);
-    else
-        snprintf(text, sizeof text, "%.0f", value);
-    grid_add(g, INK_PLAIN, text);
-}
-
 /* The name of a row. */
 static const char *name_of(const json_t *row, bool limits)
 {
@@ -92,58 +65,81 @@ static const char *side_of(const struct page *page, const json_t *row)
     return i < ARRAY_LEN(words) ? words[i][1] : page_dash(page);
 }
 
+enum figure { COUNT, HOURS, AMOUNT, KWH, MONEY, CO2, PERCENT, RATIO, SIDE };
+
+static void cell(struct grid *g, const struct page *page, const json_t *row, const char *key, enum figure figure)
+{
+    char text[NUMBER_SIZE], lasted[WORDS_SIZE];
+    double value = report_number_of(row, key);
+    bool little = value > 0 && value < 0.95; /* "57m" is more telling than 0.95 hours */
+    if (figure == SIDE)
+        snprintf(text, sizeof text, "%s", side_of(page, row));
+    else if (!has_number(row, key))
+        snprintf(text, sizeof text, "%s", page_dash(page));
+    else if (figure == HOURS && little)
+        snprintf(text, sizeof text, "%s", words_duration(llround(value * 3600) * 1000, lasted));
+    else if (figure == CO2)
+        snprintf(text, sizeof text, value < 1000 ? "%.0f g" : "%.1f kg", value < 1000 ? value : value / 1000);
+    else
+        snprintf(text, sizeof text,
+                 figure == AMOUNT && little                             ? "%.2g"
+                 : figure == KWH && value < 10                          ? "%.3f"
+                 : figure == MONEY                                      ? "%.2f"
+                 : figure == PERCENT                                    ? "%.1f%%"
+                 : figure == RATIO && value < 1000                      ? "%.3g"
+                 : figure == HOURS || figure == AMOUNT || figure == KWH ? "%.1f"
+                                                                        : "%.0f",
+                 value);
+    grid_add(g, INK_PLAIN, text);
+}
+
+/* The columns behind the name. */
+static const struct {
+    struct grid_column column;
+    const char *key;
+    enum figure figure;
+    const char *where; /* only where a row has a number under this key; NULL: always */
+} of_group[] = {
+    {{"HOURS", RIGHT, 0}, "hours", HOURS, NULL},
+    {{"BUSY", RIGHT, 3}, "busy_hours", HOURS, NULL},
+    {{"KWH", RIGHT, 0}, "energy_kwh", KWH, NULL},
+    {{"SHARE", RIGHT, 2}, "share_percent", PERCENT, NULL},
+    {{"COST", RIGHT, 1}, "cost", MONEY, NULL},
+    {{"GIB·H", RIGHT, 4}, "memory_gib_hours", AMOUNT, NULL},
+    {{"IDLE GIB·H", RIGHT, 5}, "idle_gib_hours", AMOUNT, NULL},
+    {{"PROCESSES", RIGHT, 6}, "processes", COUNT, NULL},
+    {{"SIDE", LEFT, 0}, "side", SIDE, NULL}, /* of limits alone */
+    {{"TOKENS", RIGHT, 0}, "generated_tokens", COUNT, "generated_tokens"},
+    {{"TOKENS/J", RIGHT, 0}, "tokens_per_joule", RATIO, "generated_tokens"},
+    {{"J/KTOK", RIGHT, 2}, "joules_per_thousand_tokens", RATIO, "generated_tokens"},
+    {{"J/REQUEST", RIGHT, 3}, "joules_per_request", RATIO, "generated_tokens"},
+    {{"COST/MTOK", RIGHT, 1}, "cost_per_million_tokens", RATIO, "generated_tokens"},
+    {{"PARKED KWH", RIGHT, 1}, "parked_kwh", KWH, "parked_kwh"},
+    {{"CO2", RIGHT, 1}, "co2_grams", CO2, "co2_grams"},
+};
+
 static void groups(struct buf *out, const struct page *page, const json_t *body, const char *key, const char *what, size_t most)
 {
-    enum { OF_ALL = 9 };
-    struct grid_column columns[OF_ALL + 7] = {
-        {what, LEFT, 0},    {"HOURS", RIGHT, 0}, {"BUSY", RIGHT, 3},       {"KWH", RIGHT, 0},       {"SHARE", RIGHT, 2},
-        {"COST", RIGHT, 1}, {"GIB·H", RIGHT, 4}, {"IDLE GIB·H", RIGHT, 5}, {"PROCESSES", RIGHT, 6}, {"SIDE", LEFT, 0}};
-    static const struct grid_column of_tokens[] = {
-        {"TOKENS", RIGHT, 0}, {"TOKENS/J", RIGHT, 0}, {"J/KTOK", RIGHT, 2}, {"J/REQUEST", RIGHT, 3}, {"COST/MTOK", RIGHT, 1}};
     const bool limits = strcmp(key, "limits") == 0;
     const json_t *rows = json_object_get(body, key);
-    const bool tokens = any_number(rows, "generated_tokens");
-    size_t count = json_array_size(rows);
-    if (tokens)
-        memcpy(&columns[OF_ALL], of_tokens, sizeof of_tokens);
-    const bool co2 = any_number(rows, "co2_grams");
-    size_t width = OF_ALL + (limits ? 1 : tokens ? ARRAY_LEN(of_tokens) : 0);
-    const bool parked = any_number(rows, "parked_kwh");
-    if (parked)
-        columns[width++] = (struct grid_column){"PARKED KWH", RIGHT, 1};
-    if (co2)
-        columns[width++] = (struct grid_column){"CO2", RIGHT, 1};
+    struct grid_column columns[ARRAY_LEN(of_group) + 1] = {{what, LEFT, 0}};
+    size_t chosen[ARRAY_LEN(of_group) + 1], width = 1, count = json_array_size(rows);
+    for (size_t i = 0; i < ARRAY_LEN(of_group); i++)
+        if (of_group[i].figure == SIDE ? limits : !of_group[i].where || any_number(rows, of_group[i].where)) {
+            chosen[width] = i;
+            columns[width++] = of_group[i].column;
+        }
     AUTO_GRID struct grid g;
     grid_init(&g, columns, width);
     for (size_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(rows, i);
-        const char *name = json_text(row, "name");
         bool none = strcmp(json_text(row, "kind"), "unattributed") == 0;
         /* The last row is the unattributed rest, so that the rows add up. */
         if (i >= most && !none)
             continue;
-        grid_add(&g, none || !name[0] ? INK_FAINT : INK_PLAIN, name_of(row, limits));
-        cell(&g, page, row, "hours", "hours");
-        cell(&g, page, row, "busy_hours", "hours");
-        cell(&g, page, row, "energy_kwh", "kwh");
-        cell(&g, page, row, "share_percent", "percent");
-        cell(&g, page, row, "cost", "money");
-        cell(&g, page, row, "memory_gib_hours", "amount");
-        cell(&g, page, row, "idle_gib_hours", "amount");
-        cell(&g, page, row, "processes", "");
-        if (limits)
-            grid_add(&g, INK_PLAIN, side_of(page, row));
-        if (tokens) {
-            cell(&g, page, row, "generated_tokens", "");
-            cell(&g, page, row, "tokens_per_joule", "ratio");
-            cell(&g, page, row, "joules_per_thousand_tokens", "ratio");
-            cell(&g, page, row, "joules_per_request", "ratio");
-            cell(&g, page, row, "cost_per_million_tokens", "ratio");
-        }
-        if (parked)
-            cell(&g, page, row, "parked_kwh", "kwh");
-        if (co2)
-            cell(&g, page, row, "co2_grams", "co2");
+        grid_add(&g, none || !json_text(row, "name")[0] ? INK_FAINT : INK_PLAIN, name_of(row, limits));
+        for (size_t k = 1; k < width; k++)
+            cell(&g, page, row, of_group[chosen[k]].key, of_group[chosen[k]].figure);
     }
     buf_char(out, '\n');
     grid_write(out, page, &g);
@@ -166,13 +162,13 @@ static void cards(struct buf *out, const struct page *page, const json_t *body)
         const json_t *row = json_array_get(rows, i);
         char heat[NUMBER_SIZE];
         show_celsius(heat, page, row, "temperature_max_celsius");
-        cell(&g, page, row, "gpu_index", "");
+        cell(&g, page, row, "gpu_index", COUNT);
         grid_add(&g, INK_PLAIN, json_text(row, "gpu_name"));
-        cell(&g, page, row, "hours", "hours");
-        cell(&g, page, row, "busy_hours", "hours");
-        cell(&g, page, row, "utilization_percent", "percent");
-        cell(&g, page, row, "energy_kwh", "kwh");
-        cell(&g, page, row, "cost", "money");
+        cell(&g, page, row, "hours", HOURS);
+        cell(&g, page, row, "busy_hours", HOURS);
+        cell(&g, page, row, "utilization_percent", PERCENT);
+        cell(&g, page, row, "energy_kwh", KWH);
+        cell(&g, page, row, "cost", MONEY);
         grid_add(&g, INK_PLAIN, has_number(row, "temperature_max_celsius") ? heat : page_dash(page));
         grid_add(&g, INK_PLAIN, json_text(row, "energy_from")[0] ? json_text(row, "energy_from") : page_dash(page));
     }
