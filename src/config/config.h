@@ -50,7 +50,7 @@ enum config_notify_type {
 enum config_notify_tls { CONFIG_NOTIFY_TLS_REQUIRED, CONFIG_NOTIFY_TLS_NONE };
 enum config_push_protocol { CONFIG_PUSH_REMOTE_WRITE, CONFIG_PUSH_REMOTE_WRITE_2, CONFIG_PUSH_OTLP, CONFIG_PUSH_OTLP_PROTOBUF };
 
-/* Values of access.role: the names in http/rights.h. */
+/* Values of access.role: the names in http/token.h. */
 enum { ACCESS_MAX = 64 };
 #define ACCESS_ROLES "read|commands|silence|guard|control|admin"
 
