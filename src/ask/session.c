@@ -23,8 +23,8 @@
 #include "insight/verdict/card_memory.h"
 #include "insight/verdict/judge.h"
 #include "insight/view/why.h"
+#include "lease/control_request.h"
 #include "lease/lease_use.h"
-#include "lease/settings_request.h"
 #include "source/source.h"
 
 /* The engine gives up a driver that hangs after 5 s, or after 12 s while it starts (slow without persistence mode and with many

@@ -29,7 +29,7 @@ void keep_path(const char *folder, const char *name, const char *ending, char *p
     snprintf(path, size, "%s/%s%s", folder, plain ? name : number, ending);
 }
 
-static int write_all(int fd, struct str text)
+int keep_write_to(int fd, struct str text)
 {
     while (text.len) {
         ssize_t sent = write(fd, text.at, text.len);
@@ -68,7 +68,7 @@ int keep_write_ready(const char *path, struct str text, keep_ready_fn *ready, vo
     if (fd < 0)
         rc = fits ? -errno : -ENAMETOOLONG;
     else
-        rc = write_all(fd, text);
+        rc = keep_write_to(fd, text);
     if (rc == 0 && ready && (rc = ready(user, fd, fresh, err)) < 0) {
         unlink(fresh);
         return rc;

@@ -19,6 +19,8 @@ typedef int keep_ready_fn(void *user, int fd, const char *fresh, struct error *e
 int keep_write_ready(const char *path, struct str text, keep_ready_fn *ready, void *user, struct error *err);
 /* The same with a mode, for a file that others may read. */
 int keep_write_as(const char *path, struct str text, mode_t mode, struct error *err);
+/* Writes all of it, and syncs it. 0 or -errno. */
+int keep_write_to(int fd, struct str text);
 /* Appends the file to `text`. -ENOENT: missing; -EFBIG: larger than text->max. */
 int keep_read(const char *path, struct buf *text, struct error *err);
 /* Moves an unreadable file to "PATH.damaged", replacing an older one: nothing is lost and nothing accumulates. */

@@ -36,9 +36,9 @@
 #include "config/places.h"
 #include "control/holder.h"
 #include "daemon/sandbox.h"
+#include "lease/control_request.h"
 #include "lease/lease_broker.h"
 #include "lease/lease_dir.h"
-#include "lease/settings_request.h"
 
 enum {
     CLIENTS_MAX = 32,

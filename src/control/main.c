@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/os/shared.h"
 #include "control/helper.h"
+#include "lease/control_request.h"
 #include "lease/lease_settings.h"
-#include "lease/settings_request.h"
 
 enum { FAN_TRIES = 20, FAN_PAUSE_MS = 500 };
 

@@ -18,12 +18,13 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/file.h"
+#include "base/keep.h"
 #include "base/os/shared.h"
 #include "base/os/words.h"
 #include "config/places.h"
 #include "host/identity.h"
+#include "lease/control_request.h"
 #include "lease/lease_state.h"
-#include "lease/settings_request.h"
 
 enum { NAME_SIZE = LEASE_ID_SIZE + 8, LOCK_TRY_MS = 5, LOCK_LOOK_MS = 50, LOCK_TURNS = 6, AWAIT_MS = 250, AWAIT_WATCHED_MS = 5000 };
 #define SUFFIX ".json"
@@ -64,12 +65,21 @@ static int open_copies(const char *configured, char path[PLACE_SIZE])
     return -1;
 }
 
-static bool has_files(int dir)
+/* Reads an open directory from its start; NULL with errno. */
+static DIR *entries_of(int dir)
 {
     int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    AUTO_DIR DIR *d = again >= 0 ? fdopendir(again) : NULL;
-    if (!d && again >= 0)
+    DIR *entries = again >= 0 ? fdopendir(again) : NULL;
+    int code = errno;
+    if (!entries && again >= 0)
         close(again);
+    errno = code;
+    return entries;
+}
+
+static bool has_files(int dir)
+{
+    AUTO_DIR DIR *d = entries_of(dir);
     for (struct dirent *entry; d && (entry = readdir(d));)
         if (str_ends(str_from(entry->d_name), SUFFIX))
             return true;
@@ -183,19 +193,11 @@ int lease_dir_find(struct lease_dir *d, const char *configured, struct error *er
 
 void lease_dir_close(struct lease_dir *d)
 {
+    const int fds[] = {d->fd, d->beside, d->simulated, d->shown, d->second, d->link};
     lease_dir_unlock(d);
-    if (d->fd >= 0)
-        close(d->fd);
-    if (d->beside >= 0)
-        close(d->beside);
-    if (d->simulated >= 0)
-        close(d->simulated);
-    if (d->shown >= 0)
-        close(d->shown);
-    if (d->second >= 0)
-        close(d->second);
-    if (d->link >= 0)
-        close(d->link);
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
     *d = LEASE_DIR_CLOSED;
 }
 
@@ -466,14 +468,9 @@ int lease_list_admits(const struct lease_list *list, const struct lease *l, stru
 
 static int add_leases(struct lease_place d, struct wall now, struct lease_list *list, struct error *err)
 {
-    int again = openat(d.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    AUTO_DIR DIR *dir = again >= 0 ? fdopendir(again) : NULL;
-    if (!dir) {
-        int code = -errno;
-        if (again >= 0)
-            close(again);
-        return error_set(err, code, "cannot read the leases in '%s': %s", d.path, strerror(-code));
-    }
+    AUTO_DIR DIR *dir = entries_of(d.fd);
+    if (!dir)
+        return error_set(err, -errno, "cannot read the leases in '%s': %s", d.path, strerror(errno));
     for (struct dirent *entry; (entry = readdir(dir));) {
         struct str name = str_from(entry->d_name);
         if (entry->d_name[0] == '.' || str_is(name, "lock"))
@@ -528,10 +525,7 @@ int lease_dir_list(const struct lease_dir *d, struct wall now, struct lease_list
 /* Writers hold this lock, so a partial file was left by a dead process. */
 static void sweep_halves(const struct lease_dir *d)
 {
-    int again = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    AUTO_DIR DIR *dir = again >= 0 ? fdopendir(again) : NULL;
-    if (!dir && again >= 0)
-        close(again);
+    AUTO_DIR DIR *dir = entries_of(d->fd);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
         if (entry->d_name[0] == '.' && str_ends(str_from(entry->d_name), ".new"))
             unlinkat(d->fd, entry->d_name, 0);
@@ -575,18 +569,6 @@ int lease_dir_begin(struct lease_dir *d, const char *id, int *ret_fd, struct err
     return 0;
 }
 
-static int write_whole(int fd, struct str text)
-{
-    while (text.len) {
-        ssize_t sent = write(fd, text.at, text.len);
-        if (sent < 0 && errno != EINTR)
-            return -errno;
-        if (sent > 0)
-            text = (struct str){text.at + sent, text.len - (size_t)sent};
-    }
-    return fsync(fd) < 0 ? -errno : 0;
-}
-
 int lease_dir_commit(struct lease_dir *d, struct lease *l, int fd, struct error *err)
 {
     if (d->service)
@@ -596,7 +578,7 @@ int lease_dir_commit(struct lease_dir *d, struct lease *l, int fd, struct error 
     file_name(fresh, l->id, true);
     file_name(name, l->id, false);
     lease_json(JSON_LINE(&text), l);
-    int rc = text.failed ? (text.no_memory ? -ENOMEM : -EFBIG) : write_whole(fd, buf_view(&text));
+    int rc = text.failed ? (text.no_memory ? -ENOMEM : -EFBIG) : keep_write_to(fd, buf_view(&text));
     if (rc == 0 && renameat(d->fd, fresh, d->fd, name) < 0)
         rc = -errno;
     if (rc == 0 && fsync(d->fd) < 0 && errno != EINVAL)

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "lease/control_request.h"
 #include "lease/lease_dir.h"
-#include "lease/settings_request.h"
 
 #define SUFFIX ".json"
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "lease/control_request.h"
 #include "lease/lease_dir.h"
-#include "lease/settings_request.h"
 
 int lease_dir_watch(const struct lease_dir *d)
 {

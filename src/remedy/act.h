@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "lease/settings_plan.h"
+#include "lease/control_request.h"
 #include "model/remedy.h"
 
 struct act {

@@ -7,7 +7,7 @@
 #include <signal.h>
 
 #include "cli/cli_show.h"
-#include "lease/settings_plan.h"
+#include "lease/control_request.h"
 
 /* Plans `text` for one kind of setting of the GPU of --gpu (or the only one); NULL: quiet, for all GPUs or that of --gpu.
  * EXIT_FINE, or prints what is wrong. */

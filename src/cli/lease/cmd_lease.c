@@ -15,7 +15,7 @@
 #include "config/config.h"
 #include "format/lease.h"
 #include "format/table/table.h"
-#include "lease/settings_request.h"
+#include "lease/control_request.h"
 
 /* EXIT_FINE, or prints what is wrong. Without a directory there are no leases. */
 static int read_list(struct cli *cli, struct lease_list *list)

@@ -12,7 +12,7 @@
 #include "host/frames/looks.h"
 #include "http/site.h"
 #include "http/token.h"
-#include "lease/settings_plan.h"
+#include "lease/control_request.h"
 #include "serve/data/data.h"
 #include "serve/live/live.h"
 #include "serve/server.h"

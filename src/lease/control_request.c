@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Converts requests to and from JSON, and the command's side of the socket.
+ * What a command asks of whirr-control: changes as they are planned, requests to and from JSON, the command's side of the socket,
+ * and leases of GPUs where whirr-control decides about them (lease_broker.h).
  */
-#include "lease/settings_request.h"
+#include "lease/control_request.h"
 
 #include <errno.h>
 #include <grp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json_reader.h"
+#include "base/os/net.h"
+#include "base/os/shared.h"
 #include "config/config.h"
+#include "lease/lease_dir.h"
 
 enum { ANSWER_MS = 30000, ANSWER_MAX = 128 * 1024, GROUPS_MAX = 1024 };
 
@@ -242,4 +248,120 @@ int helper_ended(int fd, char why[SETTINGS_WORDS])
     AUTO_JSON json_t *json = json_loadb(line.at ? line.at : "", line.len, 0, NULL);
     json_copy_text(json, "ended", why, SETTINGS_WORDS);
     return 0;
+}
+
+/* ---- leases of GPUs ---- */
+
+/* A connection to whirr-control, or -errno. */
+static int link_service(void)
+{
+    uid_t owner;
+    int fd = helper_connect();
+    if (fd >= 0 && (!net_peer_user(fd, &owner) || !shared_owner_trusted(owner))) {
+        close(fd);
+        return -EPERM;
+    }
+    return fd;
+}
+
+int lease_service_ready(struct error *err)
+{
+    AUTO_FREE struct request *r = calloc(1, sizeof *r);
+    AUTO_CLOSE int link = r ? link_service() : -ENOMEM;
+    if (link == -ENOENT || link == -ECONNREFUSED || link == -EPERM || link == -EACCES || link == -ENOSYS)
+        return 0;
+    if (link < 0)
+        return error_set(err, link, "whirr-control, which decides about GPUs, can't be reached: %s", strerror(-link));
+    r->op = REQUEST_READY;
+    int passed, rc = helper_ask_fd(link, r, NULL, &passed, err);
+    return rc == 0 || rc == -EBUSY ? 1 : rc == -EPERM ? 0 : rc == -ECONNRESET ? -EPIPE : rc; /* busy: it is there */
+}
+
+/* All its places are taken for a moment, or it is being started again: what was begun before is to be begun anew (-EPIPE). */
+int lease_service_ask(struct lease_dir *d, enum request_op op, const char *id, struct lease *l, int *ret_fd, struct error *err)
+{
+    AUTO_FREE struct request *r = calloc(1, sizeof *r);
+    if (!r)
+        return error_set(err, -ENOMEM, "out of memory");
+    if (op == REQUEST_BEGIN && d->link >= 0) {
+        close(d->link);
+        d->link = -1;
+    }
+    r->op = op;
+    str_copy(r->id, sizeof r->id, str_from(id));
+    if (l)
+        r->lease = *l;
+    enum { PAUSE_MS = 20, WITHIN_MS = 30000 };
+    struct mono begin = clock_mono(&clock_system);
+    int none;
+    bool begun = d->link >= 0;
+    for (;;) {
+        if (d->link < 0)
+            d->link = link_service();
+        int rc = d->link < 0 ? error_set(err, d->link, "whirr-control can't be reached: %s", strerror(-d->link))
+                             : helper_ask_fd(d->link, r, l, ret_fd ? ret_fd : &none, err);
+        bool keep = rc == 0 && op == REQUEST_BEGIN;
+        if (!keep && d->link >= 0) {
+            close(d->link);
+            d->link = -1;
+        }
+        bool again = rc == -EBUSY || rc == -EPIPE || rc == -ECONNRESET || rc == -ECONNREFUSED || rc == -ENOENT;
+        if (rc == -ENOENT && op == REQUEST_END)
+            return rc; /* there is no such lease */
+        if (again && begun)
+            return -EPIPE;
+        if (!again || mono_since_ms(clock_mono(&clock_system), begin) >= WITHIN_MS)
+            return rc;
+        poll(NULL, 0, PAUSE_MS);
+    }
+}
+
+/* ---- changes, planned but not made: the current values are read, and the new ones checked against the GPU's range ---- */
+
+void change_list_done(struct change_list *l)
+{
+    control_close(&l->set);
+}
+
+static int add_change(struct change_list *l, const struct gpu *gpu, enum control_kind kind, const char *text, struct error *err)
+{
+    const char *key = gpu_id_key(&gpu->id);
+    struct change c = {.gpu = control_find(&l->set, key), .draw_mw = gpu->power_mw};
+    if (!c.gpu)
+        return error_set(err, -EOPNOTSUPP, "GPU %d has no settings that whirr can change", gpu->index);
+    c.setting = (struct request_setting){.gpu_index = gpu->index, .kind = kind};
+    str_copy(c.setting.gpu, sizeof c.setting.gpu, str_from(key));
+    int rc = control_look(c.gpu, kind, &c.state, err);
+    c.denied = rc == -EACCES;
+    if (rc < 0 && !c.denied)
+        return error_prefix(err, "GPU %d", gpu->index);
+    rc = text ? control_parse(kind, text, &c.state, &c.setting.value, err)
+         : control_quiet(kind, &c.state, gpu->power_mw, &c.setting.value) ? 0
+                                                                          : -ENOENT;
+    if (rc == 0 && l->count == REQUEST_SETTINGS_MAX)
+        return error_set(err, -E2BIG, "more than %d settings at once; choose a GPU with --gpu", REQUEST_SETTINGS_MAX);
+    if (rc == 0)
+        l->at[l->count++] = c;
+    return rc == -ERANGE ? error_prefix(err, "GPU %d", gpu->index) : rc;
+}
+
+int plan_setting(struct change_list *l, const struct gpu *gpu, enum control_kind kind, const char *text, struct error *err)
+{
+    int rc = add_change(l, gpu, kind, text, err);
+    /* Some GPUs have levels instead of clocks. */
+    if (rc == -EOPNOTSUPP && kind == CONTROL_CLOCKS && add_change(l, gpu, CONTROL_LEVEL, text, NULL) == 0)
+        return 0;
+    return rc;
+}
+
+int plan_quiet(struct change_list *l, const struct gpu *gpu, struct error *err)
+{
+    size_t before = l->count;
+    struct error why = {0};
+    int rc = add_change(l, gpu, CONTROL_POWER, NULL, &why);
+    (void)add_change(l, gpu, CONTROL_ACOUSTIC, NULL, NULL);
+    if (l->count > before)
+        return 0;
+    return rc == -ENOENT ? error_set(err, rc, "GPU %d is as quiet as its settings can make it", gpu->index)
+                         : error_set(err, rc, "%s", why.text);
 }

@@ -68,10 +68,34 @@ ssize_t helper_receive(int fd, char *byte, int *passed);
 /* The next line of a held lease, which ended: the reason. -EPIPE: the helper is gone. */
 int helper_ended(int fd, char why[SETTINGS_WORDS]);
 
-/* ---- lease_service.c: leases of GPUs, where whirr-control decides about them (lease_broker.h) ---- */
+/* ---- leases of GPUs, where whirr-control decides about them (lease_broker.h) ---- */
 
 /* 1: it decides about GPUs, and its copies are there; 0: it isn't there, or an earlier version; -EPIPE: it has just ended. */
 int lease_service_ready(struct error *err);
 /* Begins, commits (`l`, which becomes what was written) or ends a lease. `ret_fd`: of what was begun, else NULL. */
 struct lease_dir;
 int lease_service_ask(struct lease_dir *d, enum request_op op, const char *id, struct lease *l, int *ret_fd, struct error *err);
+
+/* ---- planned changes of settings: for commands, and for API clients ---- */
+
+/* A change of one GPU, checked but not made. */
+struct change {
+    struct request_setting setting;
+    struct control_state state;
+    const struct control_gpu *gpu;
+    struct reading draw_mw; /* its power draw */
+    bool denied;            /* this process lacks permission */
+};
+
+struct change_list {
+    struct control_set set;
+    size_t count;
+    struct change at[REQUEST_SETTINGS_MAX];
+};
+void change_list_done(struct change_list *l);
+#define AUTO_CHANGES __attribute__((cleanup(change_list_done)))
+
+/* Adds one as people write it ("330W", "1400-1800"), using the open `set`. -EINVAL, -ERANGE, -EOPNOTSUPP with a sentence. */
+int plan_setting(struct change_list *l, const struct gpu *gpu, enum control_kind kind, const char *text, struct error *err);
+/* Adds whatever makes it quieter. */
+int plan_quiet(struct change_list *l, const struct gpu *gpu, struct error *err);
