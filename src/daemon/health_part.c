@@ -318,21 +318,27 @@ void health_part_undo(struct health_part *p, const struct gpu *only, struct undo
 }
 
 /* What can be forgotten, or expected again. */
-static int answer_unknown(struct health_part *p, bool undo, struct buf *out)
+static int answer_unknown(struct health_part *p, const char *which, bool undo, struct buf *out)
 {
     const struct health_history *known = judge_health(engine_lock_judge(p->host->engine));
-    AUTO_BUF struct buf text = BUF(1024);
-    buf_text(&text, undo ? "Nothing forgotten is called that; forgotten:" : "Nothing missing is called that; missing:");
-    size_t count = 0;
+    const char *state = undo ? "was forgotten" : "is missing";
+    AUTO_BUF struct buf text = BUF(1024), names = BUF(1024);
+    char clean[64];
     for (size_t i = 0; i < known->card_count; i++) {
         struct inventory_gpu one;
         inventory_gpu(&one, &known->cards[i], p->last);
         if (one.place != INVENTORY_PRESENT && (one.place == INVENTORY_FORGOTTEN) == undo)
-            buf_printf(&text, "%s %s", count++ ? "," : "", one.name);
+            buf_printf(&names, "%s%s", names.len ? ", " : "", one.name);
     }
     engine_unlock_judge(p->host->engine);
-    buf_text(&text, count ? "." : " nothing.");
-    return part_error(out, 404, "no_such_gpu", text.failed ? "Nothing is called that; `whirr forget` lists them." : text.at);
+    str_copy_clean(clean, sizeof clean, str_from(which));
+    if (names.len)
+        buf_printf(&text, "Nothing called '%s' %s. What %s: %s.", clean, state, state, names.at);
+    else
+        buf_text(&text, undo ? "Nothing was forgotten, so there is nothing to undo."
+                             : "Nothing is missing, so there is nothing to forget.");
+    return part_error(out, 404, "no_such_gpu",
+                      text.failed || names.failed ? "Nothing is called that; `whirr forget` lists them." : text.at);
 }
 
 static int answer_forget(struct health_part *p, const char *which, bool undo, const char *by, struct buf *out)
@@ -344,7 +350,7 @@ static int answer_forget(struct health_part *p, const char *which, bool undo, co
     if (rc == -EMLINK)
         return part_error(out, 409, "several_gpus", "Several GPUs are called that; name one by its UUID.");
     if (rc < 0)
-        return answer_unknown(p, undo, out);
+        return answer_unknown(p, which, undo, out);
     struct inventory_gpu gpu;
     inventory_gpu(&gpu, &card, p->last);
     answer_write(JSON_LINE(out), &forgotten_one_answer, &gpu, NULL);

@@ -43,8 +43,12 @@ def host(start):
 
 
 def test_a_gpu_that_is_gone_after_a_restart_is_critical_until_it_is_forgotten(host):
-    before = {g["gpu_uuid"] for g in gpus(host())}
+    whole = host()
+    before = {g["gpu_uuid"] for g in gpus(whole)}
     assert len(before) == 4
+    for words, said in ((("nosuch",), "Nothing is missing, so there is nothing to forget."), (("--undo", "nosuch"), "Nothing was forgotten, so there is nothing to undo.")):
+        done = whole.whirr("forget", *words)
+        assert done.returncode == 1 and said in done.stderr, done.stderr
     d = host("absent@2")
     gone = [g for g in gpus(d) if g["state"] == "missing"]
     assert len(gone) == 1 and {g["gpu_uuid"] for g in gpus(d)} == before
@@ -62,7 +66,9 @@ def test_a_gpu_that_is_gone_after_a_restart_is_critical_until_it_is_forgotten(ho
     d = host("absent@2")
     refused = d.whirr("forget", [g for g in gpus(d) if g["state"] == "present"][0]["gpu_uuid"])
     assert refused.returncode == 1 and "is there" in refused.stderr
-    assert d.whirr("forget", "GPU-nowhere").returncode == 1 and states(d).count("missing") == 1
+    unknown = d.whirr("forget", "GPU-nowhere")
+    assert unknown.returncode == 1 and f"Nothing called 'GPU-nowhere' is missing. What is missing: {uuid}." in unknown.stderr, unknown.stderr
+    assert states(d).count("missing") == 1
     done = d.whirr("forget", uuid)
     assert done.returncode == 0 and "--undo" in done.stdout, done.stderr
     assert "3 GPUs" in d.whirr("status").stdout and d.whirr("why").returncode == 0
