@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "check/journal.h"
+#include "check/check_history.h"
 #include "config/config.h"
 #include "config/places.h"
 #include "engine/engine.h"

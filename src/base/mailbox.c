@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/os/thread.h"
-#include "base/os/wake.h"
 
 struct mailbox {
     pthread_mutex_t lock;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One loop over the pipes of the helpers.
  */
-#include "check/helper.h"
+#include "check/check_helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/os/pipe.h"
 #include "base/os/program.h"
-#include "check/record.h"
+#include "check/check_record.h"
 #include "insight/check/judge.h"
 
 enum {

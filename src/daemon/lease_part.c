@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "check/journal.h"
+#include "check/check_history.h"
 #include "daemon/poller.h"
 #include "format/lease.h"
 #include "lease/lease_use.h"

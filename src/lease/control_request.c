@@ -227,7 +227,7 @@ int helper_ask(int fd, const struct request *r, struct lease *ret, char words[SE
     return ask(fd, r, ret, words, NULL, err);
 }
 
-int helper_ask_fd(int fd, const struct request *r, struct lease *ret, int *ret_fd, struct error *err)
+static int helper_ask_fd(int fd, const struct request *r, struct lease *ret, int *ret_fd, struct error *err)
 {
     char words[SETTINGS_WORDS];
     *ret_fd = -1;

@@ -61,8 +61,6 @@ bool control_may(const struct config *config);
 int helper_connect(void);
 /* Sends it and waits for the answer, with its lease if there is one. The errors are those of request_code(). */
 int helper_ask(int fd, const struct request *r, struct lease *ret, char words[SETTINGS_WORDS], struct error *err);
-/* The same; *ret_fd gets the descriptor that comes with the answer, or -1. */
-int helper_ask_fd(int fd, const struct request *r, struct lease *ret, int *ret_fd, struct error *err);
 /* One byte, and a descriptor that may come with it. */
 ssize_t helper_receive(int fd, char *byte, int *passed);
 /* The next line of a held lease, which ended: the reason. -EPIPE: the helper is gone. */

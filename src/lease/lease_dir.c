@@ -522,6 +522,15 @@ int lease_dir_list(const struct lease_dir *d, struct wall now, struct lease_list
     return 0;
 }
 
+/* Removes the public copy. */
+static void unshow(const struct lease_dir *d, const char *id)
+{
+    char name[NAME_SIZE];
+    file_name(name, id, false);
+    if (d->shown >= 0)
+        unlinkat(d->shown, name, 0);
+}
+
 /* Writers hold this lock, so a partial file was left by a dead process. */
 static void sweep_halves(const struct lease_dir *d)
 {
@@ -540,7 +549,7 @@ void lease_dir_sweep(const struct lease_dir *d, const struct lease_list *list)
         file_name(name, list->at[i].id, false);
         if (list->at[i].state == LEASE_ENDED && list->at[i].kind != LEASE_SETTING) {
             unlinkat(d->fd, name, 0);
-            lease_dir_unshow(d, list->at[i].id);
+            unshow(d, list->at[i].id);
         }
     }
     sweep_halves(d);
@@ -644,20 +653,12 @@ void lease_dir_show_all(const struct lease_dir *d, const struct lease_list *list
         (void)lease_dir_put(&shown, &list->at[i], NULL);
 }
 
-void lease_dir_unshow(const struct lease_dir *d, const char *id)
-{
-    char name[NAME_SIZE];
-    file_name(name, id, false);
-    if (d->shown >= 0)
-        unlinkat(d->shown, name, 0);
-}
-
 int lease_dir_remove(struct lease_dir *d, const char *id, struct error *err)
 {
     char name[NAME_SIZE];
     int own = d->service ? d->second : d->fd, copies = d->service ? d->fd : d->second;
     file_name(name, id, false);
-    lease_dir_unshow(d, id);
+    unshow(d, id);
     if (own >= 0 && unlinkat(own, name, 0) == 0)
         return 0;
     errno = own >= 0 ? errno : ENOENT;

@@ -91,9 +91,8 @@ void lease_dir_cancel(struct lease_dir *d, const char *id, int fd);
 int lease_dir_put(struct lease_dir *d, struct lease *l, struct error *err);
 /* For settings, with the lock: updates the public copies to match the list. */
 void lease_dir_show_all(const struct lease_dir *d, const struct lease_list *list);
-/* Writes or removes the public copy of one; losing it does no harm. */
+/* Writes the public copy of one; losing it does no harm. */
 void lease_dir_show(const struct lease_dir *d, struct lease *l);
-void lease_dir_unshow(const struct lease_dir *d, const char *id);
 /* -ENOENT: none. -EPERM: another user's. */
 int lease_dir_remove(struct lease_dir *d, const char *id, struct error *err);
 

@@ -139,6 +139,16 @@ static bool same_setting(const struct lease_setting *a, const struct lease_setti
     return strcmp(a->gpu, b->gpu) == 0 && strcmp(a->what, b->what) == 0;
 }
 
+/* Whether it is over: time elapsed, process gone, host rebooted. NULL: no; else why. */
+static const char *set_over(const struct lease *l, struct wall now)
+{
+    struct lease here;
+    lease_init(&here, LEASE_SETTING, 0, now);
+    const struct lease_life life = {
+        .alive = lease_process_alive(l), .other_boot = here.boot[0] && strcmp(here.boot, l->boot) != 0, .now = now};
+    return l->kind == LEASE_SETTING ? lease_over(l, &life) : NULL;
+}
+
 /* Another lease's settings stay its own until it ends; then they are restored first. */
 static int refuse_second(struct lease_dir *d, const struct control_set *c, const struct lease_list *list, const struct lease *l,
                          struct error *err)
@@ -146,7 +156,7 @@ static int refuse_second(struct lease_dir *d, const struct control_set *c, const
     struct wall now = clock_wall(&clock_system);
     for (size_t i = 0; i < list->count; i++) {
         struct lease *other = &list->at[i];
-        if (other->kind == LEASE_SETTING && lease_set_over(other, now) && lease_set_end(d, c, other, NULL, NULL) == 0)
+        if (other->kind == LEASE_SETTING && set_over(other, now) && lease_set_end(d, c, other, NULL, NULL) == 0)
             continue;
         for (size_t k = 0; other->kind == LEASE_SETTING && k < other->setting_count * l->setting_count; k++) {
             const struct lease_setting *s = &other->settings[k / l->setting_count];
@@ -368,22 +378,13 @@ enum lease_set_state lease_set_look(const struct control_set *c, const struct le
 
 /* ---- others' leases, and after a crash ---- */
 
-const char *lease_set_over(const struct lease *l, struct wall now)
-{
-    struct lease here;
-    lease_init(&here, LEASE_SETTING, 0, now);
-    const struct lease_life life = {
-        .alive = lease_process_alive(l), .other_boot = here.boot[0] && strcmp(here.boot, l->boot) != 0, .now = now};
-    return l->kind == LEASE_SETTING ? lease_over(l, &life) : NULL;
-}
-
 int lease_set_release_fans(const struct lease_dir *d, const struct control_set *c, bool all, struct error *err)
 {
     AUTO_LEASE_LIST struct lease_list list = {0};
     struct wall now = clock_wall(&clock_system);
     int first = lease_dir_list(d, now, &list, err);
     for (size_t i = 0; i < list.count; i++)
-        if (lease_set_has_fan(&list.at[i]) && (all || lease_set_over(&list.at[i], now))) {
+        if (lease_set_has_fan(&list.at[i]) && (all || set_over(&list.at[i], now))) {
             int rc = lease_set_put_back(c, &list.at[i], err);
             first = first < 0 ? first : rc;
         }
@@ -402,7 +403,7 @@ int lease_set_recover(struct lease_dir *d, const struct control_set *c, bool all
         struct lease *l = &list.at[i];
         if (l->kind != LEASE_SETTING)
             continue;
-        if (!all && !lease_set_over(l, now))
+        if (!all && !set_over(l, now))
             left++;
         else if (lease_set_end(d, c, l, NULL, err) < 0)
             left++;

@@ -39,8 +39,6 @@ bool lease_set_has_fan(const struct lease *l);
 enum lease_set_state { SETTINGS_FINE, SETTINGS_UNREACHABLE, SETTINGS_TAKEN /* another program changed it: the lease ends */ };
 enum lease_set_state lease_set_look(const struct control_set *c, const struct lease *l, bool upset);
 
-/* Whether it is over: time elapsed, process gone, host rebooted. NULL: no; else why. */
-const char *lease_set_over(const struct lease *l, struct wall now);
 /* Ends all leases that are over; with `all`, every one. Returns how many remain, or -errno. */
 int lease_set_recover(struct lease_dir *d, const struct control_set *c, bool all, struct error *err);
 /* Ends leases of this setting on that GPU, and sets the stock value: nothing is restored afterwards. */

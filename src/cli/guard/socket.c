@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/os/net.h"
 #include "base/os/shared.h"
-#include "base/os/wake.h"
+#include "base/os/thread.h"
 #include "config/places.h"
 #include "daemon/guard_part.h"
 #include "net/http_message.h"

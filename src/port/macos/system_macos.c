@@ -15,7 +15,6 @@
 #include "base/file.h"
 #include "base/os/net.h"
 #include "base/os/thread.h"
-#include "base/os/wake.h"
 
 bool place_is_trusted(void)
 {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/os/pipe.h"
-#include "base/os/wake.h"
+#include "base/os/thread.h"
 #include "base/str.h"
 #include "port/windows/internal.h"
 #include "port/windows/local.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "base/env.h"
-#include "check/helper.h"
-#include "check/record.h"
+#include "check/check_helper.h"
+#include "check/check_record.h"
 #include "insight/check/judge.h"
 #include "test.h"
 

@@ -29,7 +29,6 @@
 #include "base/os/program.h"
 #include "base/os/shared.h"
 #include "base/os/thread.h"
-#include "base/os/wake.h"
 
 /* ---- privileges: AT_SECURE, capabilities, descriptors of a service manager, device files ---- */
 

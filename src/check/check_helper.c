@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The helper of a check: the one process that opens the compute driver. It runs the tests and writes what it sees to its output,
- * a record a line (check/record.c); the process that started it samples the GPU meanwhile, and judges. It ends when a test is over,
- * on SIGTERM, or when its output is closed.
+ * a record a line (check/check_record.c); the process that started it samples the GPU meanwhile, and judges. It ends when a test is
+ * over, on SIGTERM, or when its output is closed.
  *
  *   link, arithmetic, integers, tensor cores: heat      memory, all written before any is read      bandwidth, latency
  *
  * Launches are short and grouped: a display stays fluid and a wish to stop is seen at once. Only times of the GPU's own events
  * count.
  */
-#include "check/helper.h"
+#include "check/check_helper.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,8 +20,8 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "check/check_record.h"
 #include "check/compute.h"
-#include "check/record.h"
 
 enum {
     LANES = 256,

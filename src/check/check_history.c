@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The files of the history of checks.
  */
-#include "check/journal.h"
+#include "check/check_history.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include "base/json_reader.h"
 #include "base/keep.h"
 #include "base/os/shared.h"
-#include "check/record.h"
+#include "check/check_record.h"
 #include "config/places.h"
 
 enum { HISTORY_BYTES = 4 << 20, STATE_BYTES = 4096 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The helper process of a check: see helper.c.
+ * The helper process of a check: see check_helper.c.
  */
 #pragma once
 

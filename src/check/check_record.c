@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The form of a run, once.
  */
-#include "check/record.h"
+#include "check/check_record.h"
 
 #include <errno.h>
 
