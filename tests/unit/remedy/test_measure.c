@@ -65,6 +65,19 @@ static void what_works_is_kept_and_becomes_a_step(void **state)
     assert_int_equal(e.after.power_mw.value, 331000);
 }
 
+static void two_samples_are_enough_where_they_are_rare(void **state)
+{
+    struct bench b;
+    (void)state;
+    reset(&b);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(b.doing.phase, DOING_BEFORE);
+        b.now.ms += 10000;
+        doing_sample(&b.doing, &b.gpu, b.now);
+    }
+    assert_int_equal(b.doing.phase, DOING_BEGIN);
+}
+
 static void what_was_expected_is_compared(void **state)
 {
     struct bench b;
@@ -185,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_works_is_kept_and_becomes_a_step),
+        cmocka_unit_test(two_samples_are_enough_where_they_are_rare),
         cmocka_unit_test(what_was_expected_is_compared),
         cmocka_unit_test(what_does_nothing_is_taken_back),
         cmocka_unit_test(a_load_or_a_limit_that_changes_meanwhile_tells_nothing),
