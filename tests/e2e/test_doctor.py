@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The doctor on machines with all kinds of trouble."""
 import pytest
+import recorded
 
 
 def add_card(root, address, vendor, device, driver=None, power="active"):
@@ -106,6 +107,12 @@ def test_a_lost_gpu_and_unsupported_readings_are_listed(nvml):
     assert "fan_percent" in report["gpus"][1]["absent"]["unsupported"]
     text = nvml(script, "doctor").out
     assert text.index("What the sources report") < text.index("What to fix")
+
+
+def test_processes_that_cannot_be_listed_are_a_note(whirr, tmp_path):
+    root = recorded.expand("cometlake-i915", tmp_path / "machine")
+    out = " ".join(whirr("--sysroot", root, "doctor").out.split())
+    assert "Processes can't be listed on 1 of 1 GPUs: unsupported (intel)." in out
 
 
 def test_a_healthy_machine_has_nothing_to_fix(sim):

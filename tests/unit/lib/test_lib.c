@@ -49,6 +49,8 @@ static void gpus_are_enumerated_with_words_and_numbers(void **state)
     assert_true(whirr_process_pid(s, 0, 0) > 0);
     assert_non_null(whirr_process_text(s, 0, 0, "name"));
     assert_int_equal(whirr_process_value(s, 0, 0, "memory_mb", &value), 0);
+    assert_true(value > 16);
+    assert_int_equal(whirr_process_value(s, 0, 0, "nothing", &value), -ENOENT);
     assert_int_equal(whirr_process_value(s, 0, 999, "memory_mb", &value), -ESRCH);
     char *json;
     assert_int_equal(whirr_sample_json(s, &json), 0);
