@@ -190,7 +190,10 @@ static void the_first_sample_has_levels_and_the_second_rates(void **state)
     fake_net.out_bytes += 40;
     fake_disk.in_bytes += 7;
     fake_disk.busy_ms += 500;
+    fake_memory.swap_total_bytes = fake_memory.swap_used_bytes = 0; /* there is none */
     machine_sample(m, &h);
+    assert_int_equal(h.swap_total_bytes.state, READING_OK);
+    assert_int_equal(h.swap_total_bytes.value, 0);
     assert_int_equal(h.cpu_permille.value, 250);
     assert_int_equal(h.cpu_core_max_permille.value, 900);
     assert_int_equal(h.net_rx_bytes_per_s.value, 300);
