@@ -211,6 +211,8 @@ static void mistakes_are_pointed_at(void **state)
         {"temperature_celsius > 85 utilization_percent > 1", 26, "operator"},
         {"state == lost", 10, "quotes"},
         {"state == \"lsot\"", 10, "did you mean \"lost\""},
+        {"severity == \"warnign\"", 13, "did you mean \"warning\""},
+        {"findings contains \"fan_stoped\"", 19, "did you mean \"fan_stopped\""},
         {"state > \"ok\"", 1, "== or !="},
         {"state == 5", 10, "text"},
         {"throttle_reasons == \"idle\"", 1, "contains"},
