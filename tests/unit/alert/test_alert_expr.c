@@ -148,6 +148,13 @@ static void absent_values_are_unknown_and_never_zero(void **state)
     UNKNOWN("process.container == \"x\"");
 }
 
+static void numbers_may_have_an_exponent(void **state)
+{
+    (void)state;
+    HOLDS("temperature_celsius > 1e1 and temperature_celsius > 5e-1");
+    HOLDS("temperature_celsius < 1.5E+3 and temperature_celsius < 15e2");
+}
+
 static void states_and_words_can_be_asked(void **state)
 {
     (void)state;
@@ -365,6 +372,7 @@ int main(void)
         WITH_MACHINE(units_are_converted),
         WITH_MACHINE(shares_are_shares),
         WITH_MACHINE(absent_values_are_unknown_and_never_zero),
+        WITH_MACHINE(numbers_may_have_an_exponent),
         WITH_MACHINE(states_and_words_can_be_asked),
         WITH_MACHINE(the_widest_name_decides_what_a_rule_is_about),
         WITH_MACHINE(mistakes_are_pointed_at),

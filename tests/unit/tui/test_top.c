@@ -1101,6 +1101,22 @@ static void test_sums_of_what_is_not_known_are_dashes(void **state)
     close_view(&v);
 }
 
+static void a_process_that_is_gone_is_forgotten(void **state)
+{
+    (void)state;
+    struct top t;
+    struct snapshot *with = snapshot_new(1), *without = snapshot_new(1);
+    top_init(&t, &top_defaults);
+    const struct process *p = gpu_add_process(&with->gpus[0], 7);
+    top_watch_busy(&t, with);
+    assert_non_null(top_seen(&t, &with->gpus[0], p));
+    top_watch_busy(&t, without);
+    assert_null(top_seen(&t, &with->gpus[0], p));
+    top_done(&t);
+    snapshot_unref(with);
+    snapshot_unref(without);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1151,6 +1167,7 @@ int main(void)
         TEST(test_rows_have_fans),
         TEST(test_setup_leaves_out_what_is_not_wanted),
         TEST(test_setup_takes_clicks_and_values),
+        TEST(a_process_that_is_gone_is_forgotten),
         TEST(test_no_gpu_says_so),
     };
     return RUN_TESTS(tests);
