@@ -226,6 +226,7 @@ static void test_keys_of_one_host_do_nothing(void **state)
     free(before);
     top_key(&v.top, '?');
     assert_shows(&v, "GPUs that are held but idle");
+    assert_shows(&v, "+- Keys -");
     top_key(&v.top, 'q');
     top_key(&v.top, 'T'); /* another theme, which only W saves */
     assert_int_equal(top_next_request(&v.top).kind, REQUEST_LOOK);

@@ -1090,6 +1090,7 @@ static void test_sums_of_what_is_not_known_are_dashes(void **state)
     v.top.hosts = hosts;
     v.top.host_count = 2;
     keys(&v, "8");
+    assert_shows(&v, "HOST                  BUSY    POWER            VRAM   TEMP  WHY");
     assert_shows(&v, "this host");
     const char *line = strstr(v.text.at, "this host");
     char row[60];
