@@ -234,12 +234,9 @@ static void those_that_wait_are_marked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_reason_that_shows_best_is_named),
-        TEST(what_does_not_make_it_late_is_no_evidence),
-        TEST(only_ranks_that_wait_make_another_one_late),
-        TEST(a_rank_that_has_ended_is_missed_by_the_others),
-        TEST(a_rank_that_does_not_answer_is_the_one),
-        TEST(those_that_wait_are_marked),
+        TEST(the_reason_that_shows_best_is_named),        TEST(what_does_not_make_it_late_is_no_evidence),
+        TEST(only_ranks_that_wait_make_another_one_late), TEST(a_rank_that_has_ended_is_missed_by_the_others),
+        TEST(a_rank_that_does_not_answer_is_the_one),     TEST(those_that_wait_are_marked),
     };
     return RUN_TESTS(tests);
 }
