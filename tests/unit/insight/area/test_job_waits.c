@@ -3,8 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/area/part.h"
-#include "insight/view/why.h"
 #include "test.h"
 
 enum { RANKS = 8, LATE = 3 };
@@ -54,39 +52,6 @@ static enum late late_of(const struct snapshot *s)
     assert_null(job_waits_of(&w, &s->gpus[LATE], false));
     assert_ptr_equal(job_waits_of(&w, &s->gpus[0], false), &w.list[0]);
     return w.list[0].why;
-}
-
-/* Whether the explanation of the late GPU has such a line of evidence. */
-static bool has_evidence(const struct snapshot *s, const char *line)
-{
-    bool found = false;
-    struct why *why = why_explain(s, NULL);
-    assert_non_null(why);
-    const struct why_part *part = &why->gpus[LATE];
-    for (size_t i = 0; i < part->cause_count; i++)
-        for (size_t k = 0; k < part->causes[i].evidence_count; k++)
-            found |= strstr(part->causes[i].evidence[k], line) != NULL;
-    why_free(why);
-    return found;
-}
-
-static void what_does_not_make_it_late_is_no_evidence(void **state)
-{
-    (void)state;
-    struct snapshot *s = job(RANKS);
-    struct gpu *gpu = &s->gpus[LATE];
-    gpu->clock_graphics_khz = reading_ok(345000);
-    gpu->pcie_width_max = reading_ok(16);
-    set_load(gpu, 990, 800, 600);
-    assert_int_equal(late_of(s), LATE_COMPUTES);
-    assert_false(has_evidence(s, "clock of GPU 3") || has_evidence(s, "PCIe link of GPU 3"));
-    gpu->pcie_width = reading_ok(4);
-    assert_int_equal(late_of(s), LATE_LINK);
-    assert_true(has_evidence(s, "PCIe link of GPU 3: x4 of x16") && !has_evidence(s, "clock of GPU 3"));
-    gpu->throttle_bits = reading_ok(THROTTLE_POWER_BRAKE);
-    assert_int_equal(late_of(s), LATE_SLOWED);
-    assert_true(has_evidence(s, "clock of GPU 3: 345 MHz") && !has_evidence(s, "PCIe link of GPU 3"));
-    snapshot_unref(s);
 }
 
 static void the_reason_that_shows_best_is_named(void **state)
@@ -234,9 +199,11 @@ static void those_that_wait_are_marked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_reason_that_shows_best_is_named),        TEST(what_does_not_make_it_late_is_no_evidence),
-        TEST(only_ranks_that_wait_make_another_one_late), TEST(a_rank_that_has_ended_is_missed_by_the_others),
-        TEST(a_rank_that_does_not_answer_is_the_one),     TEST(those_that_wait_are_marked),
+        TEST(the_reason_that_shows_best_is_named),
+        TEST(only_ranks_that_wait_make_another_one_late),
+        TEST(a_rank_that_has_ended_is_missed_by_the_others),
+        TEST(a_rank_that_does_not_answer_is_the_one),
+        TEST(those_that_wait_are_marked),
     };
     return RUN_TESTS(tests);
 }
