@@ -3,6 +3,7 @@
  * row stands on its own line, so that a failing line names what differs.
  */
 #include <nvml.h>
+#include <stddef.h>
 
 #include "our_abi.h"
 
