@@ -6,8 +6,8 @@
  *   reserve   GPUs or memory on them for a user, between two moments
  *   setting   a power limit, clocks, a fan: changed until its end, then restored
  *
- * Plain data and its JSON, which is the same in a lease's file and in the API. lease_dir.h stores leases, lease_room.h decides who
- * gets memory.
+ * Plain data and its JSON, which is the same in a lease's file and in the API. lease_dir.h stores leases, lease_assign.h decides
+ * who gets memory.
  */
 #pragma once
 

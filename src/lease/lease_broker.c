@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/os/shared.h"
 #include "config/places.h"
-#include "lease/lease_room.h"
+#include "lease/lease_assign.h"
 #include "lease/lease_state.h"
 
 enum { WAIT_MS = 120000, ON_ITS_WAY_MS = 60000 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Decides about leases of GPUs for all users of a host: whirr-control runs it where it is installed as a service. A user's command
- * looks for room (lease_room.h) and proposes a lease; this one process grants it, or refuses it because another request was faster.
- * It believes the kernel about who asks. A client can understate how full a GPU is, but not get what another lease has alone.
+ * looks for room (lease_assign.h) and proposes a lease; this one process grants it, or refuses it because another request was
+ * faster. It believes the kernel about who asks. A client can understate how full a GPU is, but not get what another lease has
+ * alone.
  *
  *   begin     makes the file that the lease will live in, and passes on a descriptor: while any process has that open, it lives
  *   commit    checks the limits of the user and the room, and writes the lease

@@ -6,8 +6,8 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "lease/lease_assign.h"
 #include "lease/lease_dir.h"
-#include "lease/lease_room.h"
 #include "model/snapshot.h"
 
 struct lease_program {

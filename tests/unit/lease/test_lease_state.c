@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "lease/lease_room.h"
+#include "lease/lease_assign.h"
 #include "test.h"
 
 /* ---- exploring ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lease/lease_room.h"
+#include "lease/lease_assign.h"
 
 #include <stdio.h>
 #include <stdlib.h>

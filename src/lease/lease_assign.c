@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Memory on GPUs, and who gets it in which order.
  */
-#include "lease/lease_room.h"
+#include "lease/lease_assign.h"
 
 #include <stdarg.h>
 #include <stdio.h>
