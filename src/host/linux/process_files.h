@@ -27,9 +27,13 @@ ssize_t proc_link(const struct env *env, int32_t pid, const char *link, char *ta
 ssize_t proc_fd(const struct env *env, int32_t pid, const char *fd, char *target, size_t size);
 DIR *proc_dir(const struct env *env, int32_t pid, const char *folder);
 
+/* ---- container_names.c ---- */
+
 /* The container's own name, from its runtime's state files below the sysroot, or the cgroup (`container` from container_name()).
  * "train-llama", "NAMESPACE/POD/CONTAINER", "101", "123" of a Slurm job. READING_OK, or why it is unknown. */
 enum reading_state container_label(const struct env *env, struct str cgroup, const char *container, char *to, size_t size);
+
+/* ---- ollama_names.c ---- */
 
 /* Ollama's name ("llama3.1:8b") for the model blob in a runner's command line. "" if it names none, or no readable manifest has
  * it. */
