@@ -145,8 +145,11 @@ extern const struct area *const all_areas[];
 void rules_state(const struct facts *f, struct why_part *part);
 /* Another GPU is where one that is gone was. NULL: no more room. */
 struct finding *find_replaced(const struct gpu *gpu, const char *name, const char *serial, const char *uuid, struct collection *c);
-void rules_machine(const struct snapshot *now, struct why_part *part);
-void remedy_machine(struct why_part *part, finding_code code);
+void rules_host(const struct snapshot *now, struct why_part *part);
+void remedy_host(struct why_part *part, finding_code code);
+/* What keeps GPUs from being read. */
+void rules_source(const struct snapshot *now, struct why_part *part);
+bool remedy_source(struct why_part *part, finding_code code); /* false: the code is about something else */
 void detect_job(const struct facts *f, struct collection *c); /* a rank that the others of its job wait for */
 
 /* An error that a driver or the kernel log told of: the words and the advice for it. `ret` has its code, its number and its GPU. */

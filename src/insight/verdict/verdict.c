@@ -169,7 +169,7 @@ struct verdict *verdict_make(const struct snapshot *now, const struct judge_basi
     const struct job_waits *waits = basis->waits ? basis->waits : job_waits_find(&own, now) < 0 ? NULL : &own;
     struct why_part *host = keep ? keep->host : &scratch->part;
     *host = (struct why_part){.gpu_index = -1};
-    rules_machine(now, host);
+    rules_host(now, host);
     collect_causes(&c, NULL, host);
     for (size_t i = 0; i < now->gpu_count; i++) {
         struct facts *f = keep ? &keep->facts[i] : &scratch->facts;

@@ -213,7 +213,7 @@ static void suggest(const struct facts *f, struct why_part *part)
             continue;
         part->remedy_root = cause->code;
         if (!f || f->gpu->state != GPU_OK)
-            remedy_machine(part, cause->code);
+            remedy_host(part, cause->code);
         else if (f && (i == 0 || cause->confidence >= CONFIDENCE_ANSWER || cause->code == FINDING_VRAM_HELD))
             for (const struct area *const *area = all_areas; *area; area++)
                 if ((*area)->remedy)
