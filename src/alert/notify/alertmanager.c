@@ -2,7 +2,7 @@
  * Converts notices for POST /api/v2/alerts. Findings have the names and labels of the shipped Prometheus rules
  * (tools/check-findings): Alertmanager keeps one alert of the two.
  */
-#include "alert/notify/chat.h"
+#include "alert/notify/message.h"
 
 #include <ctype.h>
 #include <stdio.h>

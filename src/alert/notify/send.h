@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "alert/notify/chat.h"
 #include "alert/notify/desktop.h"
+#include "alert/notify/message.h"
 #include "alert/notify/outbox.h"
 #include "net/mqtt.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Replaces {{names}} by values.
  */
-#include "alert/notify/chat.h"
+#include "alert/notify/message.h"
 
 #include <errno.h>
 #include <stdio.h>

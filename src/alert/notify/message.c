@@ -4,7 +4,7 @@
  *   https://core.telegram.org/bots/api#sendmessage, https://gotify.net/docs/pushmsg, https://pushover.net/api,
  *   https://spec.matrix.org/latest/client-server-api/#put_matrixclientv3roomsroomidsendeventtypetxnid
  */
-#include "alert/notify/chat.h"
+#include "alert/notify/message.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alert/notify/chat.h"
+#include "alert/notify/message.h"
 
 #include <errno.h>
 #include <jansson.h>
