@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "guard/gamemode.h"
 #include "guard/guard_target.h"
 
 enum { SHORT_WAIT_MS = 250, RESERVE_WAIT_MS = 1000, STOP_EVICTED_MS = 1500 };

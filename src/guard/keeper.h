@@ -110,8 +110,6 @@ void keeper_unreserve(struct keeper *k);                    /* lets others resum
 void keeper_leave_others(struct keeper *k);                 /* other keepers no longer exclude its worker */
 int keeper_hottest(const struct keeper *k, int64_t *mdegc); /* the hottest of its GPUs, and its temperature; -1: none readable */
 void keeper_notice(struct keeper *k, const struct event *e);
-struct gamemode *gamemode_open(const struct env *env); /* NULL without a session bus */
-void gamemode_close(struct gamemode *g);
 
 /* keeper_act.c */
 void keeper_act(struct keeper *k, enum guard_action action);

@@ -4,15 +4,14 @@
 #include "guard/keeper.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/words.h"
+#include "guard/gamemode.h"
 #include "guard/guard_target.h"
 #include "guard/method.h"
 #include "model/finding.h"
-#include "net/session_bus.h"
 #include "source/fault/fault.h"
 
 /* After unloading its models a server may keep its context, and vLLM's sleep keeps its graphs: tolerate this much. */
@@ -124,62 +123,6 @@ void keeper_note_gpus(struct keeper *k)
         k->entry.gpus[k->entry.gpu_count++].bytes = bytes;
         k->entry.bytes += bytes;
     }
-}
-
-/* ---- GameMode's client count, over the session bus; no signal without libsystemd or a bus ---- */
-
-#define CALL_TIMEOUT_US 300000
-enum { LOOKS_BETWEEN_TRIES = 12 }; /* a minute at the default interval */
-
-struct gamemode {
-    struct session_bus bus;
-    unsigned bus_less; /* looks without a bus */
-};
-
-struct gamemode *gamemode_open(const struct env *env)
-{
-    struct gamemode *g = calloc(1, sizeof *g);
-    if (g && !env_is_recorded(env) && session_bus_load(&g->bus, env)) {
-        session_bus_connect(&g->bus, CALL_TIMEOUT_US);
-        return g;
-    }
-    free(g);
-    return NULL;
-}
-
-void gamemode_close(struct gamemode *g)
-{
-    if (g)
-        session_bus_disconnect(&g->bus);
-    free(g);
-}
-
-/* Whether GameMode has clients. */
-static bool gamemode_active(struct gamemode *g)
-{
-    if (!g)
-        return false;
-    struct session_bus *b = &g->bus;
-    /* A guard may start before the session bus, and outlive it. */
-    if (!b->connection && ++g->bus_less % LOOKS_BETWEEN_TRIES == 0)
-        session_bus_connect(b, CALL_TIMEOUT_US);
-    if (!b->connection)
-        return false;
-    /* Calling GameMode itself would start it. */
-    void *reply = NULL;
-    int owned = 0, clients = 0;
-    int rc = b->call(b->connection, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner", NULL,
-                     &reply, "s", "com.feralinteractive.GameMode");
-    if (rc < 0) {
-        session_bus_disconnect(b); /* the session ended */
-        return false;
-    }
-    b->read(reply, "b", &owned);
-    b->unref(reply);
-    return owned &&
-           b->get_property(b->connection, "com.feralinteractive.GameMode", "/com/feralinteractive/GameMode",
-                           "com.feralinteractive.GameMode", "ClientCount", NULL, 'i', &clients) >= 0 &&
-           clients > 0;
 }
 
 /* ---- claims ---- */
