@@ -16,6 +16,8 @@ void draw_frame(struct top *t, struct canvas *c);
 int draw_gpus(struct top *t, struct canvas *c, int y, int height);
 void draw_processes(struct top *t, struct canvas *c, int y, int height);
 void draw_tab(struct top *t, struct canvas *c, int y, int height);
+/* One line for each of several hosts; returns the lines of its titles. */
+int draw_hosts(struct top *t, struct canvas *c, int top, int height);
 void draw_host_line(const struct top *t, struct canvas *c, int y);
 /* ▲ trouble, ● started, ○ ended, ◆ anything else. */
 uint32_t mark_sign(const struct top *t, const struct top_mark *m);
