@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Parses "gpus=8,scenario=training,fault=lost@3:60" into a host: the catalog of cards, the faults, the parameters. Refuses unknown
- * words and suggests the nearest.
+ * Parses "gpus=8,scenario=training,fault=lost@3:60" into a host: the catalog of cards and the parameters; faults.c has the faults.
+ * Refuses unknown words and suggests the nearest.
  */
 #include "source/sim/sim_job.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "model/finding_code.h"
 #include "source/sim/sim.h"
 
 /* ---- The catalog. Thermal figures make a card under full load settle where reviews measured it. */
@@ -134,8 +132,7 @@ enum { NAME_SIZE = 48 };
 static const char *const parameter_names[] = {"gpus", "scenario", "seed", "speed", "start", "vendor", "model", "fault", "npus"};
 static const char *const vendor_names[] = {"mixed", "nvidia", "amd", "intel"};
 
-/* "unknown scenario 'trainnig' of the simulator; did you mean 'training'?" */
-static int refuse(struct error *err, const char *what, struct str given, const char *const *names, size_t count)
+int sim_refuse(struct error *err, const char *what, struct str given, const char *const *names, size_t count)
 {
     char text[NAME_SIZE];
     str_copy_clean(text, sizeof text, given);
@@ -150,89 +147,12 @@ static int refuse(struct error *err, const char *what, struct str given, const c
     return error_set(err, -EINVAL, "unknown %s '%s' of the simulator; known: %s", what, text, known.at);
 }
 
-static int number_within(struct error *err, const char *name, struct str text, double least, double most, double *ret)
+int sim_number(struct error *err, const char *name, struct str text, double least, double most, double *ret)
 {
     double value;
     if (!str_to_double(text, &value) || value < least || value > most)
         return error_set(err, -EINVAL, "sim: %s='" STR_FMT "' must be a number from %g to %g", name, STR_ARG(text), least, most);
     *ret = value;
-    return 0;
-}
-
-/* ---- The faults that `fault=lost@3:60` adds to a scenario: their names, and how one is written ---- */
-
-struct fault_name {
-    struct sim_fault said;
-    enum sim_trouble_kind kind;
-    bool one; /* without @GPU it applies to GPU 0, not to all */
-    double value;
-};
-static const struct fault_name fault_names[] = {
-    {{"lost", "the GPU is lost: it stays listed, its readings fail", FINDING_LOST}, TROUBLE_LOST, true, 0},
-    {{"absent", "the GPU was taken out: it is not listed", SIM_ANY_FINDING}, TROUBLE_ABSENT, true, 0},
-    {{"replaced", "another GPU of the same kind is in the slot", SIM_ANY_FINDING}, TROUBLE_REPLACED, true, 0},
-    {{"error", "the GPU returns an error; if all GPUs do, the source itself fails", FINDING_SOURCE_FAILING},
-     TROUBLE_ERROR,
-     false,
-     0},
-    {{"hang", "the driver doesn't return", FINDING_SOURCE_HUNG}, TROUBLE_HANG, false, 0},
-    {{"mismatch", "the driver was upgraded and not loaded anew", FINDING_DRIVER_MISMATCH}, TROUBLE_MISMATCH, false, 0},
-    {{"nodriver", "the driver is not loaded", FINDING_NO_DRIVER}, TROUBLE_NO_DRIVER, false, 0},
-    {{"nopermission", "the driver may not be used", FINDING_NO_PERMISSION}, TROUBLE_NO_PERMISSION, false, 0},
-    {{"xid", "the driver reports a critical error: xid79", FINDING_XID}, TROUBLE_XID, true, 13},
-    {{"ecc", "memory errors: one uncorrectable at once, corrected ones every 10 s", FINDING_DRIVER_VERDICT}, TROUBLE_ECC, true, 0},
-    {{"link", "the PCIe link has this many lanes: link4", FINDING_PCIE_LINK}, TROUBLE_LINK, true, 4},
-    {{"fan", "the fan has stopped", SIM_ANY_FINDING}, TROUBLE_FAN_STOPPED, true, 0},
-    {{"airflow", "only this share of the cooling is left: airflow0.35", SIM_ANY_FINDING}, TROUBLE_AIRFLOW, true, 0.35},
-    {{"power", "the power limit is set to this share of the default: power0.5", SIM_ANY_FINDING}, TROUBLE_POWER_LIMIT, true, 0.5},
-    {{"asleep", "the GPU sleeps", SIM_ANY_FINDING}, TROUBLE_ASLEEP, true, 0},
-    {{"denied", "privileges are missing: no processes, no profiling counters", SIM_ANY_FINDING}, TROUBLE_DENIED, false, 0},
-    {{"slow", "each reading takes this many seconds: slow0.2", SIM_ANY_FINDING}, TROUBLE_SLOW, false, 0.2},
-};
-
-const struct sim_fault *sim_fault(size_t number)
-{
-    return number < ARRAY_LEN(fault_names) ? &fault_names[number].said : NULL;
-}
-
-/* KIND[NUMBER][@GPU][:AT[-UNTIL]] */
-static int add_fault(struct sim_world *w, struct str text, struct error *err)
-{
-    if (w->fault_count == SIM_FAULTS_MAX)
-        return error_set(err, -EINVAL, "sim: at most %d faults", SIM_FAULTS_MAX);
-    struct str times = text, kind, gpu, from;
-    if (!str_cut(&times, ':', &gpu) || !str_cut(&gpu, '@', &kind))
-        kind = gpu = (struct str){"", 0};
-    size_t letters = 0;
-    while (letters < kind.len && isalpha((unsigned char)kind.at[letters]))
-        letters++;
-    const char *names[ARRAY_LEN(fault_names)];
-    const struct fault_name *f = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(fault_names); i++) {
-        names[i] = fault_names[i].said.name;
-        if (str_is((struct str){kind.at, letters}, fault_names[i].said.name))
-            f = &fault_names[i];
-    }
-    if (!f)
-        return refuse(err, "fault", kind, names, ARRAY_LEN(names));
-
-    struct sim_condition c = {.kind = f->kind, .value = f->value};
-    if (letters < kind.len &&
-        number_within(err, f->said.name, (struct str){kind.at + letters, kind.len - letters}, 0, 10000, &c.value) < 0)
-        return err ? err->code : -EINVAL;
-    double on = 0, until = 0;
-    if (gpu.len && number_within(err, "fault GPU", gpu, 0, GPU_MAX - 1, &on) < 0)
-        return err ? err->code : -EINVAL;
-    if (gpu.len || f->one)
-        c.where = (struct sim_where)ON_GPU((uint16_t)on);
-    if (str_cut(&times, '-', &from) && number_within(err, "fault time", from, 0, 1e7, &c.when.from) < 0)
-        return err ? err->code : -EINVAL;
-    if (times.len) {
-        if (number_within(err, "end of the fault", times, c.when.from, 1e7, &until) < 0)
-            return err ? err->code : -EINVAL;
-        c.when.to = until;
-    }
-    w->faults[w->fault_count++] = c;
     return 0;
 }
 
@@ -250,7 +170,7 @@ static int set_scenario(struct sim_world *w, struct str name, struct error *err)
         }
         names[MIN_OF(i, ARRAY_LEN(names) - 1)] = all[i].name;
     }
-    return refuse(err, "scenario", name, names, MIN_OF(count, ARRAY_LEN(names)));
+    return sim_refuse(err, "scenario", name, names, MIN_OF(count, ARRAY_LEN(names)));
 }
 
 static bool is_vendor(struct str s)
@@ -298,13 +218,13 @@ struct requests {
 static int set(struct sim_world *w, struct requests *requests, struct str name, struct str value, struct error *err)
 {
     if (str_is(name, "gpus")) {
-        int r = number_within(err, "gpus", value, 1, GPU_MAX, &requests->gpus);
+        int r = sim_number(err, "gpus", value, 1, GPU_MAX, &requests->gpus);
         if (r == 0 && requests->gpus != floor(requests->gpus))
             return error_set(err, -EINVAL, "sim: gpus='" STR_FMT "' must be a whole number", STR_ARG(value));
         return r;
     }
     if (str_is(name, "npus"))
-        return number_within(err, "npus", value, 0, GPU_MAX - 1, &requests->npus);
+        return sim_number(err, "npus", value, 0, GPU_MAX - 1, &requests->npus);
     if (str_is(name, "scenario"))
         return set_scenario(w, value, err);
     if (str_is(name, "seed")) {
@@ -315,14 +235,14 @@ static int set(struct sim_world *w, struct requests *requests, struct str name, 
         return 0;
     }
     if (str_is(name, "speed"))
-        return number_within(err, "speed", value, 0.001, 10000, &w->speed);
+        return sim_number(err, "speed", value, 0.001, 10000, &w->speed);
     if (str_is(name, "start"))
-        return number_within(err, "start", value, 0, 31 * 86400, &requests->start);
+        return sim_number(err, "start", value, 0, 31 * 86400, &requests->start);
     if (str_is(name, "fault"))
-        return add_fault(w, value, err);
+        return sim_add_fault(w, value, err);
     if (str_is(name, "vendor")) {
         if (!is_vendor(value))
-            return refuse(err, "vendor", value, vendor_names, ARRAY_LEN(vendor_names));
+            return sim_refuse(err, "vendor", value, vendor_names, ARRAY_LEN(vendor_names));
         str_copy(requests->cards, sizeof requests->cards, value);
         return 0;
     }
@@ -333,11 +253,11 @@ static int set(struct sim_world *w, struct requests *requests, struct str name, 
             count++;
         const struct sim_card *card = card_find(value);
         if (!card)
-            return refuse(err, "model", value, names, count);
+            return sim_refuse(err, "model", value, names, count);
         str_copy(requests->cards, sizeof requests->cards, str_from(card->key));
         return 0;
     }
-    return refuse(err, "parameter", name, parameter_names, ARRAY_LEN(parameter_names));
+    return sim_refuse(err, "parameter", name, parameter_names, ARRAY_LEN(parameter_names));
 }
 
 int sim_world_parse(const char *params, struct sim_world *ret, struct error *err)

@@ -218,5 +218,11 @@ double sim_chance(uint64_t seed, uint64_t gpu, uint64_t what, int64_t n);
 /* Smooth noise in [-1, 1] over time, changing within about `period` seconds. */
 double sim_noise(uint64_t seed, uint64_t gpu, uint64_t what, double t, double period);
 
+/* A fault of the parameters: KIND[NUMBER][@GPU][:AT[-UNTIL]]. */
+int sim_add_fault(struct sim_world *w, struct str text, struct error *err);
+/* "unknown scenario 'trainnig' of the simulator; did you mean 'training'?" */
+int sim_refuse(struct error *err, const char *what, struct str given, const char *const *names, size_t count);
+int sim_number(struct error *err, const char *name, struct str text, double least, double most, double *ret);
+
 /* "gpus=8,scenario=training": -EINVAL with a sentence that names the nearest. */
 int sim_world_parse(const char *params, struct sim_world *ret, struct error *err);
