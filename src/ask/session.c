@@ -20,7 +20,7 @@
 #include "format/forecast.h"
 #include "format/health.h"
 #include "format/json/json.h"
-#include "insight/verdict/card_memory.h"
+#include "insight/verdict/health_memory.h"
 #include "insight/verdict/judge.h"
 #include "insight/view/why.h"
 #include "lease/control_request.h"

@@ -14,8 +14,8 @@
 #include "engine/engine.h"
 #include "format/health.h"
 #include "format/prometheus/prometheus.h"
-#include "insight/verdict/card_memory.h"
 #include "insight/verdict/health.h"
+#include "insight/verdict/health_memory.h"
 #include "insight/verdict/judge.h"
 #include "remedy/undo.h"
 

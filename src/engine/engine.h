@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/mailbox.h"
 #include "config/places.h"
-#include "insight/verdict/card_memory.h"
+#include "insight/verdict/health_memory.h"
 #include "model/gpu.h"
 #include "model/snapshot.h"
 

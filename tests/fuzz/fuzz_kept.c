@@ -5,8 +5,8 @@
 
 #include "alert/notify/outbox.h"
 #include "base/cleanup.h"
-#include "insight/verdict/card_memory.h"
 #include "insight/verdict/health.h"
+#include "insight/verdict/health_memory.h"
 #include "source/fault/fault.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "insight/verdict/card_memory.h"
+#include "insight/verdict/health_memory.h"
 
 enum health_check {
 #define HEALTH_CHECK(name, ...) HEALTH_CHECK_##name,

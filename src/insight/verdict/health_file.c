@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The memory of the cards as JSON, both ways. States and checks go by name: numbers change between versions.
  */
-#include "insight/verdict/card_memory.h"
 #include "insight/verdict/health.h"
+#include "insight/verdict/health_memory.h"
 
 #include <errno.h>
 #include <jansson.h>

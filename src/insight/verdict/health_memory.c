@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A fault is born or renewed when it is seen, and knows how many resets its card had then.
  */
-#include "insight/verdict/card_memory.h"
+#include "insight/verdict/health_memory.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "insight/area/area.h"
 #include "insight/area/ranks.h"
-#include "insight/verdict/card_memory.h"
 #include "insight/verdict/graph.h"
+#include "insight/verdict/health_memory.h"
 #include "model/finding_code.h"
 
 static void gather_forecast(struct collection *c, const struct forecast *forecast)

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "insight/facts/facts.h"
-#include "insight/verdict/card_memory.h"
+#include "insight/verdict/health_memory.h"
 
 enum { GPUS_TRIED_MAX = 4 };
 

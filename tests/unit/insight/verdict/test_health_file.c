@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "insight/verdict/card_memory.h"
+#include "insight/verdict/health_memory.h"
 
 #include <errno.h>
 #include <stdio.h>
