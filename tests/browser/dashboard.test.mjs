@@ -658,7 +658,8 @@ for (const scheme of ["light", "dark"])
       }
       await page.route(/\/(plain|tile)/, async (route) => {
         // they refresh themselves faster than axe looks
-        const reply = await route.fetch();
+        const reply = await route.fetch().catch(() => null);
+        if (!reply) return route.abort(); // the daemon ends before the page does
         await route.fulfill({
           response: reply,
           body: (await reply.text()).replace(/<meta http-equiv="refresh"[^>]*>/g, ""),
