@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/os/shared.h"
 #include "config/places.h"
+#include "fleet/fleet_silence.h"
 #include "test.h"
 
 /* A database that takes a question and never answers. As soon as it has one, the request is canceled. */
@@ -317,9 +318,59 @@ static void the_list_of_forgotten_hosts_is_read_again_when_it_changed(void **sta
     buf_done(&kept.text);
 }
 
+static struct vector_row row(const char *host, const char *instance, const char *name, double value)
+{
+    return (struct vector_row){
+        .labels = {{"host", host}, {"instance", instance}, {"__name__", name}}, .label_count = 3, .value = value};
+}
+
+static void figures_of_a_host_are_one_host(void **state)
+{
+    (void)state;
+    struct fleet f = {0};
+    static const char *const hosts[] = {"b", "a"}, *const names[] = {"whirr_host_gpus", "whirr_host_gpu_power_watts"};
+    for (int i = 0; i < 4; i++) {
+        struct vector_row r = row(hosts[i % 2], "one:9834", names[i / 2], i + 1);
+        assert_int_equal(sums_take(&f, &r), 0);
+    }
+    assert_int_equal(sums_settle(&f, &(struct fleet_silence){0}), 0);
+    assert_int_equal(f.sum_count, 2);
+    assert_int_equal(reading_or(fleet_sum_of(&f, "a")->gpus, 0), 2);
+    assert_int_equal(reading_or(fleet_sum_of(&f, "a")->power_mw, 0), 4000);
+    assert_int_equal(reading_or(fleet_sum_of(&f, "b")->power_mw, 0), 3000);
+    fleet_done(&f);
+}
+
+static void one_of_hosts_with_the_same_name_is_outdated(void **state)
+{
+    (void)state;
+    struct fleet_silence s = {0};
+    struct fleet f = {.gpus = calloc(4, sizeof *f.gpus), .gpu_count = 4};
+    static const char *const routes[] = {"one:9834", "two:9834", "three:9834", "four:9834"};
+    for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
+        struct vector_row r = row("node", routes[i], "", 0);
+        r.labels[2].name = "machine";
+        r.labels[2].value = routes[i];
+        assert_int_equal(seen_add(&s.here, &r), 0);
+        if (i == 1)
+            assert_int_equal(seen_add(&s.stale, &r), 0);
+        snprintf(f.gpus[i].uuid, sizeof f.gpus[i].uuid, "GPU-%zu", i);
+        str_copy(f.gpus[i].host, sizeof f.gpus[i].host, STR("node"));
+        str_copy(f.gpus[i].instance, sizeof f.gpus[i].instance, str_from(routes[i]));
+    }
+    assert_int_equal(silence_drop(&s, &f), 0);
+    assert_int_equal(f.gpu_count, 3);
+    for (size_t i = 0; i < f.gpu_count; i++)
+        assert_string_not_equal(f.gpus[i].instance, routes[1]);
+    silence_done(&s);
+    fleet_done(&f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(a_question_without_a_waiting_client_is_given_up),
+    const struct CMUnitTest tests[] = {TEST(figures_of_a_host_are_one_host),
+                                       TEST(one_of_hosts_with_the_same_name_is_outdated),
+                                       TEST(a_question_without_a_waiting_client_is_given_up),
                                        TEST(figures_that_no_gpu_has_are_left_out_of_the_answer),
                                        TEST(shares_that_no_process_has_are_dashes),
                                        TEST(where_memory_is_not_known_it_may_fit),

@@ -262,6 +262,28 @@ static void rows_are_filtered_and_sorted(void **state)
     assert_false(process_sort_key("nonsense"));
 }
 
+static void few_tokens_have_a_tenth(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t milli;
+        const char *text;
+    } cases[] = {{9400, "model, 9.4 tok/s"}, {10000, "model, 10 tok/s"}, {10600, "model, 11 tok/s"}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct snapshot *s = snapshot_new(1);
+        struct process *p = gpu_add_process(&s->gpus[0], 7);
+        str_copy(p->model, sizeof p->model, STR("model"));
+        p->tokens_milli = reading_ok(cases[i].milli);
+        AUTO_PROCESS_ROWS struct process_rows rows;
+        assert_int_equal(process_rows_init(&rows, s, &(struct process_filter){.only = ALL_GPUS}), 0);
+        AUTO_BUF struct buf out = BUF(1 << 16);
+        table_ps(&out, &(struct page){.width = 200}, s, &rows);
+        if (!strstr(out.at, cases[i].text))
+            fail_msg("'%s' is not in\n%s", cases[i].text, out.at);
+        snapshot_unref(s);
+    }
+}
+
 static void without_gpu_the_reason_and_the_way_out_are_told(void **state)
 {
     (void)state;
@@ -324,6 +346,7 @@ int main(void)
         TEST(names_go_without_maker_and_family),
         TEST(the_worst_is_the_verdict_and_the_rest_is_counted),
         TEST(rows_are_filtered_and_sorted),
+        TEST(few_tokens_have_a_tenth),
         TEST(without_gpu_the_reason_and_the_way_out_are_told),
         TEST(what_is_called_idle_is_marked_idle),
         TEST(a_name_of_full_keeps_away_from_its_value),

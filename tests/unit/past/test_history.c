@@ -209,6 +209,12 @@ static void an_unknown_gpu_process_or_host_is_said(void **state)
         assert_int_equal(history_answer(store, question(HISTORY_SERIES, texts[i]), &out, &err), -ENODEV);
         assert_true(err.text[0] != '\0');
     }
+    static const enum history_kind kinds[] = {HISTORY_PROCESSES, HISTORY_EVENTS};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        AUTO_BUF struct buf out = BUF(1 << 20);
+        struct error err = {0};
+        assert_int_equal(history_answer(store, question(kinds[i], "gpu=7"), &out, &err), -ENODEV);
+    }
 }
 
 static void processes_have_what_they_held_and_used(void **state)

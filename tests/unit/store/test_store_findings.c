@@ -177,6 +177,15 @@ static void check_processes_are_told_apart(const char *url)
     assert_int_equal(since_begin(all->list[0].last_seen), 12 * 5000);
     assert_string_equal(all->list[1].process, "eval.py");
     assert_int_equal(all->list[1].pid, 4712);
+    /* What is found about one that has just ended still has its name. */
+    c.snapshot->gpus[0].process_count = 0;
+    struct finding over = found(FINDING_HOT, SEVERITY_WARNING, 4712, "GPU 0: eval.py has ended");
+    sample(&c, 5000, &over, 1);
+    all = read_all(&c);
+    assert_int_equal(all->count, 3);
+    for (size_t i = 0; i < all->count; i++)
+        if (all->list[i].code == FINDING_HOT)
+            assert_string_equal(all->list[i].process, "eval.py");
     course_close(&c);
 }
 

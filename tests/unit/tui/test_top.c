@@ -174,6 +174,25 @@ static void test_jobs_have_a_plot_where_there_is_room(void **state)
     close_view(&v);
 }
 
+static void test_a_process_outside_of_a_job_has_its_own_row(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1", 120, 40, true);
+    struct snapshot *s = snapshot_new(64);
+    for (int i = 0; i < 64; i++)
+        s->gpus[i].index = i;
+    for (int i = 0; i < 2; i++) {
+        struct process *p = gpu_add_process(&s->gpus[i], 100 + i);
+        str_copy(p->name, sizeof p->name, STR("train"));
+        str_copy(p->job, sizeof p->job, str_from(i ? "" : "job 7"));
+    }
+    top_sample(&v.top, s, why_explain(s, NULL), false);
+    assert_shows(&v, "job 7 · train ");
+    assert_hides(&v, "2 processes");
+    close_view(&v);
+}
+
 static void test_where_each_gpu_has_no_cell_several_share_one(void **state)
 {
     (void)state;
@@ -215,6 +234,13 @@ static void test_a_small_screen_has_a_row_and_a_word_for_each_gpu(void **state)
     assert_shows(&v, "WHY");
     assert_shows(&v, " 7 █");
     assert_hides(&v, "utilization");
+    struct snapshot *s = snapshot_new(3);
+    for (int i = 0; i < 3; i++)
+        s->gpus[i] = (struct gpu){.index = i, .util_permille = reading_ok(10 * (i + 5))};
+    top_sample(&v.top, s, why_explain(s, NULL), false);
+    assert_shows(&v, "5%");
+    assert_shows(&v, "6%");
+    assert_shows(&v, "7%");
     close_view(&v);
 }
 
@@ -1127,6 +1153,7 @@ int main(void)
         TEST(test_sixteen_gpus_have_a_row_each_in_80x24),
         TEST(test_64_gpus_are_a_heat_map),
         TEST(test_jobs_have_a_plot_where_there_is_room),
+        TEST(test_a_process_outside_of_a_job_has_its_own_row),
         TEST(test_where_each_gpu_has_no_cell_several_share_one),
         TEST(test_a_headline_ends_with_a_sentence_and_numbers_keep_their_unit),
         TEST(test_a_small_screen_has_a_row_and_a_word_for_each_gpu),
