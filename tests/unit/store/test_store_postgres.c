@@ -765,6 +765,32 @@ static void views_are_made_when_tables_change_and_not_at_a_start(void **state)
     sim_history_close(&h);
 }
 
+/* Writes a sample whose GPU says only how hot it is, and this. */
+static void write_reading(struct store *s, struct sim_history *h, size_t metric)
+{
+    struct snapshot *next = sim_history_next(h);
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        if (i != metric && i != METRIC_temp_mdegc)
+            next->gpus[0].metric[i] = reading_absent(READING_UNSUPPORTED);
+    next->gpus[0].metric[metric] = reading_ok(1000);
+    write_one(s, next);
+    snapshot_unref(next);
+}
+
+static void views_have_what_other_hosts_measure(void **state)
+{
+    NEEDS_EMPTY_SERVER();
+    struct pair p;
+    pair_open(&p, "gpus=1,scenario=idle", "gpus=1,scenario=idle");
+    write_reading(p.first, &p.a, METRIC_power_mw);
+    write_reading(p.second, &p.b, METRIC_fan_permille);
+    write_reading(p.first, &p.a, METRIC_temp_hotspot_mdegc);
+    assert_int_equal(psql_i64("SELECT COUNT(power_watts) FROM gpu_stats"), 1);
+    assert_int_equal(psql_i64("SELECT COUNT(fan_percent) FROM gpu_stats"), 1);
+    assert_int_equal(psql_i64("SELECT COUNT(temperature_hotspot_celsius) FROM gpu_stats"), 1);
+    pair_close(&p);
+}
+
 static void a_server_that_is_away_is_told_apart(void **state)
 {
     NEEDS_EMPTY_SERVER();
@@ -843,6 +869,7 @@ int main(void)
         TEST(a_user_without_rights_to_parts_is_answered_by_the_whole_table),
         TEST(after_the_clock_was_set_back_no_row_is_dropped_for_its_moment),
         TEST(views_are_made_when_tables_change_and_not_at_a_start),
+        TEST(views_have_what_other_hosts_measure),
         TEST(a_server_that_is_away_is_told_apart),
         TEST(a_question_that_is_cut_off_stops_on_the_server_and_keeps_its_connection),
     };
