@@ -187,6 +187,27 @@ static void so_is_a_database_of_a_server(void **state)
     db_close(db);
 }
 
+/* What earlier calls leave where those of later ones will be. */
+static void fill_the_stack(void)
+{
+    volatile char left[8192];
+    for (size_t i = 0; i < sizeof left; i++)
+        left[i] = 1;
+}
+
+static void a_file_without_tables_has_no_version(void **state)
+{
+    (void)state;
+    struct db *db = NULL;
+    struct error err = {0};
+    int64_t version = -1;
+    assert_int_equal(db_open_sqlite(store_url("empty.db") + strlen("sqlite:"), false, &db, &err), 0);
+    fill_the_stack();
+    assert_int_equal(schema_version(db, &version, &err), 0);
+    assert_int_equal(version, 0);
+    db_close(db);
+}
+
 int main(void)
 {
     make_store_folder();
@@ -196,6 +217,7 @@ int main(void)
         TEST(steps_run_on_a_server_too),
         TEST(a_file_from_before_the_first_release_is_refused_and_kept),
         TEST(so_is_a_database_of_a_server),
+        TEST(a_file_without_tables_has_no_version),
     };
     int failed = RUN_TESTS(tests);
     remove_store_folder();
