@@ -18,8 +18,8 @@
 struct upstream {
     int fd, port;
     pthread_t thread;
-    _Atomic int now, most, visits;
-    _Atomic bool hold; /* requests are not answered yet */
+    _Atomic int now, most, visits, last; /* the connection that came last */
+    _Atomic bool hold;                   /* requests are not answered yet */
 };
 
 struct visit {
@@ -58,6 +58,7 @@ static void *serve(void *argument)
         struct visit *v = malloc(sizeof *v);
         *v = (struct visit){u, fd};
         u->visits++;
+        u->last = fd;
         pthread_t thread;
         pthread_create(&thread, NULL, serve_one, v);
         pthread_detach(thread);
@@ -345,6 +346,31 @@ static void a_client_that_closes_its_sending_side_is_answered(void **state)
     close_all(g, &u);
 }
 
+static bool has_no_more_to_read(int fd)
+{
+    char byte;
+    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* As without the gate: a worker may stop working for a client that hung up, also long after it has the request. */
+static void a_worker_that_is_at_work_sees_its_client_hang_up(void **state)
+{
+    (void)state;
+    static const char request[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    struct upstream u;
+    struct gate *g = open_gate(&u, false, 8, 90000);
+    u.hold = true;
+    int fd = connect_from(g, 1);
+    assert_true(send(fd, request, sizeof request - 1, MSG_NOSIGNAL) > 0);
+    assert_true(EVENTUALLY(u.now == 1));
+    assert_false(has_no_more_to_read(u.last));
+    shutdown(fd, SHUT_WR);
+    assert_true(EVENTUALLY(has_no_more_to_read(u.last)));
+    u.hold = false;
+    close(fd);
+    close_all(g, &u);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +381,7 @@ int main(void)
         TEST(half_requests_from_many_addresses_keep_no_client_out),
         TEST(out_of_descriptors_it_waits_and_says_nothing),
         TEST(a_client_that_closes_its_sending_side_is_answered),
+        TEST(a_worker_that_is_at_work_sees_its_client_hang_up),
     };
     return RUN_TESTS(tests);
 }

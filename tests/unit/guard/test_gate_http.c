@@ -91,6 +91,17 @@ static void an_old_worker_says_that_it_keeps_the_connection(void **state)
     assert_true(response_of("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n", asked).close);
 }
 
+static void the_head_of_a_response_may_come_in_pieces(void **state)
+{
+    (void)state;
+    struct gate_head asked = request_of("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), h;
+    const char whole[] = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    for (size_t len = 0; len < sizeof whole - 1; len++)
+        assert_int_equal(gate_parse_response((struct str){whole, len}, &asked, &h), 0);
+    assert_int_equal(gate_parse_response(STR(whole), &asked, &h), 1);
+    assert_int_equal(gate_parse_response(STR("nonsense\r\n\r\n"), &asked, &h), -1);
+}
+
 static void responses_depend_on_what_was_asked(void **state)
 {
     (void)state;
@@ -151,6 +162,7 @@ int main(void)
         TEST(what_is_not_whole_waits_and_what_is_wrong_is_refused),
         TEST(the_gate_reads_as_strictly_as_the_server),
         TEST(an_old_worker_says_that_it_keeps_the_connection),
+        TEST(the_head_of_a_response_may_come_in_pieces),
         TEST(responses_depend_on_what_was_asked),
         TEST(chunked_bodies_end_wherever_they_are_cut),
         TEST(broken_chunks_are_refused),

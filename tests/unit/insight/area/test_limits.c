@@ -526,6 +526,30 @@ static void busy_child(struct process *p, struct host_evidence *h)
     str_copy(h->busiest_child, sizeof h->busiest_child, STR("python3"));
 }
 
+/* It waits, but not for its child. */
+static void idle_child(struct process *p, struct host_evidence *h)
+{
+    poll_unseen(p, h);
+    h->child_count = reading_ok(1);
+    h->child_cpu_permille = h->child_busiest_permille = reading_ok(30);
+    str_copy(h->busiest_child, sizeof h->busiest_child, STR("python3"));
+}
+
+/* A server waits for those that ask it, whatever its child does. */
+static void server_with_busy_child(struct process *p, struct host_evidence *h)
+{
+    busy_child(p, h);
+    h->listens = reading_ok(1);
+}
+
+/* Of another user: their names can't be read. */
+static void busy_children_unseen(struct process *p, struct host_evidence *h)
+{
+    busy_child(p, h);
+    h->child_count = reading_ok(4);
+    h->busiest_child[0] = '\0';
+}
+
 static void compile_workers(struct process *p, struct host_evidence *h)
 {
     busy_child(p, h);
@@ -574,6 +598,9 @@ static void sentences_claim_what_the_evidence_shows(void **state)
         {late_rank, LIMIT_PEER, "waits for python3 (PID 812), which is busy 99%"},
         {rank_at_one_look, LIMIT_CANNOT_TELL, "is not limited by the GPU; nothing shows what limits it"},
         {busy_child, LIMIT_PEER, "waits while its child process python3 is busy 97%"},
+        {idle_child, LIMIT_CANNOT_TELL, "is not limited by the GPU; nothing shows what limits it"},
+        {server_with_busy_child, LIMIT_NO_REQUESTS, "waits for requests"},
+        {busy_children_unseen, LIMIT_LOADERS, "waits for its 4 loader processes, which can't keep up"},
         {sleeps_between, LIMIT_NONE, "sleeps between its steps, 93% of the time"},
         {partly, LIMIT_PARTLY_ON_CPU, "runs 29% of llama3 on the CPU, about 3x slower: 2.0 GiB are missing on GPU 0"},
     };

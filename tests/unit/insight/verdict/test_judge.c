@@ -171,6 +171,33 @@ static void a_driver_that_counts_throttling_is_believed(void **state)
     judge_free(c.j);
 }
 
+/* For longer than counts are kept; what one GPU counts is no other's. */
+static void the_last_ten_minutes_are_counted_for_each_gpu(void **state)
+{
+    (void)state;
+    struct judge *j = judge_new();
+    for (int64_t i = 0; i < 1500; i++) {
+        struct snapshot *s = snapshot_new(2);
+        assert_non_null(s);
+        s->taken_at.ms = 1800000000000 + i * 1000;
+        s->taken.ns = s->taken_at.ms * 1000000;
+        s->interval_s = 1;
+        for (int gpu = 0; gpu < 2; gpu++) {
+            s->gpus[gpu].index = gpu;
+            s->gpus[gpu].temp_mdegc = reading_ok(87000);
+            s->gpus[gpu].throttle_thermal_us = reading_ok(5000000 + i * (gpu ? 500000 : 250000));
+        }
+        judge_take(j, s);
+        for (int gpu = 0; gpu < 2 && i > 700; gpu++) {
+            const struct finding *f = verdict_find(s->verdict, gpu, FINDING_HEAT_LIMIT);
+            assert_non_null(f);
+            assert_int_equal(f->share_ten_permille.value, gpu ? 500 : 250);
+        }
+        snapshot_unref(s);
+    }
+    judge_free(j);
+}
+
 static void what_was_lost_and_came_back_was(void **state)
 {
     (void)state;
@@ -220,7 +247,7 @@ int main(void)
         TEST(two_judges_of_the_same_samples_agree),          TEST(a_finding_keeps_its_beginning_until_it_is_gone),
         TEST(what_comes_and_goes_is_there_in_between),       TEST(one_second_in_ten_minutes_is_no_finding),
         TEST(a_driver_that_counts_throttling_is_believed),   TEST(what_was_lost_and_came_back_was),
-        TEST(the_kernel_log_is_named_where_it_was_not_read),
+        TEST(the_last_ten_minutes_are_counted_for_each_gpu), TEST(the_kernel_log_is_named_where_it_was_not_read),
     };
     return RUN_TESTS(tests);
 }
