@@ -203,6 +203,30 @@ static void three_siblings_tell_which_one_is_slow(void **state)
     assert_non_null(strstr(run.words, "beside its siblings"));
 }
 
+static void only_runs_like_it_tell_what_is_usual(void **state)
+{
+    (void)state;
+    static struct check_run run, fresh, other[PAST];
+    run_once("none", 7, 4, false, &fresh);
+    if (!past[0].driver[0]) /* no test before this one has */
+        learn_past();
+    for (int kind = 0; kind < 4; kind++) {
+        memcpy(other, past, sizeof other);
+        for (size_t i = 0; i < PAST; i++)
+            switch (kind) {
+            case 1: snprintf(other[i].driver, sizeof other[i].driver, "570.1"); break;
+            case 2: other[i].verdict = CHECK_IS_DEGRADED; break;
+            case 3: memset(other[i].value, 0, sizeof other[i].value); break; /* of another level */
+            }
+        run = fresh;
+        check_judge(&run, other, PAST, NULL, 0);
+        bool compared = false;
+        for (size_t i = 0; i < CHECK_VALUE_COUNT; i++)
+            compared |= run.value[i].basis == CHECK_BASIS_PAST;
+        assert_int_equal(compared, kind == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +235,7 @@ int main(void)
         cmocka_unit_test(what_was_not_tested_is_not_healthy),
         cmocka_unit_test(a_short_or_disturbed_run_has_no_speed),
         cmocka_unit_test(three_siblings_tell_which_one_is_slow),
+        cmocka_unit_test(only_runs_like_it_tell_what_is_usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
