@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """[hook.NAME]: programs that run on findings, and the recipes for them."""
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 
 import pytest
@@ -51,6 +53,9 @@ def test_a_finding_runs_a_program_with_its_json_and_again_when_it_is_over(hooked
     assert (program.folder / "arguments").read_text().splitlines()[0] == "a b $HOME"  # no shell reads it
     listed = eventually(lambda: [e for e in daemon.json("/api/history/events")["events"] if e["kind"] == "hook"], explain=daemon.log)
     assert "ended with 0" in listed[0]["text"] and listed[0]["gpu_index"] == 1
+    with contextlib.closing(sqlite3.connect(tmp_path / "history.db")) as db:
+        kept = json.loads(db.execute("SELECT data FROM events WHERE kind = 'hook' ORDER BY at_ms").fetchone()[0])
+    assert (kept["hook"], kept["alert"], kept["status"]) == ("drain", "lost", "firing") and kept["program"].endswith("/program") and "ended with 0" in kept["result"]
     assert "outside" not in daemon.log()
 
 

@@ -94,7 +94,7 @@ def test_alerts_wait_for_a_broker_that_is_away(house, tmp_path):  # noqa: F811
 
 
 @needs_broker
-def test_a_test_message_needs_no_daemon_and_says_what_is_wrong(tmp_path):
+def test_a_test_message_needs_no_daemon_and_says_what_is_wrong(tmp_path, monkeypatch):
     broker = brokers.Broker(tmp_path, login=True)
     try:
         def send(**more):
@@ -108,6 +108,9 @@ def test_a_test_message_needs_no_daemon_and_says_what_is_wrong(tmp_path):
         assert not any(t.endswith("/status") for t in broker.topics())  # the daemon did not come or go
         wrong = send(user="whirr", password="wr0ngwr0ng")
         assert wrong.returncode == 1 and "check user and password" in wrong.stderr and "wr0ng" not in wrong.stderr
+        monkeypatch.setenv("no_proxy", "")
+        monkeypatch.setenv("all_proxy", "http://127.0.0.1:9")
+        assert send(user="whirr", password="p4ssw0rd").returncode == 0, "a proxy for the web is none for messages"
         assert "http" not in send(url="https://h").stderr and "mqtt:// or mqtts://" in send(url="https://h").stderr
         assert "+ or #" in send(topic="a/#").stderr
     finally:
