@@ -135,6 +135,10 @@ bool expectation_holds(const struct scenario_machine *m, const struct why *why, 
         return false;
     if (str_is(key, "is"))
         return str_is(value, part->answer);
+    if (str_is(key, "brief"))
+        return has(part->brief.state, value) || has(part->brief.doing, value);
+    if (str_is(key, "brief-omits"))
+        return !has(part->brief.state, value) && !has(part->brief.doing, value);
     if (str_is(key, "says"))
         return has(part->answer, value);
     if (str_is(key, "omits"))
