@@ -21,6 +21,7 @@ def test_a_limit_acts_on_the_power_the_clocks_and_later_the_fan():
     assert now["power_limit_watts"] == 300 and now["power_watts"] <= 301
     assert now["clock_graphics_mhz"] < before["clock_graphics_mhz"] * 0.92
     assert gpu(index=1)["power_limit_watts"] == 450, "only the one that was asked for"
+    assert now["temperature_celsius"] > before["temperature_celsius"] - 5, "it cools slowly, from when the limit was set"
     # A minute later, here within a second: it has cooled down, and its fan with it.
     later = eventually(lambda: [g] if (g := gpu(TRAINING + ",speed=60"))["fan_percent"] < before["fan_percent"] - 5 else None)
     assert later[0]["temperature_celsius"] < before["temperature_celsius"]
