@@ -9,7 +9,7 @@
 #include "ask/cli.h"
 #include "ask/session.h"
 #include "base/clock.h"
-#include "format/health.h"
+#include "format/health_forms.h"
 #include "insight/forecast/forecast.h"
 
 struct alert_rules;

@@ -19,8 +19,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/os/place.h"
-#include "format/capacity.h"
-#include "format/health.h"
+#include "format/capacity_forms.h"
+#include "format/health_forms.h"
 #include "insight/verdict/health.h"
 
 /* ---- the files of a model ---- */

@@ -15,7 +15,7 @@
 #include "ask/client.h"
 #include "base/cleanup.h"
 #include "config/config.h"
-#include "format/capacity.h"
+#include "format/capacity_forms.h"
 
 /* Poll for programs without a lease, whose changes send no event; changes of leases do. */
 enum {

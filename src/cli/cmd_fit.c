@@ -11,7 +11,7 @@
 #include "base/words.h"
 #include "cli/cli_fleet.h"
 #include "cli/cli_show.h"
-#include "format/capacity.h"
+#include "format/capacity_forms.h"
 #include "format/json/json.h"
 
 enum { FRESH_MS = 500 }; /* memory that was free some seconds ago is no answer */

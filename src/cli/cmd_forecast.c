@@ -8,7 +8,7 @@
 #include "ask/answers.h"
 #include "base/cleanup.h"
 #include "cli/cli_show.h"
-#include "format/forecast.h"
+#include "format/forecast_forms.h"
 
 /* Without a daemon and a recent history, the command watches the GPUs itself. */
 enum { WATCH_DEFAULT_MS = 20000, WATCH_MAX_MS = 3600000, STEP_MIN_MS = 100, STEP_MAX_MS = 1000, STEPS = 40 };

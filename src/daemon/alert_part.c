@@ -18,7 +18,7 @@
 #include "base/mailbox.h"
 #include "config/places.h"
 #include "daemon/part.h"
-#include "format/alert.h"
+#include "format/alert_forms.h"
 #include "format/json/json.h"
 #include "insight/view/why.h"
 #include "serve/data/data.h"

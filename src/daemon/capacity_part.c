@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "daemon/part.h"
-#include "format/capacity.h"
+#include "format/capacity_forms.h"
 #include "store/query.h"
 
 enum { ASK_AGAIN_MS = 10000, PAST_MAX = COURSE_MINUTES * 64 };

@@ -11,7 +11,7 @@
 #include "config/places.h"
 #include "daemon/part.h"
 #include "engine/engine.h"
-#include "format/forecast.h"
+#include "format/forecast_forms.h"
 #include "insight/verdict/judge.h"
 #include "store/query.h"
 

@@ -12,7 +12,7 @@
 #include "config/places.h"
 #include "daemon/part.h"
 #include "engine/engine.h"
-#include "format/health.h"
+#include "format/health_forms.h"
 #include "format/prometheus/prometheus.h"
 #include "insight/verdict/health.h"
 #include "insight/verdict/health_memory.h"

@@ -17,7 +17,7 @@
 #include "base/words.h"
 #include "check/check_history.h"
 #include "daemon/poller.h"
-#include "format/lease.h"
+#include "format/lease_forms.h"
 #include "lease/lease_use.h"
 #include "remedy/undo.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/env.h"
-#include "format/capacity.h"
+#include "format/capacity_forms.h"
 
 /* The variable that selects a vendor's GPUs by number; NULL: unknown. */
 static const char *variable_of(const char *vendor)

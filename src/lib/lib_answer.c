@@ -11,7 +11,7 @@
 #include "ask/ask_fit.h"
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "format/capacity.h"
+#include "format/capacity_forms.h"
 #include "format/json/json.h"
 #include "insight/view/why.h"
 #include "lib/handle.h"

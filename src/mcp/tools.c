@@ -2,9 +2,9 @@
  * The table of tools: queries that exist as commands and paths, with the fields of their answers that an assistant needs.
  */
 #include "base/cleanup.h"
-#include "format/capacity.h"
-#include "format/forecast.h"
-#include "format/health.h"
+#include "format/capacity_forms.h"
+#include "format/forecast_forms.h"
+#include "format/health_forms.h"
 #include "format/json/json.h"
 #include "mcp/tool.h"
 #include "past/past_json.h"

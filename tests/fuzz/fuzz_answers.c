@@ -7,9 +7,9 @@
 
 #include "answer_members.h"
 #include "base/cleanup.h"
-#include "format/capacity.h"
-#include "format/forecast.h"
-#include "format/health.h"
+#include "format/capacity_forms.h"
+#include "format/forecast_forms.h"
+#include "format/health_forms.h"
 #include "format/json/json.h"
 #include "format/notifiers.h"
 #include "insight/view/why.h"

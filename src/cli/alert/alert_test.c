@@ -17,7 +17,7 @@
 #include "cli/cli_show.h"
 #include "config/findings.h"
 #include "config/places.h"
-#include "format/alert.h"
+#include "format/alert_forms.h"
 #include "format/json/json.h"
 #include "format/table/grid.h"
 #include "insight/verdict/judge.h"

@@ -15,7 +15,7 @@
 #include "base/words.h"
 #include "cli/alert/alert.h"
 #include "cli/cli_show.h"
-#include "format/alert.h"
+#include "format/alert_forms.h"
 #include "format/json/json.h"
 #include "format/table/grid.h"
 

@@ -13,7 +13,7 @@
 #include "cli/cli_show.h"
 #include "cli/control/change.h"
 #include "config/config.h"
-#include "format/lease.h"
+#include "format/lease_forms.h"
 #include "format/table/table.h"
 #include "lease/control_request.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/capacity.h"
+#include "format/capacity_forms.h"
 #include "insight/area/part.h"
 #include "tui/keys/internal.h"
 #include "tui/setup.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/cleanup.h"
-#include "format/forecast.h"
+#include "format/forecast_forms.h"
 #include "format/json/json.h"
 #include "format/table/page_table.h"
 

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "format/health.h"
+#include "format/health_forms.h"
 #include "format/json/json.h"
 #include "format/prometheus/prometheus.h"
 #include "format/table/table.h"

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "format/capacity.h"
+#include "format/capacity_forms.h"
 #include "model/finding.h"
 #include "model/finding_code.h"
 #include "model/severity.h"

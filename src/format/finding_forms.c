@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Findings: the same keys in every answer, written and parsed; the list of codes for people; series.
  */
-#include "model/finding.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/words.h"
@@ -10,6 +9,7 @@
 #include "format/prometheus/prometheus.h"
 #include "format/table/grid.h"
 #include "format/table/table.h"
+#include "model/finding.h"
 #include "model/finding_code.h"
 #include "model/severity.h"
 

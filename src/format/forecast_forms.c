@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Forecasts: JSON, written and parsed; lines and a sentence for people; series.
  */
-#include "format/forecast.h"
+#include "format/forecast_forms.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Capacity and placement: JSON, written and parsed; the tables of `whirr free` and `whirr fit`; series per GPU and MIG instance.
  */
-#include "format/capacity.h"
+#include "format/capacity_forms.h"
 
 #include <stdio.h>
 #include <string.h>

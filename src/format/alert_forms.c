@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Alerts, their rules and silences: the answers of the API, and series.
  */
-#include "format/alert.h"
+#include "format/alert_forms.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Leases: the list as JSON; tables for people; series of what is held on each GPU, and how many wait.
  */
-#include "format/lease.h"
+#include "format/lease_forms.h"
 
 #include <stdio.h>
 

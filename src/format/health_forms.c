@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The health of the GPUs: JSON, written and parsed; the inventory; tables for people and lines for check plugins; series.
  */
-#include "format/health.h"
+#include "format/health_forms.h"
 
 #include <jansson.h>
 #include <stdio.h>
