@@ -151,7 +151,6 @@ enum request_kind {
     REQUEST_GPUS,
     REQUEST_HOST,
     REQUEST_VIEW,
-    REQUEST_LOOK, /* settings of the view have changed: apply the theme */
     REQUEST_SAVE
 };
 

@@ -206,7 +206,6 @@ static void serve_requests_of(struct live *l, struct live_host *h)
         case REQUEST_END: l->ended = true; break;
         case REQUEST_STOP: screen_stop(); break;
         case REQUEST_COPY: screen_copy(w.text); break;
-        case REQUEST_LOOK: apply_theme(l); break;
         case REQUEST_SAVE: save(l); break;
         case REQUEST_SIGNAL: signal_process(h, &w); break;
         case REQUEST_NICE: renice_process(h, &w); break;
@@ -224,6 +223,7 @@ static void serve_requests(struct live *l)
 {
     for (size_t i = 0; i < l->count; i++)
         serve_requests_of(l, &l->hosts[i]);
+    apply_theme(l); /* the keys may have changed it */
 }
 
 /* Applies --gpu to the first sample. One of several hosts may lack that GPU; a single host ends the program. */

@@ -21,14 +21,17 @@ ${CC:-gcc} -std=gnu17 -fmax-errors=0 -fsyntax-only -I"$folder" -I"$work" "$here/
 
 differs=$(grep -c 'static assertion failed' "$work/errors" || true)
 grep 'static assertion failed' "$work/errors" | sed 's/.*static assertion failed: */differs: /' || true
-# A row that does not compile at all names something that this version of the header does not have.
+# A row of which the compiler knows no name of NVIDIA's, or no member, is about another version of the header. One that does not compile for another reason
+# compares nothing.
 rows=$(grep -nE '^(SIZE|AT|SAME|static_assert)\(' "$here/check_layout.c" | cut -d: -f1)
-unknown=$(sed -n 's/^[^:]*check_layout\.c:\([0-9]*\):.*error: \(.*\)/\1 \2/p' "$work/errors" | grep -v 'static assertion failed' |
-    cut -d' ' -f1 | sort -un | grep -Fx "$rows" || true)
-for line in $unknown; do
-    echo "not in this header: $(sed -n "${line}p" "$here/check_layout.c")"
-done
-echo "$folder/nvml.h: $(echo "$rows" | grep -c .) rows, $differs differ, $(echo "$unknown" | grep -c . || true) not in this header"
+wrong=$(sed -n 's/^[^:]*check_layout\.c:\([0-9]*\):.*error: \(.*\)/\1 \2/p' "$work/errors" | grep -v 'static assertion failed' || true)
+lines() { cut -d' ' -f1 | sort -un | grep -Fx "$rows" || true; }
+unknown=$(echo "$wrong" | grep -E "unknown type name .(nvml|NVML_)|.(nvml|NVML_)[A-Za-z0-9_]*.[^a-z]+(undeclared|has no member)" | lines)
+broken=$(echo "$wrong" | lines | grep -Fxv "${unknown:-none}" || true)
+list() { for line in $2; do echo "$1: $(sed -n "${line}p" "$here/check_layout.c")"; done; }
+list "not in this header" "$unknown"
+list "does not compile" "$broken"
+echo "$folder/nvml.h: $(echo "$rows" | grep -c .) rows, $differs differ, $(echo "$unknown" | grep -c . || true) not in this header, $(echo "$broken" | grep -c . || true) do not compile"
 # For the record: numbers that NVIDIA's headers do not agree about.
 grep -E 'define NVML_FI_DEV_CLOCKS_EVENT_REASON_(SW_THERM|HW_THERM|HW_POWER)' "$folder/nvml.h" | awk '{print "note:", $2, $3}' || true
-[ "$differs" -eq 0 ]
+[ "$differs" -eq 0 ] && [ -z "$broken" ]

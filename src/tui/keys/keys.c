@@ -113,7 +113,6 @@ static void next_theme(struct top *t)
     char note[64];
     snprintf(note, sizeof note, "Theme: %s.", t->settings.theme);
     top_note(t, false, note);
-    top_want(t, REQUEST_LOOK);
 }
 
 static void escape(struct top *t)
@@ -269,13 +268,11 @@ static void next_metric(struct top *t)
     t->settings.metric = (top_metric(t) + 1) % TRAIL_CHOICES;
     snprintf(note, sizeof note, "Map and short plots: %s.", setup_value(&t->settings, LOOK_METRIC, text, sizeof text));
     top_note(t, false, note);
-    top_want(t, REQUEST_LOOK);
 }
 
 static void toggle_setting(struct top *t, bool *setting)
 {
     *setting = !*setting;
-    top_want(t, REQUEST_LOOK);
     top_make_rows(t);
 }
 

@@ -37,7 +37,6 @@ void top_sort_by(struct top *t, const char *key)
     else
         t->settings.reverse = false;
     str_copy(t->settings.sort, sizeof t->settings.sort, str_from(key));
-    top_want(t, REQUEST_LOOK);
     top_make_rows(t);
 }
 
@@ -98,7 +97,6 @@ void top_next_group(struct top *t)
     else
         snprintf(note, sizeof note, "Grouped by %s.", top_group_names[t->settings.group]);
     top_note(t, false, note);
-    top_want(t, REQUEST_LOOK);
     top_make_rows(t);
 }
 

@@ -43,7 +43,6 @@ void top_setup_change(struct top *t)
     else
         t->settings.act = !t->settings.act && !t->read_only;
     t->note[0] = '\0';
-    top_want(t, REQUEST_LOOK);
     top_make_rows(t);
 }
 
@@ -69,7 +68,6 @@ static void restore_defaults(struct top *t)
         t->settings = fresh;
         t->settings.act = act;
     }
-    top_want(t, REQUEST_LOOK);
     top_make_rows(t);
 }
 

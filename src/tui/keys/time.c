@@ -145,7 +145,6 @@ void top_change_window(struct top *t, int by)
     }
     t->settings.window_ms = top_windows_ms[i + (size_t)by];
     t->far_until_ms = 0;
-    top_want(t, REQUEST_LOOK);
     top_want(t, REQUEST_SERIES)->number = 0;
     if (t->cursor_ms)
         move_plots(t);

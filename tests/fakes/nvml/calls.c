@@ -15,6 +15,8 @@
 #define EXPORT __attribute__((visibility("default")))
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
+const unsigned fake_release = FAKE_DRIVER;
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int opened;
 static struct {

@@ -8,10 +8,8 @@
 
 #include "source/nvml/abi.h"
 
-/* The release whose exports and layouts this build imitates: major * 1000 + minor. */
-#ifndef FAKE_DRIVER
-#define FAKE_DRIVER 580159
-#endif
+/* The release whose exports and layouts this library imitates: major * 1000 + minor. */
+extern const unsigned fake_release;
 
 enum {
     FAKE_GPUS = 256,

@@ -361,7 +361,7 @@ static void load(const char *text, double elapsed)
     memset(&state, 0, sizeof state);
     state.events_taken = taken;
     next_at = 0;
-    unsigned major = FAKE_DRIVER / 1000, minor = FAKE_DRIVER % 1000;
+    unsigned major = fake_release / 1000, minor = fake_release % 1000;
     snprintf(state.driver, sizeof state.driver, "%u.%u.04", major, minor);
     snprintf(state.nvml, sizeof state.nvml, "%u.%u.%u", major >= 580 ? 13 : major >= 525 ? 12 : 11, major, minor);
     state.cuda = major >= 580 ? 13000 : major >= 535 ? 12020 : major >= 510 ? 11060 : 11040;
