@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Administration of a history database: its contents, version and size.
+ * Administration of a history database: its contents, version and size, damage, and backups.
  */
 #pragma once
 
@@ -38,3 +38,15 @@ int store_vacuum(const struct env *env, const char *url, bool full, int64_t *ret
 /* Searches a file that still opens for damage, for at most within_ms. `found` describes the first damage, "" if there is none.
  * Reads the whole file while its writer runs. -EOPNOTSUPP: servers check themselves; -ECANCELED, -ETIME: interrupted. */
 int store_find_damage(const char *url, const _Atomic bool *cancel, int64_t within_ms, char *found, size_t size, struct error *err);
+
+/* Writes all of a history into one new SQLite file, as it is at this moment, while it is written to: a file page by page, a server
+ * row by row. Looks through the new file before it gets its name; until then it is PATH.part. -ECANCELED: nothing is left. */
+struct backup_options {
+    const struct env *env;
+    const char *from, *path;
+    const char *host; /* the only one, of a server; NULL: all */
+    const _Atomic bool *cancel;
+    void (*progress)(void *user, const char *part, int64_t permille);
+    void *user;
+};
+int store_backup(const struct backup_options *options, int64_t *ret_bytes, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A backup: written beside its name, closed, looked through, and renamed.
  */
-#include "store/backup.h"
+#include "store/admin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "store/admin.h"
 #include "store/copy.h"
 #include "store/internal.h"
 

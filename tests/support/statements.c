@@ -15,8 +15,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "store/db/libpq.h"
-#include "store/db/sqlite_library.h"
+#include "store/db/libraries.h"
 
 enum { RECORD_MAX = 1 << 20 };
 static struct sqlite_library real_sqlite;

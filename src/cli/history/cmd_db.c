@@ -21,7 +21,6 @@
 #include "cli/history/db.h"
 #include "config/places.h"
 #include "store/admin.h"
-#include "store/backup.h"
 #include "store/copy.h"
 
 /* ---- which database: the daemon knows best where it writes; it reports that without the password ---- */

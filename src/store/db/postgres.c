@@ -7,7 +7,7 @@
  * Behind a pooler such as pgbouncer, each transaction may get another server session. There, we leave nothing in a session:
  * statements have no names, and time limits apply to one transaction.
  */
-#include "store/db/libpq.h"
+#include "store/db/libraries.h"
 
 #include <endian.h>
 #include <errno.h>

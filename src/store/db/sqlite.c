@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SQLite behind the ops of db.h.
  */
-#include "store/db/sqlite_library.h"
+#include "store/db/libraries.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -39,7 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "store/db/sqlite_library.h"
+#include "store/db/libraries.h"
 
 struct seen {
     atomic_long calls; /* so far in this child */
