@@ -4,8 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "source/accel/accel.h"
-#include "source/drm/clients.h"
+#include "source/drm/card_source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -14,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str text = {(const char *)data, size};
     struct gpu gpu = {0};
     struct fdinfo info;
-    accel_take_pids(text, &gpu);
+    card_take_pids(text, &gpu);
     for (size_t i = 0; i < gpu.process_count; i++)
         if (gpu.processes[i].pid <= 0 || gpu_find_process(&gpu, gpu.processes[i].pid) != &gpu.processes[i])
             abort();

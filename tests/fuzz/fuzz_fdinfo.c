@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "source/drm/clients.h"
+#include "source/drm/scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

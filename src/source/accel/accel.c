@@ -2,8 +2,6 @@
  * The accel source: NPUs and accelerators from kernel files. Each driver has files of its own, whose formats follow the drivers'
  * sources (docs/npu.md); the kernel provides for all of them: power state, processes, sensors. Sleeping devices are left alone.
  */
-#include "source/accel/accel.h"
-
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -127,21 +125,6 @@ static void accel_board_name(struct attrs *own, char name[GPU_NAME_SIZE])
         snprintf(name, GPU_NAME_SIZE, "Tenstorrent %s", type);
 }
 
-void accel_take_pids(struct str text, struct gpu *out)
-{
-    struct str line;
-    int64_t pid;
-    while (str_cut(&text, '\n', &line)) {
-        if (!str_to_i64(str_trim(line), &pid) || pid <= 0 || pid > INT32_MAX || gpu_find_process(out, (int32_t)pid))
-            continue;
-        struct process *p = gpu_add_process(out, (int32_t)pid);
-        if (!p)
-            break;
-        p->type = PROCESS_COMPUTE;
-    }
-    out->processes_state = READING_OK;
-}
-
 /* "/sys/class/tenstorrent/tenstorrent!3" and "/proc/driver/tenstorrent/3/pids". */
 static void read_pids(struct attrs *own, struct gpu *out)
 {
@@ -153,7 +136,7 @@ static void read_pids(struct attrs *own, struct gpu *out)
     if (rc < 0)
         out->processes_state = reading_state_from_errno(rc);
     else
-        accel_take_pids(buf_view(&text), out);
+        card_take_pids(buf_view(&text), out);
 }
 
 static void read_tenstorrent(struct attrs *own, struct attrs *device, struct busy_time *busy, unsigned groups, struct gpu *out)

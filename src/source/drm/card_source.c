@@ -98,6 +98,21 @@ bool card_source_rests(const struct card_source *s, enum card_power power, struc
     return power == CARD_ASLEEP;
 }
 
+void card_take_pids(struct str text, struct gpu *out)
+{
+    struct str line;
+    int64_t pid;
+    while (str_cut(&text, '\n', &line)) {
+        if (!str_to_i64(str_trim(line), &pid) || pid <= 0 || pid > INT32_MAX || gpu_find_process(out, (int32_t)pid))
+            continue;
+        struct process *p = gpu_add_process(out, (int32_t)pid);
+        if (!p)
+            break;
+        p->type = PROCESS_COMPUTE;
+    }
+    out->processes_state = READING_OK;
+}
+
 const struct drm_card *card_source_card(struct source *source, size_t gpu, const struct env **ret_env)
 {
     const struct card_source *s = (const struct card_source *)source;

@@ -44,5 +44,8 @@ const char *card_power_name(enum card_power power);
 /* Discards the readings of a card that isn't awake. True: it is asleep, and what is safe to read may be added. */
 bool card_source_rests(const struct card_source *s, enum card_power power, struct gpu *out);
 
+/* Adds the processes of a driver that lists their PIDs itself, one per line. */
+void card_take_pids(struct str text, struct gpu *out);
+
 /* For settings; NULL: the card is gone. */
 const struct drm_card *card_source_card(struct source *source, size_t gpu, const struct env **ret_env);

@@ -2,7 +2,7 @@
  * The clients of graphics devices: parses the kernel's fdinfo (Documentation/gpu/drm-usage-stats.rst; skips other keys), and keeps
  * a table of clients, an array with a hash over it.
  */
-#include "source/drm/clients.h"
+#include "source/drm/scan.h"
 
 #include <stdlib.h>
 

@@ -14,7 +14,6 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "source/drm/clients.h"
 
 /* ---- Maintains the list of processes and their graphics descriptors with few system calls ---- */
 

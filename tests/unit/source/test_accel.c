@@ -5,8 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "source/accel/accel.h"
-#include "source/drm/scan.h"
+#include "source/drm/card_source.h"
 #include "source/source.h"
 #include "test.h"
 #include "tree.h"
@@ -165,7 +164,7 @@ static void pids_that_are_none_are_left_out(void **state)
 {
     (void)state;
     struct gpu gpu = {0};
-    accel_take_pids(STR("\n12\nx\n-3\n0\n99999999999\n12\n 13 \n"), &gpu);
+    card_take_pids(STR("\n12\nx\n-3\n0\n99999999999\n12\n 13 \n"), &gpu);
     assert_int_equal(gpu.process_count, 2);
     assert_int_equal(gpu.processes_state, READING_OK);
     assert_non_null(gpu_find_process(&gpu, 13));

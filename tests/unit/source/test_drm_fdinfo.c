@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "source/drm/clients.h"
+#include "source/drm/scan.h"
 
 #include <stdio.h>
 
