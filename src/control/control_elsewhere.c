@@ -3,7 +3,7 @@
  */
 #include <errno.h>
 
-#include "control/holder.h"
+#include "control/control.h"
 
 int holder_open(struct settings_holder *k, const struct env *env, const char *lease_dir, int watchdog, struct error *err)
 {

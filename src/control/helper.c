@@ -7,7 +7,7 @@
  *   main thread       accepts, decides about GPUs; calls no driver
  *   settings thread   gets the connections that ask about settings; a driver may hang there
  */
-#include "control/helper.h"
+#include "control/control.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -33,8 +33,8 @@
 #include "base/mailbox.h"
 #include "base/os/net.h"
 #include "base/str.h"
+#include "config/config.h"
 #include "config/places.h"
-#include "control/holder.h"
 #include "daemon/sandbox.h"
 #include "lease/control_request.h"
 #include "lease/lease_broker.h"

@@ -2,7 +2,7 @@
  * Maintains changed settings. A suspend or a driver reload loses them: then they are set again; without such a reason, a changed
  * value is another program's.
  */
-#include "control/holder.h"
+#include "control/control.h"
 
 #include <errno.h>
 #include <fcntl.h>

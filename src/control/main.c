@@ -11,7 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/os/shared.h"
-#include "control/helper.h"
+#include "config/config.h"
+#include "control/control.h"
 #include "lease/control_request.h"
 #include "lease/lease_settings.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fixed-size messages over a socket pair; the watchdog's only knowledge is the list of fans it received.
  */
-#include "control/holder.h"
+#include "control/control.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,7 +14,7 @@
 #include "base/words.h"
 #include "config/config.h"
 #include "config/places.h"
-#include "control/holder.h"
+#include "control/control.h"
 #include "source/source.h"
 
 /* ---- planning ---- */
@@ -652,7 +652,7 @@ const struct command command_fan = {
     .run = fan_run,
 };
 
-/* The watchdog of a command that holds settings: see control/holder.h. */
+/* The watchdog of a command that holds settings: see control/control.h. */
 static int recover_run(struct cli *cli)
 {
     const struct source_ops *ops = cli->ask.source_count ? source_of_spec(cli->ask.sources[0], NULL) : NULL;

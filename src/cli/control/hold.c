@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/control/change.h"
-#include "control/holder.h"
+#include "control/control.h"
 
 /* ---- waiting ---- */
 

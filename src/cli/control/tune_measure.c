@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "cli/control/change.h"
-#include "control/holder.h"
+#include "control/control.h"
 
 enum { SLICE_MS = 100, SAMPLE_MS = 1000, STOP_MS = 10000, LINE_MAX_BYTES = 4096 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The leases of settings that this process maintains: sets them, checks them every two seconds, restores them at their end. Used
- * by the helper and by foreground commands of root.
+ * Changed settings of GPUs while they last: the watchdog beside the process that maintains them, the holder in that process, and
+ * the helper that maintains them for others.
  */
 #pragma once
 
@@ -9,14 +9,17 @@
 #include "lease/lease_settings.h"
 #include "model/gpu.h"
 
-/* A process beside the one that maintains changed settings. It returns a fixed fan speed to the driver within three seconds of any
+struct config;
+
+/* ---- The watchdog ----
+ * A process beside the one that maintains changed settings. It returns a fixed fan speed to the driver within three seconds of any
  * doubt: the GPU is hot, its temperature is unreadable, the keeper is gone, or it hangs on a lock or a disk. The watchdog acts
  * from memory, without locks or files, and retries until it succeeds. When the keeper is gone, it also restores what the journal
  * has. */
 
 enum { WATCH_WHY_SIZE = 200 };
 
-/* ---- the keeper's side: a connection, whose end tells the watchdog that the keeper is gone ---- */
+/* The keeper's side is a connection, whose end tells the watchdog that the keeper is gone. */
 
 /* Starts `program` with this NULL-terminated list of words, which must call watchdog_run(). Returns the connection, or -errno. */
 int watchdog_start(const char *program, const char *const *words, const char *lease_dir);
@@ -28,11 +31,14 @@ bool watchdog_busy(int connection, bool busy);
 /* A fan that it restored: 1 with the GPU and the reason; 0: none; -EPIPE: the watchdog is gone. */
 int watchdog_given(int connection, char gpu[GPU_UUID_SIZE], char why[WATCH_WHY_SIZE]);
 
-/* ---- the watchdog's side ---- */
-
+/* The watchdog's side. */
 enum { WATCHDOG_FD = 3 };
 /* Runs until the keeper is gone and everything is restored. */
 int watchdog_run(const struct env *env, const char *lease_dir);
+
+/* ---- The holder ----
+ * The leases of settings that this process maintains: sets them, checks them every two seconds, restores them at their end. Used
+ * by the helper and by foreground commands of root. */
 
 enum { HOLDER_LEASES_MAX = 32, HOLDER_LOOK_MS = 2000 };
 
@@ -78,3 +84,12 @@ void holder_look(struct settings_holder *k, void (*ended)(void *user, const stru
 /* A command's watchdog: a process that restores everything (`whirr lease-recover`) once this one is gone, however it ended.
  * -errno: none. */
 int holder_watchdog(const struct env *env, const char *lease_dir);
+
+/* ---- The helper ----
+ * whirr-control, which maintains settings for others. */
+
+/* Serves until stopped or, unless it `stays`, until idle for half a minute. Restores everything before returning. */
+int helper_run(const struct env *env, const struct config *config, int listener, bool stays, struct error *err);
+
+/* Its watchdog, in a separate process with the same confinement. */
+int helper_watch(const struct env *env, const struct config *config, struct error *err);
