@@ -4,7 +4,13 @@
  * reported as disk I/O. There is no load average, and a program's environment and directory are only in its own memory, which is
  * not read.
  */
-#include "host/windows/native.h"
+/* The network headers need all system headers. */
+#undef NOGDI
+#undef NOUSER
+#include <winsock2.h>
+
+#include <windows.h>
+#include <winternl.h>
 
 #include <errno.h>
 #include <psapi.h>
@@ -18,9 +24,137 @@
 #include <iphlpapi.h>
 
 #include "base/cleanup.h"
+#include "host/calls/calls.h"
 #include "host/windows/facts_windows.h"
 
 enum { DISKS_MAX = 32, FILETIMES_PER_MS = 10000, IF_LOOPBACK = 24 };
+
+/* ---- calls of ntdll that its headers don't describe, loaded lazily; the layouts are those of 64-bit Windows 8.1 and later ---- */
+
+/* Classes of NtQuerySystemInformation and NtQueryInformationProcess. */
+enum { NATIVE_PROCESSES = 5, NATIVE_CPU_TIMES = 8, NATIVE_PAGE_FILES = 18, NATIVE_COMMAND_LINE = 60 };
+
+struct native_cpu_times {
+    LARGE_INTEGER idle, kernel, user, dpc, interrupt; /* kernel includes idle */
+    ULONG interrupts;
+};
+
+struct native_page_file {
+    ULONG next_offset, total_pages, used_pages, peak_pages;
+    UNICODE_STRING name;
+};
+
+struct native_thread {
+    LARGE_INTEGER kernel_time, user_time, create_time;
+    ULONG wait_time;
+    PVOID start_address;
+    HANDLE process, thread;
+    LONG priority, base_priority;
+    ULONG context_switches, state, wait_reason;
+};
+
+struct native_process {
+    ULONG next_offset, thread_count;
+    LARGE_INTEGER private_working_set;
+    ULONG hard_faults, threads_most;
+    ULONGLONG cycles;
+    LARGE_INTEGER create_time, user_time, kernel_time;
+    UNICODE_STRING name;
+    LONG base_priority;
+    HANDLE pid, parent;
+    ULONG handles, session;
+    ULONG_PTR key;
+    SIZE_T virtual_most, virtual_size;
+    ULONG page_faults;
+    SIZE_T working_set_most, working_set, pools[4], page_file, page_file_most, private_pages;
+    LARGE_INTEGER operations[3], transferred[3];
+    struct native_thread threads[];
+};
+
+enum { QUERY_FIRST = 256 << 10, QUERY_MAX = 64 << 20, TEXT_CHARS = 1024 };
+
+typedef LONG(WINAPI *query_system)(int class, void *to, ULONG size, ULONG *needed);
+typedef LONG(WINAPI *query_process)(HANDLE process, int class, void *to, ULONG size, ULONG *needed);
+
+#define STATUS_TOO_SHORT ((LONG)0xC0000004)
+#define STATUS_BUFFER_SMALL ((LONG)0xC0000023)
+#define STATUS_DENIED ((LONG)0xC0000022)
+
+static void *native_function(const char *name)
+{
+    HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
+    return ntdll ? (void *)(uintptr_t)GetProcAddress(ntdll, name) : NULL;
+}
+
+static int native_status(LONG status)
+{
+    return status == 0 ? 0 : status == STATUS_DENIED ? -EACCES : -ENOSYS;
+}
+
+/* 0 or -errno: -ENOSYS if the system lacks the class. The caller frees the result. */
+static int native_query(int class, void **ret, size_t *ret_size)
+{
+    query_system query = (query_system)(uintptr_t)native_function("NtQuerySystemInformation");
+    if (!query)
+        return -ENOSYS;
+    for (ULONG size = QUERY_FIRST; size <= QUERY_MAX; size *= 2) {
+        AUTO_FREE void *room = malloc(size);
+        ULONG needed = 0;
+        if (!room)
+            return -ENOMEM;
+        LONG status = query(class, room, size, &needed);
+        if (status == STATUS_TOO_SHORT || status == STATUS_BUFFER_SMALL)
+            continue;
+        if (status != 0)
+            return native_status(status);
+        *ret = TAKE(room);
+        *ret_size = MIN_OF(needed, size);
+        return 0;
+    }
+    return -ENOMEM;
+}
+
+static int native_process_query(HANDLE process, int class, void *to, ULONG size)
+{
+    query_process query = (query_process)(uintptr_t)native_function("NtQueryInformationProcess");
+    ULONG needed = 0;
+    return query ? native_status(query(process, class, to, size, &needed)) : -ENOSYS;
+}
+
+/* Of the last call: -errno. */
+static int native_error(void)
+{
+    switch (GetLastError()) {
+    case ERROR_ACCESS_DENIED:
+    case ERROR_PRIVILEGE_NOT_HELD: return -EACCES;
+    case ERROR_INVALID_PARAMETER: /* OpenProcess's error for an unused PID */
+    case ERROR_NOT_FOUND: return -ESRCH;
+    case ERROR_NOT_ENOUGH_MEMORY:
+    case ERROR_OUTOFMEMORY: return -ENOMEM;
+    case ERROR_CALL_NOT_IMPLEMENTED:
+    case ERROR_NOT_SUPPORTED:
+    case ERROR_INVALID_FUNCTION: return -ENOSYS;
+    case ERROR_FILE_NOT_FOUND:
+    case ERROR_PATH_NOT_FOUND: return -ENODEV;
+    default: return -EIO;
+    }
+}
+
+/* Opens a process for queries; NULL with *rc. */
+static HANDLE native_open(int32_t pid, int *rc)
+{
+    HANDLE process = pid > 0 ? OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, FALSE, (DWORD)pid) : NULL;
+    *rc = process ? 0 : pid > 0 ? native_error() : -ESRCH;
+    return process;
+}
+
+/* To UTF-8, truncated to the size. */
+static void native_text(const wchar_t *text, size_t count, char *to, size_t size)
+{
+    char room[4 * TEXT_CHARS];
+    int len = WideCharToMultiByte(CP_UTF8, 0, text, (int)MIN_OF(count, (size_t)TEXT_CHARS), room, sizeof room, NULL, NULL);
+    str_copy_clean(to, size, (struct str){room, len > 0 ? (size_t)len : 0});
+}
 
 /* ---- CPU ---- */
 
