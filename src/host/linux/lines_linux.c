@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "host/evidence/address_samples.h"
+#include "host/frames/python.h"
 #include "host/identity.h"
 #include "host/linux/evidence/texts.h"
 #include "host/linux/process_files.h"
