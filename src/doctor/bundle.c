@@ -19,7 +19,6 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "doctor/doctor.h"
-#include "format/machine_text.h"
 #include "format/record.h"
 #include "source/source.h"
 

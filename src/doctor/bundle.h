@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The doctor's bundle: a host as one text file (format/machine_text.h) to read, send with a bug report, or replay with --sysroot.
+ * The doctor's bundle: a host as one text file (format/record.h) to read, send with a bug report, or replay with --sysroot.
  * The report is a comment in it.
  *
  *   /sys, /proc, /etc    the files that were read, with their links

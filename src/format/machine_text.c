@@ -2,7 +2,7 @@
  * Writes a recorded host: text as text, everything else in hex, each process as one block. Expands one into files: enters
  * directories without following links, and creates links last, so that no line can lead out of the directory.
  */
-#include "format/machine_text.h"
+#include "format/record.h"
 
 #include <ctype.h>
 #include <dirent.h>

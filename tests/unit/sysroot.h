@@ -11,7 +11,7 @@
 
 #include "base/env.h"
 #include "base/file.h"
-#include "format/machine_text.h"
+#include "format/record.h"
 #include "test.h"
 
 struct sysroot {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "format/record.h"
+#include "model/snapshot.h"
 
 enum { WORK_S = 60, ALL_S = 120 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/machine_text.h"
+#include "format/record.h"
 
 #include <dirent.h>
 
