@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "config/config.h"
 #include "fleet/fleet.h"
-#include "fleet/fleet_silence.h"
 #include "fleet/promql.h"
 
 enum fleet_question {
@@ -104,7 +103,7 @@ struct taking {
 
 static struct fleet_gpu *fetch_find(const struct fleet *f, const struct vector_row *row)
 {
-    return fleet_find(f, silence_host_of(row), vector_label(row, "gpu"), vector_label(row, "uuid"));
+    return fleet_find(f, vector_host(row), vector_label(row, "gpu"), vector_label(row, "uuid"));
 }
 
 static void copy(char *to, size_t size, const char *text)
@@ -119,7 +118,7 @@ static int take_gpu(struct taking *t, const struct vector_row *row)
         return -ENOMEM;
     struct fleet_gpu *g = &f->gpus[f->gpu_count++];
     *g = (struct fleet_gpu){.up = row->value != 0};
-    copy(g->host, sizeof g->host, silence_host_of(row));
+    copy(g->host, sizeof g->host, vector_host(row));
     copy(g->gpu, sizeof g->gpu, vector_label(row, "gpu"));
     copy(g->uuid, sizeof g->uuid, vector_label(row, "uuid"));
     copy(g->name, sizeof g->name, vector_label(row, "name"));
@@ -162,10 +161,10 @@ static int take_process(struct taking *t, const struct vector_row *row)
     struct fleet_process *p = &f->processes[f->process_count++];
     const char *pod = vector_label(row, "pod");
     *p = (struct fleet_process){0};
-    copy(p->host, sizeof p->host, silence_host_of(row));
+    copy(p->host, sizeof p->host, vector_host(row));
     copy(p->gpu, sizeof p->gpu, vector_label(row, "gpu"));
     copy(p->uuid, sizeof p->uuid, vector_label(row, "uuid"));
-    p->instance = silence_route(vector_label(row, "instance"));
+    p->instance = instance_route(vector_label(row, "instance"));
     copy(p->process, sizeof p->process, vector_label(row, "process"));
     copy(p->user, sizeof p->user, vector_label(row, "user"));
     copy(p->container, sizeof p->container, pod[0] ? pod : vector_label(row, "container"));
@@ -212,7 +211,7 @@ static void take_divided(struct fleet_gpu *g)
 
 static struct fleet_gpu *find_or_add(struct taking *t, const struct vector_row *row)
 {
-    return fleet_find_or_add(t->fleet, &t->gpu_capacity, silence_host_of(row), vector_label(row, "gpu"), vector_label(row, "uuid"));
+    return fleet_find_or_add(t->fleet, &t->gpu_capacity, vector_host(row), vector_label(row, "gpu"), vector_label(row, "uuid"));
 }
 
 /* Lost, even without a finding. */
@@ -240,7 +239,7 @@ static int take_finding(struct taking *t, const struct vector_row *row)
             fleet_findings_add(&g->findings, &finding);
         return g || t->question != FLEET_TROUBLE ? 0 : -ENOMEM;
     }
-    struct fleet_note *n = fleet_note_of(t->fleet, silence_host_of(row));
+    struct fleet_note *n = fleet_note_of(t->fleet, vector_host(row));
     if (n)
         fleet_findings_add(&n->findings, &finding);
     return n ? 0 : -ENOMEM;
@@ -287,7 +286,7 @@ static int fetch_take_row(void *user, const struct vector_row *row)
     case FLEET_SEEN: return seen_add(&t->silence.seen, row);
     case FLEET_DOWN: return seen_add(&t->silence.down, row);
     case FLEET_CLOCK:
-        return fleet_compare_clock(t->fleet, silence_host_of(row), llround(fmax(fmin(row->value, 1e12), -1e12) * MS_PER_S));
+        return fleet_compare_clock(t->fleet, vector_host(row), llround(fmax(fmin(row->value, 1e12), -1e12) * MS_PER_S));
     default: break;
     }
     if (!(g = fetch_find(t->fleet, row)))

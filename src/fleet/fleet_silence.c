@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Hosts of a PromQL database by the sums they export, and those that fell silent.
  */
-#include "fleet/fleet_silence.h"
+#include "fleet/promql.h"
 
 #include <errno.h>
 #include <math.h>
@@ -30,24 +30,12 @@ static const struct {
     {"whirr_host_gpu_power_watts", offsetof(struct fleet_sum, power_mw), 1000},
 };
 
-const char *silence_host_of(const struct vector_row *row)
-{
-    const char *host = vector_label(row, "host");
-    return host[0] ? host : vector_label(row, "instance");
-}
-
-uint32_t silence_route(const char *instance)
-{
-    return (uint32_t)fleet_hash(instance, "", "");
-}
-
 static struct reading *figure_of(struct fleet_sum *sum, size_t figure)
 {
     return (struct reading *)((char *)sum + figures[figure].offset);
 }
 
-/* 0 or -ENOMEM */
-/* one figure */
+/* One figure. */
 static void sums_read(struct fleet_sum *sum, const struct vector_row *row)
 {
     const char *name = vector_label(row, "__name__");
@@ -61,8 +49,8 @@ int sums_take(struct fleet *f, const struct vector_row *row)
     if (!ROOM_FOR_ONE(f->sums, f->sum_count, f->sum_capacity, 64))
         return -ENOMEM;
     struct fleet_sum *sum = &f->sums[f->sum_count++];
-    *sum = (struct fleet_sum){.instance = silence_route(vector_label(row, "instance"))};
-    str_copy_clean(sum->host, sizeof sum->host, str_from(silence_host_of(row)));
+    *sum = (struct fleet_sum){.instance = instance_route(vector_label(row, "instance"))};
+    str_copy_clean(sum->host, sizeof sum->host, str_from(vector_host(row)));
     str_copy_clean(sum->set, sizeof sum->set, str_from(vector_label(row, "set")));
     sums_read(sum, row);
     return 0;
@@ -127,7 +115,7 @@ int seen_add(struct seen_list *l, const struct vector_row *row)
         return -ENOMEM;
     struct seen_host *s = &l->list[l->count++];
     s->unnamed = !vector_label(row, "host")[0];
-    str_copy_clean(s->host, sizeof s->host, str_from(silence_host_of(row)));
+    str_copy_clean(s->host, sizeof s->host, str_from(vector_host(row)));
     str_copy_clean(s->instance, sizeof s->instance, str_from(vector_label(row, "instance")));
     str_copy_clean(s->machine, sizeof s->machine, str_from(vector_label(row, "machine")));
     return 0;
@@ -181,11 +169,11 @@ static bool is_gone(const struct fleet_silence *s, const char *host, uint32_t ro
 {
     const struct seen_host *at = first_named(&s->here, host);
     for (; at && at < s->here.list + s->here.count && strcmp(at->host, host) == 0; at++)
-        if (silence_route(at->instance) == route)
+        if (instance_route(at->instance) == route)
             return false;
     for (size_t i = 0; i < s->stale.count; i++)
         if (strcmp(s->stale.list[i].host, host) == 0 &&
-            (!s->stale.list[i].machine[0] || silence_route(s->stale.list[i].instance) == route) &&
+            (!s->stale.list[i].machine[0] || instance_route(s->stale.list[i].instance) == route) &&
             !is_here(&s->here, &s->stale.list[i], NULL))
             return true;
     return false;
@@ -215,7 +203,7 @@ int silence_drop(struct fleet_silence *s, struct fleet *f)
     forget_stale(s);
     seen_sort(&s->here);
     for (size_t i = 0; i < f->gpu_count; i++)
-        if (!is_gone(s, f->gpus[i].host, silence_route(f->gpus[i].instance)))
+        if (!is_gone(s, f->gpus[i].host, instance_route(f->gpus[i].instance)))
             f->gpus[gpus++] = f->gpus[i];
     for (size_t i = 0; i < f->sum_count; i++)
         if (!is_gone(s, f->sums[i].host, f->sums[i].instance))
@@ -312,7 +300,7 @@ struct since {
 static bool is_about(const struct fleet_note *n, const struct vector_row *row)
 {
     char host[HOST_NAME_SIZE];
-    str_copy_clean(host, sizeof host, str_from(silence_host_of(row)));
+    str_copy_clean(host, sizeof host, str_from(vector_host(row)));
     return n->silent && strcmp(n->own, host) == 0 && same_machine(n->machine, vector_label(row, "machine"));
 }
 

@@ -364,3 +364,14 @@ const char *vector_label(const struct vector_row *row, const char *name)
             return row->labels[i].value;
     return "";
 }
+
+const char *vector_host(const struct vector_row *row)
+{
+    const char *host = vector_label(row, "host");
+    return host[0] ? host : vector_label(row, "instance");
+}
+
+uint32_t instance_route(const char *instance)
+{
+    return (uint32_t)fleet_hash(instance, "", "");
+}

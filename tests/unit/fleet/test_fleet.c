@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/os/shared.h"
 #include "config/places.h"
-#include "fleet/fleet_silence.h"
+#include "fleet/promql.h"
 #include "test.h"
 
 /* A database that takes a question and never answers. As soon as it has one, the request is canceled. */
