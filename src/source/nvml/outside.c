@@ -251,6 +251,14 @@ static bool applied_already(const char *list, size_t card_count)
     return entries_of(list, &numbers) == card_count && numbers;
 }
 
+/* Whether the list's entries say what to show; if not, *ret_everything: everything or nothing. */
+static bool entries_decide(const char *list, size_t card_count, bool *ret_everything)
+{
+    enum nvml_visible_kind kind = visible_kind(list);
+    *ret_everything = kind == VISIBLE_ALL || (kind == VISIBLE_LISTED && applied_already(list, card_count));
+    return kind == VISIBLE_LISTED && !*ret_everything;
+}
+
 static bool begins_uuid(struct str entry, const char *uuid)
 {
     return uuid[0] && entry.len >= 8 && str_starts(str_from(uuid), "GPU-") && entry.len <= strlen(uuid) &&
@@ -268,10 +276,9 @@ static bool names_uuid(struct str entry, const char *uuid, const struct visible_
 
 bool visible_card(const char *list, size_t card_count, int index, const char *uuid, const struct visible_uuids *all)
 {
-    if (visible_kind(list) != VISIBLE_LISTED)
-        return visible_kind(list) == VISIBLE_ALL;
-    if (applied_already(list, card_count))
-        return true;
+    bool everything;
+    if (!entries_decide(list, card_count, &everything))
+        return everything;
     struct str rest = str_from(list), part;
     while (str_cut(&rest, ',', &part)) {
         struct str entry = str_trim(part), instance = entry, card;
@@ -288,10 +295,9 @@ bool visible_card(const char *list, size_t card_count, int index, const char *uu
 
 bool visible_instance(const char *list, size_t card_count, int index, const char *uuid, int instance, const char *instance_uuid)
 {
-    if (visible_kind(list) != VISIBLE_LISTED)
-        return visible_kind(list) == VISIBLE_ALL;
-    if (applied_already(list, card_count))
-        return true;
+    bool everything;
+    if (!entries_decide(list, card_count, &everything))
+        return everything;
     struct str rest = str_from(list), part;
     while (str_cut(&rest, ',', &part)) {
         struct str entry = str_trim(part), which = entry, card;
