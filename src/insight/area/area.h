@@ -143,8 +143,6 @@ extern const struct area *const all_areas[];
 
 /* Of a GPU that is not working, or not there: instead of all others. */
 void rules_state(const struct facts *f, struct why_part *part);
-/* Another GPU is where one that is gone was. NULL: no more room. */
-struct finding *find_replaced(const struct gpu *gpu, const char *name, const char *serial, const char *uuid, struct collection *c);
 void rules_host(const struct snapshot *now, struct why_part *part);
 void remedy_host(struct why_part *part, finding_code code);
 /* What keeps GPUs from being read. */
@@ -152,14 +150,23 @@ void rules_source(const struct snapshot *now, struct why_part *part);
 bool remedy_source(struct why_part *part, finding_code code); /* false: the code is about something else */
 void detect_job(const struct facts *f, struct collection *c); /* a rank that the others of its job wait for */
 
-/* An error that a driver or the kernel log told of: the words and the advice for it. `ret` has its code, its number and its GPU. */
+/* ---- what only a memory of a GPU can know (verdict/health_memory.h): it says what was, and the area judges ---- */
+
+/* An error that a driver or the kernel log told of. */
 struct logged_fault {
-    const struct fault_info *info; /* NULL: an XID that is not in the catalog */
     int64_t ago_ms;
     uint32_t times;
-    bool returned; /* it is back after a reset */
+    bool cured, returned; /* a reset came after it; it is back after one */
 };
-void say_logged_fault(const struct logged_fault *l, struct finding *ret);
+/* `ret` has its code, its number, its GPU, and gets the rest. False: it is none that is known, or nothing any more. */
+bool judge_logged(const struct logged_fault *l, struct finding *ret);
+void find_returned(const struct gpu *gpu, struct wall first, struct wall last, struct collection *c); /* it was lost then */
+/* Another GPU, `gone`, was in its place. */
+void find_replaced(const struct gpu *gpu, const struct gpu_id *gone, const char *serial, struct wall seen, struct collection *c);
+void find_replays(const struct gpu *gpu, double per_min, struct wall since, struct collection *c);
+bool link_is_slow(const struct gpu *gpu);                                                         /* PCIe, although the GPU works */
+void find_slow_link(const struct gpu *gpu, struct wall since, struct collection *c);              /* since 0: it is not */
+void find_missing_links(const struct gpu *gpu, int64_t most_seen, struct collection *c);          /* to other GPUs */
 void detect_cooling(const struct gpu *gpu, const struct baseline_drift *d, struct collection *c); /* hotter month by month */
 
 bool is_stuck_busy(const struct facts *f); /* for a minute, while the engine time of all programs stands still */

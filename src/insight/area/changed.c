@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What changed on a GPU, and what came with it: "idle power is 51 W since the driver went from 575 to 580 on Nov 12 (22 W
- * before)". A change alone is information for a day; a setting is what a person asked for, so it stays information.
+ * before)". A change alone is information for a day; a setting is what a person asked for, so it stays information. And a GPU in
+ * the place of another one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,16 @@ static void detect_changed(const struct facts *f, struct collection *c)
         }
         alone = false;
     }
+}
+
+void find_replaced(const struct gpu *gpu, const struct gpu_id *gone, const char *serial, struct wall seen, struct collection *c)
+{
+    struct finding *found =
+        collect(c, gpu, FINDING_REPLACED, SEVERITY_WARNING, 0.97, 0, ": it is in the place of another %s (%s %s)",
+                strcmp(gpu->id.name, gone->name) == 0 ? "GPU of its kind" : "GPU", serial[0] ? "serial number" : "UUID",
+                serial[0] ? serial : gone->uuid);
+    if (found)
+        found->since = seen;
 }
 
 const struct area area_changed = {.find = detect_changed};

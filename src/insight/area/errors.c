@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Errors that a GPU counts and what its driver asks for, from the readings of the moment; and the words for those that its driver
- * or the kernel log told of.
+ * Errors that a GPU counts and what its driver asks for, from the readings of the moment; and those that its driver or the
+ * kernel log told of (XIDs, faults of the driver).
  */
 #include <stdio.h>
 
@@ -107,7 +107,31 @@ const struct area area_errors = {.find = detect_reported};
 
 /* ---- errors from drivers and the kernel log ---- */
 
-void say_logged_fault(const struct logged_fault *l, struct finding *ret)
+/* What it is worth now; INFO: nothing any more. */
+static enum severity severity_of_logged(const struct logged_fault *l, enum fault_class class)
+{
+    enum { DAY_MS = 86400000, HOUR_MS = 3600000, OFTEN = 3 }; /* so many of an application in a day deserve a look */
+    switch (class) {
+    case FAULT_INFORM: return SEVERITY_INFO;
+    case FAULT_APPLICATION:
+        if (l->ago_ms > DAY_MS)
+            return SEVERITY_INFO;
+        if (l->times >= OFTEN)
+            return SEVERITY_WARNING;
+        return l->ago_ms <= HOUR_MS ? SEVERITY_NOTICE : SEVERITY_INFO;
+    case FAULT_UNKNOWN:
+    case FAULT_LOOK:
+        if (l->cured || l->ago_ms > DAY_MS)
+            return SEVERITY_INFO;
+        return l->returned ? SEVERITY_CRITICAL : SEVERITY_WARNING;
+    case FAULT_RESET:
+    case FAULT_REBOOT:
+    case FAULT_CABLE: break;
+    }
+    return l->cured ? SEVERITY_INFO : SEVERITY_CRITICAL;
+}
+
+static void say_logged(const struct logged_fault *l, const struct fault_info *info, struct finding *ret)
 {
     bool xid = ret->code == FINDING_XID;
     char span[SHORT_WORDS], when[SHORT_WORDS + 8] = "just now", often[32] = "";
@@ -115,15 +139,31 @@ void say_logged_fault(const struct logged_fault *l, struct finding *ret)
         snprintf(when, sizeof when, "%s ago", words_duration(l->ago_ms, span));
     if (l->times > 1)
         snprintf(often, sizeof often, ", %u times", (unsigned)l->times);
-    const char *again = l->returned ? ", and again after a reset" : "";
-    const char *what = l->info ? l->info->what
+    bool returned = l->returned && ret->severity == SEVERITY_CRITICAL;
+    const char *again = returned ? ", and again after a reset" : "";
+    const char *what = info ? info->what
                        : ret->fault > XID_CATALOG_LAST
                            ? "an error that is newer than this catalog (" XID_CATALOG "); the vendor may describe it"
                            : "an error that whirr does not know; the vendor's catalog of XIDs may describe it";
-    ret->advice = l->returned ? ADVICE_AGAIN : fault_action(l->info ? l->info->class : FAULT_UNKNOWN);
+    ret->advice = returned ? ADVICE_AGAIN : fault_action(info ? info->class : FAULT_UNKNOWN);
     if (xid)
         snprintf(ret->headline, sizeof ret->headline, "GPU %d: XID %d %s%s%s: %s", ret->gpu_index, (int)ret->fault, when, often,
                  again, what);
     else
         snprintf(ret->headline, sizeof ret->headline, "GPU %d: %s, %s%s%s (kernel log)", ret->gpu_index, what, when, often, again);
+}
+
+bool judge_logged(const struct logged_fault *l, struct finding *ret)
+{
+    bool xid = ret->code == FINDING_XID;
+    const struct fault_info *info = xid                                 ? xid_find(ret->fault)
+                                    : ret->code == FINDING_DRIVER_FAULT ? driver_fault_find(ret->fault)
+                                                                        : NULL;
+    if (!xid && !info) /* no fault of a log, or that of another version */
+        return false;
+    ret->severity = severity_of_logged(l, info ? info->class : FAULT_UNKNOWN);
+    if (ret->severity == SEVERITY_INFO)
+        return false;
+    say_logged(l, info, ret);
+    return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The links of a GPU. PCIe: the generation of idle GPUs rests and follows the load with a delay; the number of lanes does not
- * change with the load outside of laptops, and a narrow link may be why a GPU works so little.
+ * The links of a GPU. PCIe: packets that are sent again, errors; the generation of idle GPUs rests and follows the load with a
+ * delay; the number of lanes does not change with the load outside of laptops, and a narrow link may be why a GPU works so little.
  * NVLink: against GPUs of the same kind beside it.
  */
 #include <string.h>
@@ -33,6 +33,19 @@ static void detect_lanes(const struct facts *f, struct collection *c)
         narrow->advice = "Ask who runs the host: a virtual machine has the lanes that its host gives it.";
 }
 
+static struct finding *tell_generation(struct collection *c, const struct gpu *gpu, double confidence)
+{
+    return collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, confidence, 0,
+                   ": its PCIe link runs at generation %lld of %lld under load", (long long)gpu->pcie_generation.value,
+                   (long long)gpu->pcie_generation_max.value);
+}
+
+static bool has_lower_generation(const struct gpu *gpu)
+{
+    int64_t now, most;
+    return reading_get(gpu->pcie_generation, &now) && reading_get(gpu->pcie_generation_max, &most) && now > 0 && now < most;
+}
+
 /* A link follows the performance state of its GPU within a second: one that works in its highest states for a minute has had time.
  */
 static void detect_generation(const struct facts *f, struct collection *c)
@@ -40,13 +53,38 @@ static void detect_generation(const struct facts *f, struct collection *c)
     enum { FOLLOWS_MS = 60000, BUSY_FROM = 900 };
     const struct gpu *gpu = f->gpu;
     const struct process *p = f->workers.shares_known ? f->workers.first : NULL;
-    int64_t load, now, most, state;
+    int64_t load, state;
     if (!p || !p->started_at.ms || f->now->taken_at.ms - p->started_at.ms < FOLLOWS_MS || !reading_get(gpu->pstate, &state) ||
         state > WORKING_STATE_MAX || !reading_get(gpu->util_permille, &load) || load < BUSY_FROM || f->load != LOAD_BUSY ||
-        !reading_get(gpu->pcie_generation, &now) || now <= 0 || !reading_get(gpu->pcie_generation_max, &most) || now >= most)
+        !has_lower_generation(gpu))
         return;
-    collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.85, 0, ": its PCIe link runs at generation %lld of %lld under load",
-            (long long)now, (long long)most);
+    tell_generation(c, gpu, 0.85);
+}
+
+/* The driver lowers the generation with the performance state, and raises it with a delay. */
+bool link_is_slow(const struct gpu *gpu)
+{
+    enum { LOAD_FROM = 500 };
+    return reading_or(gpu->util_permille, 0) >= LOAD_FROM && reading_or(gpu->pstate, 0) <= WORKING_STATE_MAX &&
+           has_lower_generation(gpu);
+}
+
+void find_slow_link(const struct gpu *gpu, struct wall since, struct collection *c)
+{
+    enum { HOLD_MS = 60000 }; /* until it has followed the load */
+    struct finding *found = since.ms && c->now->taken_at.ms - since.ms >= HOLD_MS ? tell_generation(c, gpu, 0.95) : NULL;
+    if (found)
+        found->since = since;
+}
+
+void find_replays(const struct gpu *gpu, double per_min, struct wall since, struct collection *c)
+{
+    enum { PER_MIN_MAX = 8 };
+    struct finding *found = per_min > PER_MIN_MAX ? collect(c, gpu, FINDING_PCIE_REPLAYS, SEVERITY_WARNING, 0.95, 0,
+                                                            ": its PCIe link sends packets again, %.0f a minute", per_min)
+                                                  : NULL;
+    if (found)
+        found->since = since;
 }
 
 static void detect_errors(const struct facts *f, struct collection *c)
@@ -94,6 +132,15 @@ static void detect_nvlink(const struct facts *f, struct collection *c)
     if (active < most && (active || most > BRIDGE_LINKS_MAX || siblings == 2))
         collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, ": %lld of %lld links to other GPUs %s up%s", (long long)active,
                 (long long)most, are(f), with);
+}
+
+/* Links without a bridge are never up, so the card itself is the measure. */
+void find_missing_links(const struct gpu *gpu, int64_t most_seen, struct collection *c)
+{
+    int64_t active;
+    if (reading_get(gpu->nvlink_links_active, &active) && active < most_seen)
+        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.95, 0, ": %lld of %lld links to other GPUs are up", (long long)active,
+                (long long)most_seen);
 }
 
 static void detect_link(const struct facts *f, struct collection *c)

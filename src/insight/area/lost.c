@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules for a GPU that is not there or doesn't work: lost, in error, asleep, closed to us, or replaced by another one.
+ * Rules for a GPU that is not there or doesn't work: lost, in error, asleep, closed to us, or lost and back.
  */
 #include "insight/area/area.h"
 #include "model/finding_code.h"
@@ -47,9 +47,19 @@ void rules_state(const struct facts *f, struct why_part *part)
         cause_end(&d, " %s be read%s", cannot(f), code == FINDING_NO_PERMISSION ? " without permission" : "");
 }
 
-struct finding *find_replaced(const struct gpu *gpu, const char *name, const char *serial, const char *uuid, struct collection *c)
+/* A GPU that was lost and came back is not trusted for a day. */
+void find_returned(const struct gpu *gpu, struct wall first, struct wall last, struct collection *c)
 {
-    return collect(c, gpu, FINDING_REPLACED, SEVERITY_WARNING, 0.97, 0, ": it is in the place of another %s (%s %s)",
-                   strcmp(gpu->id.name, name) == 0 ? "GPU of its kind" : "GPU", serial[0] ? "serial number" : "UUID",
-                   serial[0] ? serial : uuid);
+    enum { DAY_MS = 86400000 };
+    char ago[SHORT_WORDS];
+    int64_t passed = c->now->taken_at.ms - last.ms;
+    struct finding *found = passed <= DAY_MS ? collect(c, gpu, FINDING_LOST, SEVERITY_WARNING, 0.95, 0,
+                                                       ": it was lost %s ago and came back", words_duration(passed, ago))
+                                             : NULL;
+    if (!found)
+        return;
+    found->tense = TENSE_WAS;
+    found->since = first;
+    found->until = last;
+    found->advice = "Watch it: if it happens again, check the power cables, the slot and the GPU's temperature.";
 }

@@ -13,16 +13,10 @@
 #include "insight/area/area.h"
 #include "insight/verdict/health.h"
 #include "model/finding_code.h"
-#include "source/fault/fault.h"
 
 enum {
     FAULT_DAY_MS = 86400000, /* after so long without a repeat a fault is over */
-    FAULT_HOUR_MS = 3600000, /* a fault of an application is worth a line for so long */
     FAULT_SAME_MS = 5000,    /* the same XID from two places */
-    FAULT_OFTEN = 3,         /* application faults a day that deserve a look */
-    LINK_LOAD = 500,         /* permille: the generation of a link is judged from here on */
-    LINK_HOLD_MS = 60000,    /* ... once it has followed the load */
-    REPLAYS_PER_MIN = 8,
     REPLAYS_WINDOW_MS = 60000,
 };
 
@@ -123,9 +117,8 @@ int health_forget(struct health_history *h, const struct snapshot *now, const ch
 static void recall_replaced(const struct health_card *card, struct collection *c)
 {
     const struct gpu *gpu = card->forgotten.ms ? NULL : health_successor(card, c->now);
-    struct finding *found = gpu ? find_replaced(gpu, card->id.name, card->serial, card->id.uuid, c) : NULL;
-    if (found)
-        found->since = card->last_seen;
+    if (gpu)
+        find_replaced(gpu, &card->id, card->serial, card->last_seen, c);
 }
 
 static bool went_back(struct reading *before, struct reading now)
@@ -264,69 +257,15 @@ void health_note_port(struct health_history *h, const char *name, const char *mo
 
 /* ---- what it adds to a verdict ---- */
 
-/* What a logged fault is worth now; INFO: nothing any more. */
-static enum severity severity_of_logged(const struct health_fault *fault, const struct health_card *card, enum fault_class class,
-                                        int64_t ago)
-{
-    bool cured = fault->resets < card->resets;
-    switch (class) {
-    case FAULT_INFORM: return SEVERITY_INFO;
-    case FAULT_APPLICATION:
-        if (ago > FAULT_DAY_MS)
-            return SEVERITY_INFO;
-        if (fault->times >= FAULT_OFTEN)
-            return SEVERITY_WARNING;
-        return ago <= FAULT_HOUR_MS ? SEVERITY_NOTICE : SEVERITY_INFO;
-    case FAULT_UNKNOWN:
-    case FAULT_LOOK:
-        if (cured || ago > FAULT_DAY_MS)
-            return SEVERITY_INFO;
-        return fault->returned ? SEVERITY_CRITICAL : SEVERITY_WARNING;
-    case FAULT_RESET:
-    case FAULT_REBOOT:
-    case FAULT_CABLE: break;
-    }
-    return cured ? SEVERITY_INFO : SEVERITY_CRITICAL;
-}
-
 bool card_memory_logged(const struct health_card *card, const struct health_fault *fault, struct wall now, struct finding *ret)
 {
-    bool xid = fault->code == FINDING_XID;
-    if (!xid && fault->code != FINDING_DRIVER_FAULT)
-        return false;
-    const struct fault_info *info = xid ? xid_find(fault->number) : driver_fault_find(fault->number);
-    if (!xid && !info)
-        return false; /* of another version */
-    int64_t ago = MAX_OF((int64_t)0, now.ms - fault->last_at.ms);
-    enum severity severity = severity_of_logged(fault, card, info ? info->class : FAULT_UNKNOWN, ago);
-    bool returned = fault->returned && severity == SEVERITY_CRITICAL;
-    *ret = (struct finding){.code = fault->code,
-                            .severity = severity,
-                            .confidence = 0.95,
-                            .gpu_index = card->index,
-                            .fault = fault->number,
-                            .since = fault->first_at};
-    if (severity == SEVERITY_INFO)
-        return false;
-    say_logged_fault(&(struct logged_fault){info, ago, fault->times, returned}, ret);
-    return true;
-}
-
-/* A card that was lost and came back is not trusted for a day. */
-static void recall_loss(const struct health_fault *fault, const struct gpu *gpu, struct collection *c)
-{
-    char ago[SHORT_WORDS];
-    int64_t passed = c->now->taken_at.ms - fault->last_at.ms;
-    if (!fault->times || passed > FAULT_DAY_MS)
-        return;
-    struct finding *found =
-        collect(c, gpu, fault->code, SEVERITY_WARNING, 0.95, 0, ": it was lost %s ago and came back", words_duration(passed, ago));
-    if (!found)
-        return;
-    found->tense = TENSE_WAS;
-    found->since = fault->first_at;
-    found->until = fault->last_at;
-    found->advice = "Watch it: if it happens again, check the power cables, the slot and the GPU's temperature.";
+    *ret = (struct finding){
+        .code = fault->code, .confidence = 0.95, .gpu_index = card->index, .fault = fault->number, .since = fault->first_at};
+    return judge_logged(&(struct logged_fault){.ago_ms = MAX_OF((int64_t)0, now.ms - fault->last_at.ms),
+                                               .times = fault->times,
+                                               .cured = fault->resets < card->resets,
+                                               .returned = fault->returned},
+                        ret);
 }
 
 static void recall_replays(struct health_card *card, const struct gpu *gpu, struct collection *c)
@@ -339,48 +278,23 @@ static void recall_replays(struct health_card *card, const struct gpu *gpu, stru
         return;
     bool counted = reading_get(card->replays, &before) && count >= before && passed >= 0;
     if (!counted || passed >= REPLAYS_WINDOW_MS) { /* less is too short to be a rate: the window goes on */
-        double rate = counted ? (double)(count - before) * 60000 / (double)passed : 0;
-        card->replays_per_min = rate > REPLAYS_PER_MIN ? rate : 0;
+        card->replays_per_min = counted ? (double)(count - before) * 60000 / (double)passed : 0;
         card->replays_since = card->replays_at;
         card->replays = replays;
         card->replays_at = now;
     }
-    struct finding *found = card->replays_per_min > 0
-                                ? collect(c, gpu, FINDING_PCIE_REPLAYS, SEVERITY_WARNING, 0.95, 0,
-                                          ": its PCIe link sends packets again, %.0f a minute", card->replays_per_min)
-                                : NULL;
-    if (found)
-        found->since = card->replays_since;
+    find_replays(gpu, card->replays_per_min, card->replays_since, c);
 }
 
-/* The driver lowers the generation with the performance state, and raises it with a delay. */
-static void recall_generation(struct health_card *card, const struct gpu *gpu, struct collection *c)
+static void recall_links(struct health_card *card, const struct gpu *gpu, struct collection *c)
 {
-    int64_t now, most, now_ms = c->now->taken_at.ms;
-    bool slow = reading_or(gpu->util_permille, 0) >= LINK_LOAD && reading_or(gpu->pstate, 0) <= WORKING_STATE_MAX &&
-                reading_get(gpu->pcie_generation, &now) && reading_get(gpu->pcie_generation_max, &most) && now > 0 && now < most;
-    if (!slow)
+    if (!link_is_slow(gpu))
         card->slow_since.ms = 0;
     else if (!card->slow_since.ms)
-        card->slow_since.ms = now_ms;
-    if (!slow || now_ms - card->slow_since.ms < LINK_HOLD_MS)
-        return;
-    struct finding *found = collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0,
-                                    ": its PCIe link runs at generation %lld of %lld under load", (long long)now, (long long)most);
-    if (found)
-        found->since = card->slow_since;
-}
-
-/* Links without a bridge are never up, so the card itself is the measure. */
-static void recall_nvlink(struct health_card *card, const struct gpu *gpu, struct collection *c)
-{
-    int64_t active;
-    if (!reading_get(gpu->nvlink_links_active, &active))
-        return;
-    if (active < card->nvlinks_most)
-        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.95, 0, ": %lld of %lld links to other GPUs are up", (long long)active,
-                (long long)card->nvlinks_most);
-    card->nvlinks_most = MAX_OF(card->nvlinks_most, active);
+        card->slow_since = c->now->taken_at;
+    find_slow_link(gpu, card->slow_since, c);
+    find_missing_links(gpu, card->nvlinks_most, c);
+    card->nvlinks_most = MAX_OF(card->nvlinks_most, reading_or(gpu->nvlink_links_active, 0));
 }
 
 /* An error that a reset did not cure is worse than a new one. */
@@ -430,8 +344,8 @@ static void recall_faults(const struct health_card *card, const struct gpu *gpu,
             bool returns = fault->returned || (!fault->active && fault->last_at.ms > 0 && fault->resets < card->resets);
             if (returns && finding_kind(fault->code)->area == AREA_ERRORS && found->severity >= SEVERITY_WARNING)
                 mark_returned(found);
-        } else if (fault->code == FINDING_LOST) {
-            recall_loss(fault, gpu, c);
+        } else if (fault->code == FINDING_LOST && fault->times) {
+            find_returned(gpu, fault->first_at, fault->last_at, c);
         }
     }
 }
@@ -474,8 +388,7 @@ void card_memory_recall(struct health_history *h, struct collection *c)
         take_snapshot(h, card, gpu, c->now);
         if (gpu->state == GPU_OK && !gpu->released) {
             recall_replays(card, gpu, c);
-            recall_generation(card, gpu, c);
-            recall_nvlink(card, gpu, c);
+            recall_links(card, gpu, c);
         }
         recall_faults(card, gpu, c);
     }

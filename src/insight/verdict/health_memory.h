@@ -55,8 +55,8 @@ struct health_card {
     uint32_t resets;
     struct reading energy_mj, ecc_corrected, ecc_uncorrected; /* as last read: going back means a reset */
     struct reading replays;                                   /* at the start of the window that is counted in */
-    struct wall replays_at, replays_since;                    /* that window's start; that of the last one with too many */
-    double replays_per_min;                                   /* of the last whole window, if too many */
+    struct wall replays_at, replays_since;                    /* that window's start; that of the one before */
+    double replays_per_min;                                   /* in the one before */
     struct wall slow_since;                                   /* its link is of a lower generation under load; 0: not so */
     int64_t nvlinks_most;                                     /* links seen active */
     size_t fault_count;
