@@ -50,6 +50,7 @@ void support_fan(struct cause_draft *d, const struct facts *f, double weight);
 void support_calm(struct cause_draft *d, const struct facts *f, double weight); /* it was idle for a while */
 /* The same, with a doubt where the minutes before are not known, or work ended in them. */
 void weigh_past(struct cause_draft *d, const struct facts *f, double known, double unknown);
+void support_share(struct cause_draft *d, const struct facts *f, const struct process *p); /* what a process has of it */
 bool recently_busy(const struct facts *f);
 bool draws_little(const struct facts *f);
 
@@ -118,6 +119,13 @@ const struct why_cause *find_work_cause(const struct why_part *part); /* NULL: n
 /* "train.py (alice) is training"; false: the cause is no work */
 bool say_work(struct text *s, const struct facts *f, const struct why_cause *cause);
 
+bool holds_more(const struct process *p, const struct process *than); /* of the memory; `than` may be NULL */
+/* "ffmpeg (jellyfin) is encoding video", with these parts of a name (enum process_part). */
+bool say_video(struct text *s, const struct facts *f, unsigned with);
+/* The sign that a process mines: "its name", "the mining pool in its command line"; NULL none. */
+const char *miner_sign(const struct process *p);
+void rule_miner_among(const struct facts *f, struct why_part *part);
+
 /* How an unusual temperature is compared */
 static inline const char *words_at_power(const struct usual *u)
 {
@@ -136,8 +144,8 @@ struct area {
     void (*remedy)(const struct facts *f, struct why_part *part, const struct why_cause *cause);
 };
 
-extern const struct area area_errors, area_work, area_idle, area_heat, area_power, area_fan, area_limit, area_usual, area_clocks,
-    area_link, area_siblings, area_memory, area_serving, area_lease, area_changed, area_check, area_trust;
+extern const struct area area_errors, area_mining, area_work, area_video, area_idle, area_heat, area_power, area_fan, area_limit,
+    area_usual, area_clocks, area_link, area_siblings, area_memory, area_serving, area_lease, area_changed, area_check, area_trust;
 /* In the order in which they are asked, NULL at the end. The last one is weighed when all others were: it claims calm. */
 extern const struct area *const all_areas[];
 

@@ -204,26 +204,6 @@ static bool draws_only(const struct gpu *gpu)
     return gpu->process_count > 0;
 }
 
-static void rule_loading(const struct facts *f, struct why_part *part)
-{
-    const struct process *p = f->loading;
-    int64_t cpu, disk, held;
-    char who[PROCESS_WORDS], bytes[SHORT_WORDS] = "";
-    struct cause_draft d;
-    cause_begin(&d, part, FINDING_LOADING);
-    cause_process(&d, p);
-    process_words(p, EXACT_NAME, who);
-    if (reading_get(p->mem_bytes, &held))
-        support(&d, 0.6, "memory of %s: %s so far", who, words_bytes(held, bytes));
-    if (reading_get(p->cpu_permille, &cpu))
-        support(&d, 0.4, "%lld%% of a CPU core", percent(cpu));
-    if (reading_get(f->now->host.disk_read_bytes_per_s, &disk) && disk > 50000000)
-        support(&d, 0.3, "%lld MB/s read from disk", words_whole(disk, 1000000));
-    support_load(&d, f, 0.1);
-    cause_end(&d, " %s loading: %s %s filling its memory%s%s%s", is(f), process_words(p, LONG_NAME, who), is(f),
-              bytes[0] ? " (" : "", bytes, bytes[0] ? " so far)" : "");
-}
-
 static void rule_display(const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
@@ -278,11 +258,7 @@ static void rules_idle(const struct facts *f, struct why_part *part)
         return;
     if (f->heat >= HEAT_LUKEWARM || f->fan >= FAN_RAISED)
         rule_recent(f, part);
-    if (f->loading) {
-        rule_loading(f, part);
-        return;
-    }
-    if (!at_ease(f))
+    if (f->loading || !at_ease(f))
         return;
     rule_clocks(f, part);
     rule_display(f, part);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules for a GPU that is working: for one process, several, video engines, instances, or none that can be seen.
+ * Rules for a GPU that is working: for one process, several, instances, one that loads, or none that can be seen.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "insight/area/area.h"
 #include "model/finding_code.h"
 
-static void support_share(struct cause_draft *d, const struct facts *f, const struct process *p)
+void support_share(struct cause_draft *d, const struct facts *f, const struct process *p)
 {
     int64_t share, mem;
     char who[PROCESS_WORDS], held[SHORT_WORDS], age[SHORT_WORDS];
@@ -67,7 +67,7 @@ static bool one_dominates(const struct workers *w)
 static void rule_one_process(const struct facts *f, struct why_part *part)
 {
     const struct process *p = f->workers.first;
-    const char *miner = words_miner(p);
+    const char *miner = miner_sign(p);
     char who[PROCESS_WORDS], work[NAME_WORDS], age[SHORT_WORDS];
     int64_t traffic;
     struct cause_draft d;
@@ -112,22 +112,6 @@ static void rule_several(const struct facts *f, struct why_part *part)
         cause_end(&d, ": %s and %s %s sharing it", first, second, are(f));
 }
 
-/* A miner among those who share the GPU is worth a line of its own. */
-static void rule_miner_among(const struct facts *f, struct why_part *part)
-{
-    const struct workers *w = &f->workers;
-    const struct process *p = words_miner(w->first) ? w->first : w->second && words_miner(w->second) ? w->second : NULL;
-    char who[PROCESS_WORDS];
-    struct cause_draft d;
-    if (!p)
-        return;
-    cause_begin(&d, part, FINDING_MINING);
-    cause_process(&d, p);
-    support_share(&d, f, p);
-    support(&d, 0.5, "mining, judging by %s", words_miner(p));
-    cause_end(&d, ": %s %s mining on it, among others", process_words(p, LONG_NAME, who), is(f));
-}
-
 static void rule_hidden(const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
@@ -154,113 +138,10 @@ static void rule_hidden(const struct facts *f, struct why_part *part)
     cause_end(&d, " %s busy, but no visible process explains it", is(f));
 }
 
-static bool holds_more(const struct process *p, const struct process *than)
+bool holds_more(const struct process *p, const struct process *than)
 {
     int64_t mem = reading_or(p->mem_bytes, 0), other = than ? reading_or(than->mem_bytes, 0) : -1;
     return !than || mem > other || (mem == other && p->pid < than->pid);
-}
-
-/* Who uses the busier video engine. */
-struct video_work {
-    const struct process *first, *second; /* uses most of it; where no share is known, two of different names that could use it */
-    int64_t share_permille;               /* of the first; 0: unknown */
-    size_t users;                         /* how many use it, or could; 1 also where the first uses most of it */
-};
-
-/* Where no share of the video engines is known (many drivers tell none, and the past keeps none), every process could be the one
- * that uses them, except for those that draw the desktop. */
-static bool may_use_video(const struct facts *f, const struct process *p)
-{
-    struct reading share = f->encodes ? p->encoder_permille : p->decoder_permille;
-    return share.state != READING_OK && !process_draws_desktop(p->name) && !f->gpu->processes_hidden;
-}
-
-static void find_suspects(const struct facts *f, struct video_work *v)
-{
-    char name[PROCESS_WORDS], first[PROCESS_WORDS] = "";
-    for (size_t i = 0; i < f->gpu->process_count; i++) {
-        const struct process *p = &f->gpu->processes[i];
-        bool may = may_use_video(f, p);
-        v->users += may;
-        v->first = may && holds_more(p, v->first) ? p : v->first;
-    }
-    if (v->first)
-        process_words(v->first, LONG_NAME, first);
-    for (size_t i = 0; i < f->gpu->process_count; i++) {
-        const struct process *p = &f->gpu->processes[i];
-        if (may_use_video(f, p) && holds_more(p, v->second) && strcmp(process_words(p, LONG_NAME, name), first) != 0)
-            v->second = p;
-    }
-}
-
-static struct video_work video_work(const struct facts *f)
-{
-    struct video_work v = {0};
-    int64_t total = 0;
-    for (size_t i = 0; i < f->gpu->process_count; i++) {
-        const struct process *p = &f->gpu->processes[i];
-        int64_t its = reading_or(f->encodes ? p->encoder_permille : p->decoder_permille, 0);
-        total += its;
-        v.users += its > 0;
-        if (its > v.share_permille || (v.first && its == v.share_permille && p->pid < v.first->pid)) {
-            v.first = p;
-            v.share_permille = its;
-        }
-    }
-    if (!v.first)
-        find_suspects(f, &v);
-    else if (v.share_permille * 2 > total)
-        v.users = 1; /* it does most of it */
-    return v;
-}
-
-/* "ffmpeg (jellyfin) is encoding video", with these parts of a name (enum process_part). */
-static bool say_video(struct text *s, const struct facts *f, unsigned with)
-{
-    const char *doing = f->encodes ? "encoding" : "decoding";
-    const struct video_work v = video_work(f);
-    char who[PROCESS_WORDS], other[PROCESS_WORDS];
-    if (!v.users)
-        return text_append(s, "video %s being %sd", is(f), f->encodes ? "encode" : "decode");
-    process_words(v.first, with, who);
-    if (v.share_permille && v.users > 1)
-        return text_append(s, "%zu processes %s %s video, among them %s", v.users, are(f), doing, who);
-    if (!v.second)
-        return text_append(s, "%s %s %s video", who, is(f), doing);
-    process_words(v.second, with, other);
-    if (v.users == 2)
-        return text_append(s, "%s or %s %s %s video", who, other, is(f), doing);
-    return text_append(s, "%s, %s, or one of %zu more %s %s video", who, other, v.users - 2, is(f), doing);
-}
-
-static void rule_video(const struct facts *f, struct why_part *part)
-{
-    int64_t sessions;
-    char who[PROCESS_WORDS], text[WHY_TEXT_SIZE] = "";
-    const char *engine = f->encodes ? "encoder" : "decoder";
-    const struct video_work v = video_work(f);
-    struct cause_draft d;
-    cause_begin(&d, part, FINDING_VIDEO_LOAD);
-    /* Where the video engine is busier than the rest of the GPU, video is what the GPU is there for. */
-    support(&d, f->video_permille > f->load_permille ? 0.8 : 0.5, "video %s %lld%%", engine, percent(f->video_permille));
-    if (v.users == 1)
-        cause_process(&d, v.first);
-    if (v.share_permille)
-        support(&d, 0.5, "%s: %lld%% of the video %s", process_words(v.first, EXACT_NAME, who), percent(v.share_permille), engine);
-    else if (v.users == 1)
-        support(&d, 0.3, "%s: the only process that could use it", process_words(v.first, EXACT_NAME, who));
-    else if (v.users)
-        support(&d, 0.2, "%zu processes could use it", v.users);
-    if (f->encodes && reading_get(f->gpu->encoder_sessions, &sessions) && sessions > 0)
-        support(&d, 0.1, "%lld video encoding%s running", (long long)sessions, sessions == 1 ? "" : "s");
-    support_power(&d, f, 0.05);
-    support_temperature(&d, f, 0.05);
-    support_fan(&d, f, 0.05);
-    if (f->fan_missed)
-        doubt(&d, 0.75, NULL);
-    struct text s = TEXT(text);
-    say_video(&s, f, LONG_NAME);
-    cause_end(&d, ": %s", text);
 }
 
 /* Processes may be listed with the whole GPU or with the instance that they are in. */
@@ -357,6 +238,26 @@ static void rule_memory_traffic(const struct facts *f, struct why_part *part)
         cause_end(&d, " %s using %lld%% of its peak memory bandwidth", is(f), percent(busy));
 }
 
+static void rule_loading(const struct facts *f, struct why_part *part)
+{
+    const struct process *p = f->loading;
+    int64_t cpu, disk, held;
+    char who[PROCESS_WORDS], bytes[SHORT_WORDS] = "";
+    struct cause_draft d;
+    cause_begin(&d, part, FINDING_LOADING);
+    cause_process(&d, p);
+    process_words(p, EXACT_NAME, who);
+    if (reading_get(p->mem_bytes, &held))
+        support(&d, 0.6, "memory of %s: %s so far", who, words_bytes(held, bytes));
+    if (reading_get(p->cpu_permille, &cpu))
+        support(&d, 0.4, "%lld%% of a CPU core", percent(cpu));
+    if (reading_get(f->now->host.disk_read_bytes_per_s, &disk) && disk > 50000000)
+        support(&d, 0.3, "%lld MB/s read from disk", words_whole(disk, 1000000));
+    support_load(&d, f, 0.1);
+    cause_end(&d, " %s loading: %s %s filling its memory%s%s%s", is(f), process_words(p, LONG_NAME, who), is(f),
+              bytes[0] ? " (" : "", bytes, bytes[0] ? " so far)" : "");
+}
+
 static void rules_work(const struct facts *f, struct why_part *part)
 {
     const struct workers *w = &f->workers;
@@ -375,11 +276,11 @@ static void rules_work(const struct facts *f, struct why_part *part)
     } else if (f->load == LOAD_BUSY && !is_stuck_busy(f)) {
         rule_hidden(f, part);
     }
-    if (f->video_permille >= VIDEO_LEAST)
-        rule_video(f, part);
     /* Evidence of what kind of work it is; it says nothing about an idle GPU. */
     if (f->load == LOAD_BUSY || f->load == LOAD_LIGHT)
         rule_memory_traffic(f, part);
+    if (f->loading && f->load != LOAD_BUSY)
+        rule_loading(f, part);
 }
 
 /* ---- who is doing what ---- */
@@ -463,7 +364,7 @@ bool say_work(struct text *s, const struct facts *f, const struct why_cause *cau
         text_append(s, "%c%.*s", cause->pid ? cause->text[0] : cause->text[0] - 'A' + 'a', (int)(strlen(cause->text) - 2),
                     cause->text + 1);
         return true;
-    case FINDING_MINING: return p && text_append(s, "%s %s mining, judging by %s", who, is(f), words_miner(p));
+    case FINDING_MINING: return p && text_append(s, "%s %s mining, judging by %s", who, is(f), miner_sign(p));
     case FINDING_CHECK_RUNNING: return text_append(s, "a check (whirr check) %s running", is(f));
     case FINDING_COMPUTE_LOAD:
     case FINDING_GRAPHICS_LOAD: break;
@@ -544,9 +445,6 @@ static void suggest_work(const struct facts *f, struct why_part *part, const str
     const struct process *p = gpu_find_process(f->gpu, cause->pid);
     const struct gpu *other = is_felt(f) ? better_place(f, p) : NULL;
     char name[SHORT_WORDS];
-    if (cause->code == FINDING_MINING)
-        remedy_add(part, REMEDY_LOOK, "If you did not start it, the host may be misused: check who started process %d: ps -fp %d",
-                   (int)cause->pid, (int)cause->pid);
     if (p && !p->visible)
         remedy_add(part, REMEDY_LOOK, "Look for process %d on the host: it is outside this container.", (int)p->pid);
     if (cause->code == FINDING_GRAPHICS_LOAD && is_felt(f))

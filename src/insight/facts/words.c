@@ -114,25 +114,6 @@ const char *words_work(const struct process *p, char out[NAME_WORDS])
     return out;
 }
 
-const char *words_miner(const struct process *p)
-{
-    /* Programs that do nothing but mine; a whole name, so that "t-rex-game" is not accused. */
-    static const char *const miners[] = {
-        "t-rex",          "xmrig",       "ethminer", "nbminer",      "lolminer",           "phoenixminer",
-        "gminer",         "miniz",       "cgminer",  "teamredminer", "claymore",           "nanominer",
-        "trex",           "rigel",       "bminer",   "wildrig",      "wildrig-multi",      "srbminer",
-        "srbminer-multi", "kawpowminer", "bzminer",  "onezerominer", "nicehashquickminer", "excavator"};
-    static const char *const pools[] = {"stratum+tcp", "stratum+ssl", "stratum1+", "stratum2+", "ethproxy+", NULL};
-    bool by_name = false, by_pool = false;
-    for (size_t i = 0; i < ARRAY_LEN(miners); i++)
-        by_name |= strcasecmp(p->name, miners[i]) == 0;
-    for (size_t i = 0; pools[i]; i++)
-        by_pool |= strcasestr(p->command, pools[i]) != NULL;
-    if (by_name)
-        return by_pool ? "its name and the mining pool in its command line" : "its name";
-    return by_pool ? "the mining pool in its command line" : NULL;
-}
-
 const char *words_holders(const struct gpu *gpu, char out[HOLDER_WORDS])
 {
     const struct process *first = NULL, *second = NULL;

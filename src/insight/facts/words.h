@@ -32,8 +32,6 @@ void words_past(struct text *s, const char *now);
 const char *words_work(const struct process *p, char out[NAME_WORDS]);
 /* It draws: a game, a compositor. A program that also computes, and does not say that it trains or serves, draws. */
 bool words_draws(const struct process *p);
-/* The sign that a process mines: "its name", "the mining pool in its command line"; NULL none. */
-const char *words_miner(const struct process *p);
 
 /* Whom a process that works for others stands for: clients of MPS, virtual machines; NULL: it works for itself. */
 const char *words_stands_for(const struct process *p);
