@@ -351,10 +351,10 @@ const char *advice_for(const struct finding *f)
 
 /* ---- the areas ---- */
 
-const struct area *const all_areas[] = {&area_errors, &area_mining,  &area_work,     &area_video,  &area_idle,
-                                        &area_heat,   &area_power,   &area_fan,      &area_limit,  &area_usual,
-                                        &area_clocks, &area_link,    &area_siblings, &area_memory, &area_serving,
-                                        &area_lease,  &area_changed, &area_check,    &area_trust,  NULL};
+const struct area *const all_areas[] = {&area_errors,   &area_mining, &area_work,    &area_video,  &area_idle,    &area_heat,
+                                        &area_power,    &area_fan,    &area_limit,   &area_hotter, &area_clocks,  &area_link,
+                                        &area_siblings, &area_memory, &area_servers, &area_lease,  &area_changed, &area_check,
+                                        &area_no_work,  &area_trust,  NULL};
 
 /* ---- what a GPU is (a symptom before its activity) and its readings, in words: each number once ---- */
 

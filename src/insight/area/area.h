@@ -145,13 +145,16 @@ struct area {
 };
 
 extern const struct area area_errors, area_mining, area_work, area_video, area_idle, area_heat, area_power, area_fan, area_limit,
-    area_usual, area_clocks, area_link, area_siblings, area_memory, area_serving, area_lease, area_changed, area_check, area_trust;
+    area_hotter, area_clocks, area_link, area_siblings, area_memory, area_servers, area_lease, area_changed, area_check,
+    area_no_work, area_trust;
 /* In the order in which they are asked, NULL at the end. The last one is weighed when all others were: it claims calm. */
 extern const struct area *const all_areas[];
 
 /* Of a GPU that is not working, or not there: instead of all others. */
 void rules_state(const struct facts *f, struct why_part *part);
+void rule_asleep(const struct facts *f, struct why_part *part); /* likewise */
 void rules_host(const struct snapshot *now, struct why_part *part);
+void rule_accelerators(const struct snapshot *now, struct why_part *part); /* NPUs and accelerators that are missing */
 void remedy_host(struct why_part *part, finding_code code);
 /* What keeps GPUs from being read. */
 void rules_source(const struct snapshot *now, struct why_part *part);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The host around its GPUs: what keeps them from being read (source.c), NPUs and accelerators that are missing, and what slows
- * GPUs down that work: its network between nodes, its power, the clocks of its CPU.
+ * The host around its GPUs: what keeps them from being read (driver_access.c), and what slows GPUs down that work: its network
+ * between nodes, its power, the clocks of its CPU.
  */
 #include "insight/area/area.h"
 #include "model/finding_code.h"
@@ -46,28 +46,6 @@ static void rule_infiniband(const struct host *host, struct why_part *part)
     else
         cause_end(&d, "%lld InfiniBand port%s slower than %s of the same model", (long long)slow, slow == 1 ? " is" : "s are",
                   slow == 1 ? "others" : "the others");
-}
-
-/* Others than GPUs are judged by nothing but whether they are there. */
-static void rule_accelerators(const struct snapshot *now, struct why_part *part)
-{
-    struct cause_draft d;
-    const struct gpu *first = NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < now->accelerator_count; i++) {
-        const struct gpu *one = &now->accelerators[i];
-        if (one->state == GPU_OK || one->state == GPU_ASLEEP || one->released)
-            continue;
-        if (!count++) {
-            first = one;
-            cause_begin(&d, part, FINDING_ACCELERATOR_LOST);
-        }
-        support(&d, count == 1 ? 0.97 : 0, "%s %s: %s", one->id.name, gpu_id_key(&one->id), one->error_message);
-    }
-    if (count == 1)
-        cause_end(&d, "The %s is missing or can't be read: %s", first->id.name, first->error_message);
-    else if (count)
-        cause_end(&d, "%zu NPUs or accelerators are missing or can't be read", count);
 }
 
 void rules_host(const struct snapshot *now, struct why_part *part)

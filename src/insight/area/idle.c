@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules for a GPU that has nothing to do and does not idle: work that ended, clocks that are held, memory that is held.
+ * Rules for a GPU that has nothing to do and does not idle: work that ended, clocks that are held, memory that is held; and one
+ * that sleeps.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,6 +251,17 @@ static void rule_vram(const struct facts *f, struct why_part *part)
     cause_process(&d, p);
     cause_end(&d, ": %s %s %s %s but not computing; the memory itself does not draw power, an open context does",
               process_words(p, LONG_NAME, who), is(f), process_stands_stopped(p) ? "stopped, holding" : "holding", bytes);
+}
+
+/* Instead of all others: nothing is read of it. */
+void rule_asleep(const struct facts *f, struct why_part *part)
+{
+    struct cause_draft d;
+    cause_begin(&d, part, FINDING_ASLEEP);
+    support(&d, 0.97, "the kernel suspended the GPU");
+    if (f->gpu->error_message[0])
+        support(&d, 0, "driver: %s", f->gpu->error_message);
+    cause_end(&d, " %s asleep: it needs no cooling, so the noise %s from something else", is(f), f->over ? "came" : "comes");
 }
 
 static void rules_idle(const struct facts *f, struct why_part *part)

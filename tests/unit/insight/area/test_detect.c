@@ -178,25 +178,25 @@ static void a_full_cache_is_found_while_requests_wait(void **state)
 {
     (void)state;
     struct look l = serving(30, 2, 990);
-    FINDS(&l, area_serving.find, FINDING_KV_CACHE_FULL, "full (99%), and 2 requests wait");
+    FINDS(&l, area_servers.find, FINDING_KV_CACHE_FULL, "full (99%), and 2 requests wait");
     l = serving(30, 0, 990); /* full, and enough for all */
-    assert_null(found(&l, area_serving.find, FINDING_KV_CACHE_FULL));
+    assert_null(found(&l, area_servers.find, FINDING_KV_CACHE_FULL));
     l = serving(30, 2, 700);
-    assert_null(found(&l, area_serving.find, FINDING_KV_CACHE_FULL));
+    assert_null(found(&l, area_servers.find, FINDING_KV_CACHE_FULL));
     l = serving(30, 2, 990);
     l.gpu->processes[0].requests_waiting = reading_absent(READING_UNSUPPORTED);
-    assert_null(found(&l, area_serving.find, FINDING_KV_CACHE_FULL));
+    assert_null(found(&l, area_servers.find, FINDING_KV_CACHE_FULL));
 }
 
 static void a_queue_is_found_where_more_wait_than_run(void **state)
 {
     (void)state;
     struct look l = serving(4, 9, 300);
-    FINDS(&l, area_serving.find, FINDING_REQUESTS_QUEUE, "9 requests wait at vllm, which is working on 4");
+    FINDS(&l, area_servers.find, FINDING_REQUESTS_QUEUE, "9 requests wait at vllm, which is working on 4");
     l = serving(16, 9, 300);
-    assert_null(found(&l, area_serving.find, FINDING_REQUESTS_QUEUE));
+    assert_null(found(&l, area_servers.find, FINDING_REQUESTS_QUEUE));
     l = serving(1, 3, 300);
-    assert_null(found(&l, area_serving.find, FINDING_REQUESTS_QUEUE));
+    assert_null(found(&l, area_servers.find, FINDING_REQUESTS_QUEUE));
 }
 
 static void interrupted_requests_and_silence_are_found(void **state)
@@ -204,16 +204,16 @@ static void interrupted_requests_and_silence_are_found(void **state)
     (void)state;
     struct look l = serving(30, 2, 600);
     l.gpu->processes[0].preempted_milli = reading_ok(2000);
-    FINDS(&l, area_serving.find, FINDING_PREEMPTIONS, "interrupts 120 requests a minute");
+    FINDS(&l, area_servers.find, FINDING_PREEMPTIONS, "interrupts 120 requests a minute");
     l = serving(30, 2, 600);
     l.gpu->processes[0].preempted_milli = reading_ok(0);
-    assert_null(found(&l, area_serving.find, FINDING_PREEMPTIONS));
+    assert_null(found(&l, area_servers.find, FINDING_PREEMPTIONS));
     l = serving(30, 2, 600);
     l.gpu->processes[0].tokens_milli = reading_absent(READING_FAILED);
-    FINDS(&l, area_serving.find, FINDING_SERVER_SILENT, "vllm has stopped answering");
+    FINDS(&l, area_servers.find, FINDING_SERVER_SILENT, "vllm has stopped answering");
     l = serving(30, 2, 600);
     l.gpu->processes[0].tokens_milli = reading_absent(READING_UNSUPPORTED); /* it never said anything */
-    assert_null(found(&l, area_serving.find, FINDING_SERVER_SILENT));
+    assert_null(found(&l, area_servers.find, FINDING_SERVER_SILENT));
 }
 
 /* ---- clocks ---- */
@@ -370,24 +370,24 @@ static void utilization_without_work_is_found(void **state)
     struct look l = busy();
     l.gpu->sm_active_permille = reading_ok(10);
     l.gpu->power_mw = reading_ok(122000); /* as a kernel that waits draws on this GPU */
-    FINDS(&l, area_trust.find, FINDING_NO_WORK_DONE, "waiting inside a kernel");
+    FINDS(&l, area_no_work.find, FINDING_NO_WORK_DONE, "waiting inside a kernel");
     l = busy();
     l.gpu->sm_active_permille = reading_ok(10);
     l.gpu->graphics_active_permille = reading_ok(5);
     l.gpu->power_mw = reading_ok(130000);
-    FINDS(&l, area_trust.find, FINDING_NO_WORK_DONE, "only with copies");
+    FINDS(&l, area_no_work.find, FINDING_NO_WORK_DONE, "only with copies");
     l = busy(); /* 400 W are work: the counters are of a moment before it began */
     l.gpu->sm_active_permille = reading_ok(10);
-    assert_null(found(&l, area_trust.find, FINDING_NO_WORK_DONE));
+    assert_null(found(&l, area_no_work.find, FINDING_NO_WORK_DONE));
     l = busy();
     l.gpu->sm_active_permille = reading_ok(600);
-    assert_null(found(&l, area_trust.find, FINDING_NO_WORK_DONE));
+    assert_null(found(&l, area_no_work.find, FINDING_NO_WORK_DONE));
     l = busy();
-    assert_null(found(&l, area_trust.find, FINDING_NO_WORK_DONE));
+    assert_null(found(&l, area_no_work.find, FINDING_NO_WORK_DONE));
     l = busy();
     l.gpu->sm_active_permille = reading_ok(10);
     l.gpu->encoder_permille = reading_ok(800);
-    assert_null(found(&l, area_trust.find, FINDING_NO_WORK_DONE));
+    assert_null(found(&l, area_no_work.find, FINDING_NO_WORK_DONE));
 }
 
 /* Full utilization at little power, for so long; no counter tells what the units do. */
@@ -408,11 +408,11 @@ static void power_that_contradicts_the_utilization_is_found(void **state)
 {
     (void)state;
     struct look l = cheap_load(120000, 90000);
-    FINDS(&l, area_trust.find, FINDING_NO_WORK_DONE, "only 90 W");
+    FINDS(&l, area_no_work.find, FINDING_NO_WORK_DONE, "only 90 W");
     l = cheap_load(20000, 90000); /* drivers average power: it may still follow */
-    assert_null(found(&l, area_trust.find, FINDING_NO_WORK_DONE));
+    assert_null(found(&l, area_no_work.find, FINDING_NO_WORK_DONE));
     l = cheap_load(120000, 300000);
-    assert_null(found(&l, area_trust.find, FINDING_NO_WORK_DONE));
+    assert_null(found(&l, area_no_work.find, FINDING_NO_WORK_DONE));
 }
 
 /* ---- work ---- */
@@ -425,6 +425,7 @@ static const char *cause_text(struct look *l, finding_code code, int32_t *pid)
     struct why_part part = {0};
     facts_collect(&f, l->s, l->gpu, &l->past);
     area_work.weigh(&f, &part);
+    area_video.weigh(&f, &part);
     const struct why_cause *cause = find_cause(&part, code);
     snprintf(text, sizeof text, "%s", cause ? cause->text : "");
     *pid = cause ? cause->pid : 0;

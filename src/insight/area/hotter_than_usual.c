@@ -118,4 +118,4 @@ static void rules_usual(const struct facts *f, struct why_part *part)
         rule_loud(f, part);
 }
 
-const struct area area_usual = {.weigh = rules_usual};
+const struct area area_hotter = {.weigh = rules_usual};

@@ -169,4 +169,4 @@ static void detect_serving(const struct facts *f, struct collection *c)
     }
 }
 
-const struct area area_serving = {.find = detect_serving};
+const struct area area_servers = {.find = detect_serving};

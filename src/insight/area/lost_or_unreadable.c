@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules for a GPU that is not there or doesn't work: lost, in error, asleep, closed to us, or lost and back.
+ * Rules for a GPU that is not there or doesn't work: lost, in error, closed to us, or lost and back; and other devices that are
+ * missing.
  */
 #include "insight/area/area.h"
 #include "model/finding_code.h"
@@ -21,11 +22,14 @@ void rules_state(const struct facts *f, struct why_part *part)
                         : gpu->state == GPU_LOST   ? FINDING_LOST
                                                    : FINDING_ERROR;
     struct cause_draft d;
+    if (code == FINDING_ASLEEP) {
+        rule_asleep(f, part);
+        return;
+    }
     cause_begin(&d, part, code);
     support(&d, 0.97, "%s",
             code == FINDING_SOURCE_RELEASED ? "whirr was asked to leave its driver alone"
             : code == FINDING_NO_PERMISSION ? "its device files don't allow it"
-            : code == FINDING_ASLEEP        ? "the kernel suspended the GPU"
             : code == FINDING_LOST          ? "the GPU does not respond anymore"
                                             : "no reading is available");
     if (gpu->error_message[0])
@@ -39,8 +43,6 @@ void rules_state(const struct facts *f, struct why_part *part)
     if (code == FINDING_SOURCE_RELEASED)
         cause_end(&d, " %s released on request: whirr %s its driver alone until the time is over", is(f),
                   f->over ? "left" : "leaves");
-    else if (code == FINDING_ASLEEP)
-        cause_end(&d, " %s asleep: it needs no cooling, so the noise %s from something else", is(f), f->over ? "came" : "comes");
     else if (code == FINDING_LOST)
         cause_end(&d, " %s lost", is(f));
     else
@@ -62,4 +64,26 @@ void find_returned(const struct gpu *gpu, struct wall first, struct wall last, s
     found->since = first;
     found->until = last;
     found->advice = "Watch it: if it happens again, check the power cables, the slot and the GPU's temperature.";
+}
+
+/* Others than GPUs are judged by nothing but whether they are there. */
+void rule_accelerators(const struct snapshot *now, struct why_part *part)
+{
+    struct cause_draft d;
+    const struct gpu *first = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < now->accelerator_count; i++) {
+        const struct gpu *one = &now->accelerators[i];
+        if (one->state == GPU_OK || one->state == GPU_ASLEEP || one->released)
+            continue;
+        if (!count++) {
+            first = one;
+            cause_begin(&d, part, FINDING_ACCELERATOR_LOST);
+        }
+        support(&d, count == 1 ? 0.97 : 0, "%s %s: %s", one->id.name, gpu_id_key(&one->id), one->error_message);
+    }
+    if (count == 1)
+        cause_end(&d, "The %s is missing or can't be read: %s", first->id.name, first->error_message);
+    else if (count)
+        cause_end(&d, "%zu NPUs or accelerators are missing or can't be read", count);
 }
