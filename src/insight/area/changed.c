@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What changed on a GPU, and what came with it: "idle power is 51 W since the driver went from 575 to 580 on Nov 12 (22 W
- * before)". A change alone is information for a day; a setting is what a person asked for, so it stays information. Likewise
- * another GPU in its slot.
+ * before)". A change alone is information for a day; a setting is what a person asked for, so it stays information. A
+ * GPU that is another one than before is a warning.
  */
 #include <stdlib.h>
 #include <string.h>
