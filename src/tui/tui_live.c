@@ -39,7 +39,7 @@ struct live {
     struct canvas canvas;
     bool ended;
     struct error refused; /* why it ended at once: no such GPU */
-    char theme[16];
+    char theme[16];       /* of the screen; "" none is open */
 };
 
 static struct live_host *shown_host(struct live *l)
@@ -163,7 +163,7 @@ static void save(struct live *l)
 static void apply_theme(struct live *l)
 {
     const struct top *t = &shown_host(l)->top;
-    if (strcmp(l->theme, t->settings.theme) != 0) {
+    if (l->theme[0] && strcmp(l->theme, t->settings.theme) != 0) {
         str_copy(l->theme, sizeof l->theme, str_from(t->settings.theme));
         screen_theme(l->theme);
     }
