@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "host/identity.h"
+#include "source/driver_places.h"
 #include "source/sysfs/bus.h"
-#include "source/sysfs/sysfs_places.h"
 
 enum { CAP_SYS_PTRACE_BIT = 19 };
 

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "host/procfs.h"
-#include "source/sysfs/sysfs_places.h"
+#include "source/driver_places.h"
 
 enum { LONELY_MS = 5000 };
 

@@ -9,10 +9,10 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "source/driver_places.h"
 #include "source/nvidia_smi/nvidia_smi_report.h"
 #include "source/nvml/outside.h"
 #include "source/source.h"
-#include "source/sysfs/sysfs_places.h"
 
 /* A card between runs. */
 struct smi_known_card {

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "source/driver_places.h"
 #include "source/nvml/internal.h"
-#include "source/sysfs/sysfs_places.h"
 
 enum { API_INITIALIZE = 0x0150e828, API_BUS = 0x1be0b8e5, API_THERMALS = 0x65fe3aad };
 static const unsigned api_unload = 0xd22bdd7e, api_gpus = 0xe5ac921f;

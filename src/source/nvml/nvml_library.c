@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/os/library.h"
+#include "source/driver_places.h"
 #include "source/sysfs/bus.h"
-#include "source/sysfs/sysfs_places.h"
 
 enum { NAMES_MAX = 2 };
 

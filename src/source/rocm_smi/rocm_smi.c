@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "source/driver_places.h"
 #include "source/rocm_smi/parse.h"
-#include "source/sysfs/sysfs_places.h"
 
 enum { OUTPUT_MAX = 4 * 1024 * 1024, TIME_LIMIT_MS = 10000, FRESH_MS = 1000 };
 

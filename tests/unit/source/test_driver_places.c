@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where a driver's library and programs are looked for.
  */
-#include "source/sysfs/sysfs_places.h"
+#include "source/driver_places.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

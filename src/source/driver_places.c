@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See places.h. Only root can write to any of these directories; none has the toolkit's stubs, which do nothing.
+ * Only root can write to any of these directories; none has the toolkit's stubs, which do nothing.
  */
-#include "source/sysfs/sysfs_places.h"
+#include "source/driver_places.h"
 
 #include <errno.h>
 #include <stdio.h>
