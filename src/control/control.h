@@ -85,6 +85,9 @@ void holder_look(struct settings_holder *k, void (*ended)(void *user, const stru
  * -errno: none. */
 int holder_watchdog(const struct env *env, const char *lease_dir);
 
+/* Begins the quiet hours when it is time, once per period: a lease ended by hand stays ended until the next. */
+void quiet_hours_look(struct settings_holder *k, const struct config *config);
+
 /* ---- The helper ----
  * whirr-control, which maintains settings for others. */
 

@@ -26,7 +26,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -82,7 +81,6 @@ struct helper {
     _Atomic int64_t busy_since;    /* by the monotonic clock; 0: it waits for requests */
     struct settings_holder holder; /* from here on of the settings thread alone */
     struct error cannot;           /* why no settings can be changed; "": they can */
-    char quiet_id[LEASE_ID_SIZE];  /* of the quiet hours; "": not now */
     struct desk settings_desk;
 };
 
@@ -165,8 +163,6 @@ static void tell_ended(void *user, const struct lease *l, const char *why)
 {
     struct helper *h = user;
     log_info("a lease of settings has ended", LOG_TEXT("id", l->id), LOG_TEXT("user", l->user), LOG_TEXT("why", why));
-    if (strcmp(h->quiet_id, l->id) == 0)
-        h->quiet_id[0] = '\0';
     for (size_t i = 0; i < h->settings_desk.count; i++) {
         struct asker *c = h->settings_desk.clients[i];
         if (strcmp(c->holds, l->id) != 0)
@@ -426,86 +422,6 @@ static int serve_desk(struct helper *h, struct desk *d, struct pollfd *ready, si
     return some;
 }
 
-/* ---- quiet hours ---- */
-
-enum { MINUTES_OF_DAY = 24 * 60, MINUTE_S = 60 };
-
-static bool parse_minutes(const char *text, int *ret)
-{
-    int64_t hour, minute;
-    struct str rest = str_from(text), first;
-    if (!str_cut(&rest, ':', &first) || !str_to_i64(first, &hour) || !str_to_i64(rest, &minute) || hour < 0 || hour > 23 ||
-        minute < 0 || minute > 59 || rest.len != 2)
-        return false;
-    *ret = (int)(hour * MINUTE_S + minute);
-    return true;
-}
-
-/* "22:00" to "08:00" by the host's clock: whether it is that time now, and until when. */
-static bool quiet_hours_until(const char *from, const char *until, struct wall now, struct wall *ret)
-{
-    int begin, end;
-    time_t seconds = (time_t)(now.ms / MS_PER_S);
-    struct tm local;
-    if (!parse_minutes(from, &begin) || !parse_minutes(until, &end) || begin == end || !localtime_r(&seconds, &local))
-        return false;
-    int minute = local.tm_hour * MINUTE_S + local.tm_min;
-    int since = (minute - begin + MINUTES_OF_DAY) % MINUTES_OF_DAY, length = (end - begin + MINUTES_OF_DAY) % MINUTES_OF_DAY;
-    if (since >= length)
-        return false;
-    local.tm_mday += minute >= end; /* already past today: tomorrow's */
-    local.tm_hour = end / MINUTE_S;
-    local.tm_min = end % MINUTE_S;
-    local.tm_sec = 0;
-    local.tm_isdst = -1;
-    ret->ms = (int64_t)mktime(&local) * MS_PER_S;
-    return true;
-}
-
-static bool quiet_value(const struct helper *h, const struct control_state *s, struct control_value *ret)
-{
-    if (strcmp(h->config->quiet.limit, "auto") == 0)
-        return control_quiet(CONTROL_POWER, s, reading_absent(READING_UNREAD), ret);
-    return control_parse(CONTROL_POWER, h->config->quiet.limit, s, ret, NULL) == 0 && ret->low < s->now.low;
-}
-
-/* Skips GPUs without a limit, or with a lower one. */
-static void begin_quiet(struct helper *h, struct wall until)
-{
-    AUTO_FREE struct lease *l = calloc(1, sizeof *l);
-    struct error err = {0};
-    if (!l)
-        return;
-    lease_init(l, LEASE_SETTING, getpid(), clock_wall(&clock_system));
-    snprintf(l->note, sizeof l->note, "quiet hours");
-    l->until = until;
-    for (size_t i = 0; i < h->holder.set.gpu_count; i++) {
-        const struct control_gpu *gpu = &h->holder.set.gpus[i];
-        struct control_state s;
-        struct control_value v;
-        if (control_look(gpu, CONTROL_POWER, &s, NULL) == 0 && quiet_value(h, &s, &v) &&
-            lease_set_plan(l, gpu, (int)i, CONTROL_POWER, v, &err) < 0)
-            log_warn("a GPU has no quiet hours", LOG_INT("gpu", i), LOG_TEXT("why", err.text));
-    }
-    if (!l->setting_count)
-        return;
-    if (holder_begin(&h->holder, l, true, &err) < 0)
-        log_warn("quiet hours cannot begin", LOG_TEXT("why", err.text));
-    else
-        memcpy(h->quiet_id, l->id, sizeof h->quiet_id);
-}
-
-/* Acts once per quiet period: a lease ended by hand stays ended until the next. */
-static void look_at_quiet_hours(struct helper *h)
-{
-    static struct wall done_until;
-    struct wall now = clock_wall(&clock_system), until;
-    if (!quiet_hours_until(h->config->quiet.from, h->config->quiet.until, now, &until) || done_until.ms == until.ms)
-        return;
-    done_until = until;
-    begin_quiet(h, until);
-}
-
 /* ---- confinement: beyond what the daemon refuses itself, no sockets but local ones, no other programs, no access to other
  * processes ---- */
 
@@ -629,7 +545,7 @@ static void *serve_settings(void *arg)
         struct mono now = clock_mono(&clock_system);
         if (!h->cannot.text[0] && mono_since_ms(now, looked) >= HOLDER_LOOK_MS) {
             looked = now;
-            look_at_quiet_hours(h);
+            quiet_hours_look(&h->holder, h->config);
             holder_look(&h->holder, tell_ended, h);
         }
         atomic_store(&h->in_use, d->count + h->holder.count);

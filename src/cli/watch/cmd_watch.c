@@ -18,7 +18,7 @@
 #include "cli/watch/watch.h"
 #include "config/config.h"
 #include "format/json/json.h"
-#include "insight/view/course.h"
+#include "insight/view/program_phases.h"
 
 /* One program from start to end. */
 struct watched {

@@ -12,7 +12,7 @@
 #include "format/json/json.h"
 #include "host/evidence/address_samples.h"
 #include "host/frames/looks.h"
-#include "insight/view/course.h"
+#include "insight/view/program_phases.h"
 
 /* Looks at the lines of a program, in a thread of its own. */
 struct watch_lines {

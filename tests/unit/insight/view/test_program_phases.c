@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Programs with a known course: the phases and the limit that a person would name.
  */
-#include "insight/view/course.h"
+#include "insight/view/program_phases.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Totals as they come.
  */
-#include "insight/view/course.h"
+#include "insight/view/program_phases.h"
 
 #include <errno.h>
 #include <math.h>
