@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "insight/baseline/serving.h"
+#include "insight/baseline/serving_usual.h"
 #include "store/query.h"
 
 /* ---- what each process added to idle power ---- */

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "insight/area/area.h"
-#include "insight/baseline/serving.h"
+#include "insight/baseline/serving_usual.h"
 #include "insight/facts/words.h"
 #include "model/finding_code.h"
 

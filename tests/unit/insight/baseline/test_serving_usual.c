@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Days of a model server, made up, and what is learned from them: what is compared with what, how much is needed, what is left out.
  */
-#include "insight/baseline/serving.h"
+#include "insight/baseline/serving_usual.h"
 
 #include "base/cleanup.h"
 #include "base/units.h"

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "host/identity.h"
-#include "insight/baseline/serving.h"
+#include "insight/baseline/serving_usual.h"
 
 static struct str behind(struct str line, size_t prefix)
 {

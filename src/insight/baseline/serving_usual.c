@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Learning how fast models are served, and holding the last minutes against it.
  */
-#include "insight/baseline/serving.h"
+#include "insight/baseline/serving_usual.h"
 
 #include <stdlib.h>
 #include <string.h>
