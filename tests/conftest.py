@@ -40,12 +40,12 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """The slow ones first, so that nobody waits for the last of them alone. Where tests run side by side, those that use the PostgreSQL
-    server stay together: they fill and empty the one of their process, and one busy server is enough for a small machine."""
+    """The slow ones first, so that nobody waits for the last of them alone. Where tests run side by side, those of a module that use the PostgreSQL
+    server stay together: they fill and empty the one of their process."""
     url = os.environ.get("WHIRR_TEST_POSTGRES")
     for item in items:
         if url and url in [value for value in vars(item.module).values() if isinstance(value, str)]:
-            item.add_marker(pytest.mark.xdist_group("postgres"))
+            item.add_marker(pytest.mark.xdist_group(f"postgres-{item.module.__name__}"))
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
