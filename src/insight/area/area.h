@@ -122,8 +122,10 @@ bool say_work(struct text *s, const struct facts *f, const struct why_cause *cau
 bool holds_more(const struct process *p, const struct process *than); /* of the memory; `than` may be NULL */
 /* "ffmpeg (jellyfin) is encoding video", with these parts of a name (enum process_part). */
 bool say_video(struct text *s, const struct facts *f, unsigned with);
-/* The sign that a process mines: "its name", "the mining pool in its command line"; NULL none. */
-const char *miner_sign(const struct process *p);
+/* One program does most of what is done: `doing` is its work, `sign` what says so beside the readings; NULL: nothing does. */
+void weigh_program(const struct facts *f, struct why_part *part, finding_code code, const char *doing, const char *sign);
+bool rule_miner(const struct facts *f, struct why_part *part); /* false: that program does not mine */
+bool say_mining(struct text *s, const struct facts *f, const struct process *p);
 void rule_miner_among(const struct facts *f, struct why_part *part);
 
 /* How an unusual temperature is compared */

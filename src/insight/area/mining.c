@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Programs that mine, told by their names or by the pool in their command lines: alone (a rule of work.c), or among others.
+ * Programs that mine, told by their names or by the pool in their command lines: alone or among others.
  */
 #include <string.h>
 
@@ -7,7 +7,8 @@
 #include "insight/area/area.h"
 #include "model/finding_code.h"
 
-const char *miner_sign(const struct process *p)
+/* What says so: "its name", "the mining pool in its command line"; NULL: nothing. */
+static const char *miner_sign(const struct process *p)
 {
     /* Programs that do nothing but mine; a whole name, so that "t-rex-game" is not accused. */
     static const char *const miners[] = {
@@ -26,6 +27,14 @@ const char *miner_sign(const struct process *p)
     return by_pool ? "the mining pool in its command line" : NULL;
 }
 
+bool rule_miner(const struct facts *f, struct why_part *part)
+{
+    const char *sign = miner_sign(f->workers.first);
+    if (sign)
+        weigh_program(f, part, FINDING_MINING, "mining", sign);
+    return sign;
+}
+
 /* A miner among those who share the GPU is worth a line of its own. */
 void rule_miner_among(const struct facts *f, struct why_part *part)
 {
@@ -40,6 +49,12 @@ void rule_miner_among(const struct facts *f, struct why_part *part)
     support_share(&d, f, p);
     support(&d, 0.5, "mining, judging by %s", miner_sign(p));
     cause_end(&d, ": %s %s mining on it, among others", process_words(p, LONG_NAME, who), is(f));
+}
+
+bool say_mining(struct text *s, const struct facts *f, const struct process *p)
+{
+    char who[PROCESS_WORDS];
+    return text_append(s, "%s %s mining, judging by %s", process_words(p, WITH_OWNER, who), is(f), miner_sign(p));
 }
 
 static void remedy_mining(const struct facts *f, struct why_part *part, const struct why_cause *cause)

@@ -64,25 +64,22 @@ static bool one_dominates(const struct workers *w)
     return w->count == 2 ? first >= 3 * second : first >= 3 * second && first >= (int64_t)w->count * 100;
 }
 
-static void rule_one_process(const struct facts *f, struct why_part *part)
+void weigh_program(const struct facts *f, struct why_part *part, finding_code code, const char *doing, const char *sign)
 {
     const struct process *p = f->workers.first;
-    const char *miner = miner_sign(p);
-    char who[PROCESS_WORDS], work[NAME_WORDS], age[SHORT_WORDS];
+    char who[PROCESS_WORDS], age[SHORT_WORDS];
     int64_t traffic;
     struct cause_draft d;
-    finding_code code = miner ? FINDING_MINING : words_draws(p) ? FINDING_GRAPHICS_LOAD : FINDING_COMPUTE_LOAD;
     cause_begin(&d, part, code);
     cause_process(&d, p);
     support_load(&d, f, load_weight(f));
     support_share(&d, f, p);
     if (reading_get(f->gpu->mem_util_permille, &traffic) && traffic >= 800)
         support(&d, 0.05, "memory busy %lld%% of the time", percent(traffic));
-    if (miner)
-        support(&d, 0.5, "mining, judging by %s", miner);
+    if (sign)
+        support(&d, 0.5, "%s, judging by %s", doing, sign);
     support_effects(&d, f);
-    process_words(p, f->load == LOAD_UNKNOWN || miner ? LONG_NAME : WITH_OWNER, who); /* what it does names the model */
-    const char *doing = miner ? "mining" : words_work(p, work);
+    process_words(p, f->load == LOAD_UNKNOWN || sign ? LONG_NAME : WITH_OWNER, who); /* what it does names the model */
     if (f->load == LOAD_UNKNOWN)
         cause_end(&d, ": %s %s on it, but its utilization %s be read", who, is(f), cannot(f));
     else if (p->started_at.ms > 0 && f->now->taken_at.ms - p->started_at.ms >= 60000)
@@ -261,6 +258,7 @@ static void rule_loading(const struct facts *f, struct why_part *part)
 static void rules_work(const struct facts *f, struct why_part *part)
 {
     const struct workers *w = &f->workers;
+    char work[NAME_WORDS];
     bool stirred = f->heat >= HEAT_WARM || f->fan >= FAN_RAISED || f->power >= POWER_RAISED;
     bool works = f->load == LOAD_BUSY || f->load == LOAD_LIGHT || (f->load == LOAD_UNKNOWN && stirred);
     if (f->divided) {
@@ -268,7 +266,9 @@ static void rules_work(const struct facts *f, struct why_part *part)
             rule_instances(f, part);
     } else if (works && w->first) {
         if (one_dominates(w)) {
-            rule_one_process(f, part);
+            if (!rule_miner(f, part))
+                weigh_program(f, part, words_draws(w->first) ? FINDING_GRAPHICS_LOAD : FINDING_COMPUTE_LOAD,
+                              words_work(w->first, work), NULL);
         } else {
             rule_several(f, part);
             rule_miner_among(f, part);
@@ -364,7 +364,7 @@ bool say_work(struct text *s, const struct facts *f, const struct why_cause *cau
         text_append(s, "%c%.*s", cause->pid ? cause->text[0] : cause->text[0] - 'A' + 'a', (int)(strlen(cause->text) - 2),
                     cause->text + 1);
         return true;
-    case FINDING_MINING: return p && text_append(s, "%s %s mining, judging by %s", who, is(f), miner_sign(p));
+    case FINDING_MINING: return p && say_mining(s, f, p);
     case FINDING_CHECK_RUNNING: return text_append(s, "a check (whirr check) %s running", is(f));
     case FINDING_COMPUTE_LOAD:
     case FINDING_GRAPHICS_LOAD: break;
