@@ -60,6 +60,7 @@ struct line_walk {
     size_t at, next;   /* offsets of this line and the next */
     struct str header; /* text between the brackets of the enclosing table; "" none */
     bool is_header;    /* the line starts a table */
+    bool continues;    /* the line belongs to a value that began before it */
     int depth;         /* brackets left open before this line */
     char quotes;       /* of an open multi-line string: " or '; 0 none */
 };
@@ -91,7 +92,7 @@ static void count_brackets(struct line_walk *w)
 
 static bool walk_next(struct line_walk *w)
 {
-    bool whole = w->depth <= 0 && !w->quotes; /* no value continues from the line before */
+    w->continues = w->depth > 0 || w->quotes;
     w->at = w->next;
     if (w->at >= w->rest.len)
         return false;
@@ -100,7 +101,7 @@ static bool walk_next(struct line_walk *w)
     w->line = (struct str){w->rest.at + w->at, len};
     w->next = w->at + len + (end != NULL);
     struct str trimmed = str_trim(w->line);
-    w->is_header = whole && trimmed.len && trimmed.at[0] == '[';
+    w->is_header = !w->continues && trimmed.len && trimmed.at[0] == '[';
     if (w->is_header) {
         size_t skip = str_starts(trimmed, "[[") ? 2 : 1;
         const char *close = memchr(trimmed.at, ']', trimmed.len);
@@ -109,7 +110,7 @@ static bool walk_next(struct line_walk *w)
         w->depth = 0;
         return true;
     }
-    if (whole)
+    if (!w->continues)
         w->depth = 0;
     count_brackets(w);
     return true;
@@ -171,7 +172,7 @@ static bool replace_key(struct buf *text, const char *section, const char *key, 
             continue;
         if (w.is_header)
             *after_header = w.next;
-        else if (line_sets(w.line, key)) {
+        else if (!w.continues && line_sets(w.line, key)) {
             size_t from = w.at, to = w.next;
             while ((w.depth > 0 || w.quotes) && walk_next(&w))
                 to = w.next;
