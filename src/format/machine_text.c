@@ -289,7 +289,7 @@ static int bad(struct machine_reader *r, const char *what)
 /* Opens the directory that contains the last part of `path`, creating those on the way; `name` is that part. */
 static int open_parent(struct machine_reader *r, const char *path, struct str *name)
 {
-    int at = dup(r->root);
+    int at = dup(r->root), problem = at < 0 ? errno : EINVAL;
     struct str rest = str_from(path + (path[0] == '/')), part;
     while (at >= 0 && str_cut(&rest, '/', &part)) {
         char text[PATH_SIZE];
@@ -302,15 +302,12 @@ static int open_parent(struct machine_reader *r, const char *path, struct str *n
             *name = part;
             return at;
         }
-        if (mkdirat(at, text, 0755) < 0 && errno != EEXIST)
-            break;
-        int next = openat(at, text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        int problem = errno;
+        bool is_there = mkdirat(at, text, 0755) == 0 || errno == EEXIST;
+        int next = is_there ? openat(at, text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+        problem = errno;
         close(at);
         at = next;
-        errno = problem;
     }
-    int problem = at < 0 ? errno : EINVAL;
     if (at >= 0)
         close(at);
     return error_set(r->err, -problem, "line %zu: cannot make '%s': %s", r->line, path, strerror(problem));

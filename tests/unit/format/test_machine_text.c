@@ -2,6 +2,7 @@
 #include "format/record.h"
 
 #include <dirent.h>
+#include <errno.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -193,6 +194,18 @@ static void a_line_that_makes_no_sense_is_named(void **state)
     }
 }
 
+static void a_folder_that_cannot_be_made_says_why(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    struct error err = {0};
+    char text[400];
+    sysroot_init(&s);
+    snprintf(text, sizeof text, "/%0300d/b = x\n", 0);
+    assert_int_equal(machine_expand(str_from(text), s.path, &err), -ENAMETOOLONG);
+    assert_non_null(strstr(err.text, strerror(ENAMETOOLONG)));
+}
+
 static void a_directory_that_holds_something_is_left_alone(void **state)
 {
     (void)state;
@@ -255,6 +268,7 @@ int main(void)
         TEST(names_that_the_format_cannot_hold_are_counted),
         TEST(nothing_is_written_outside),
         TEST(a_line_that_makes_no_sense_is_named),
+        TEST(a_folder_that_cannot_be_made_says_why),
         TEST(a_directory_that_holds_something_is_left_alone),
         TEST(a_text_that_is_cut_or_spoiled_does_no_harm),
         TEST(every_machine_of_the_project_expands),
