@@ -174,7 +174,7 @@ const char *setup_value(const struct top_settings *s, int item, char *text, size
 
 /* ---- top.toml: reads, checks and writes the settings ---- */
 
-static const char *const metric_names[TRAIL_CHOICES] = {"util", "vram", "power", "temp", "fan", "clock", "work"};
+static const char *const metric_names[TRAIL_CHOICES + 1] = {"util", "vram", "power", "temp", "fan", "clock", "work"};
 
 static struct str text_of(const struct toml_value *root, const char *key)
 {
@@ -182,9 +182,10 @@ static struct str text_of(const struct toml_value *root, const char *key)
     return v && v->type == TOML_TEXT ? v->text : (struct str){"", 0};
 }
 
-static int position(const char *const *names, size_t count, struct str name)
+/* In names that end with NULL; -1: none of them. */
+static int position(const char *const *names, struct str name)
 {
-    for (size_t i = 0; i < count && names[i]; i++)
+    for (size_t i = 0; names[i]; i++)
         if (str_is(name, names[i]))
             return (int)i;
     return -1;
@@ -254,19 +255,19 @@ void prefs_read(struct str text, struct top_settings *settings)
         return;
     const struct toml_value *root = toml_root(doc);
     struct str theme = text_of(root, "theme"), sort = text_of(root, "sort");
-    if (position(theme_names, 64, theme) >= 0)
+    if (position(theme_names, theme) >= 0)
         str_copy(settings->theme, sizeof settings->theme, theme);
-    if (position(process_sort_keys, 64, sort) >= 0)
+    if (position(process_sort_keys, sort) >= 0)
         str_copy(settings->sort, sizeof settings->sort, sort);
     settings->reverse = bool_of(root, "reverse", settings->reverse);
     settings->compute_only = bool_of(root, "compute_only", settings->compute_only);
     settings->hide_idle = bool_of(root, "hide_idle", settings->hide_idle);
     settings->blocks = bool_of(root, "blocks", settings->blocks);
     settings->act = bool_of(root, "act", settings->act);
-    int group = position(top_group_names, GROUPED_COUNT, text_of(root, "group"));
+    int group = position(top_group_names, text_of(root, "group"));
     if (group >= 0)
         settings->group = (enum top_group)group;
-    int metric = position(metric_names, TRAIL_CHOICES, text_of(root, "metric"));
+    int metric = position(metric_names, text_of(root, "metric"));
     if (metric >= 0)
         settings->metric = (enum trail_of)metric;
     if (duration_parse(text_of(root, "window"), &window))

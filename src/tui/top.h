@@ -369,7 +369,7 @@ extern const size_t top_signal_count;
 extern const char *const top_help[];
 extern const size_t top_help_count;
 extern const struct top_settings top_defaults;
-extern const char *const top_group_names[GROUPED_COUNT];
+extern const char *const top_group_names[GROUPED_COUNT + 1];
 extern const int64_t top_windows_ms[];
 extern const size_t top_window_count;
 

@@ -11,7 +11,7 @@
 
 enum { BUSY_MAX = 4096 };
 
-const char *const top_group_names[GROUPED_COUNT] = {"none", "tree", "user", "container", "job", "model"};
+const char *const top_group_names[GROUPED_COUNT + 1] = {"none", "tree", "user", "container", "job", "model"};
 
 const struct top_column_info top_columns[COL_COUNT] = {
     [COL_GPU] = {"GPU", "gpu", 4, true, 0},
