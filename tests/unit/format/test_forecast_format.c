@@ -68,6 +68,23 @@ static void a_line_says_what_when_between_and_why(void **state)
     free(f);
 }
 
+static void a_moment_is_as_precise_as_it_is_near(void **state)
+{
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    struct forecast *f = two_gpus();
+    struct forecast_when *w = &f->gpus[0].vram.when;
+    w->earliest_s = 10 * 3600;
+    w->likely_s = 5 * 86400;
+    w->latest_s = 10 * 86400;
+    AUTO_BUF struct buf out = text_of(f, 0, 0, true);
+    assert_non_null(strstr(out.at, "Thu 01:02 (11:02–2025-11-25): "));
+    w->earliest_s = 59;
+    AUTO_BUF struct buf soon = text_of(f, 0, 0, true);
+    assert_non_null(strstr(soon.at, "(01:03:02–2025-11-25): "));
+    free(f);
+}
+
 static void no_line_is_wider_than_the_page(void **state)
 {
     (void)state;
@@ -195,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_line_says_what_when_between_and_why),
+        TEST(a_moment_is_as_precise_as_it_is_near),
         TEST(no_line_is_wider_than_the_page),
         TEST(one_gpu_is_spoken_of_alone),
         TEST(growth_that_was_watched_too_briefly_is_the_answer),

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "model/finding_code.h"
 #include "source/replay/codec.h"
 #include "source/replay/reader.h"
 #include "test.h"
@@ -526,6 +527,74 @@ static void unknown_columns_and_frames_are_left_out(void **state)
     sim_machine_stop(&m);
 }
 
+/* As a daemon sends it to the commands of its host. */
+static void what_was_found_comes_back_as_it_was(void **state)
+{
+    (void)state;
+    struct snapshot *s = snapshot_new(2);
+    s->taken_at.ms = INT64_C(1790000000000);
+    s->verdict = verdict_new(2, 2);
+    s->verdict->count = 2;
+    s->verdict->findings[0] = (struct finding){.code = FINDING_HEAT_LIMIT,
+                                               .severity = SEVERITY_CRITICAL,
+                                               .muted = true,
+                                               .is_effect = true,
+                                               .root = FINDING_FAN_STOPPED,
+                                               .confidence = 0.97,
+                                               .gpu_index = 1,
+                                               .pid = 77,
+                                               .since.ms = s->taken_at.ms - 60000,
+                                               .share_minute_permille = reading_ok(1000),
+                                               .share_ten_permille = reading_ok(0),
+                                               .power_mw = 412500,
+                                               .headline = "GPU 1 is throttling (93 °C)"};
+    s->verdict->findings[1] = (struct finding){.code = FINDING_LOST,
+                                               .tense = TENSE_WAS,
+                                               .confidence = 1,
+                                               .gpu_index = -1,
+                                               .since.ms = s->taken_at.ms - 9000,
+                                               .until.ms = s->taken_at.ms - 5000};
+    s->verdict->gpus[1] = (struct gpu_looked){.gpu_index = 1, .looked = 5, .missing = "fans", .health_level = reading_ok(2)};
+    AUTO_BUF struct buf schema = BUF(1 << 16), key = BUF(1 << 20), file = BUF(1 << 20);
+    schema_write(&schema);
+    snapshot_encode(&key, s, NULL);
+    buf_text(&file, RECORDING_MAGIC);
+    frame_build(&file, FRAME_SCHEMA, buf_view(&schema));
+    frame_build(&file, FRAME_KEY, buf_view(&key));
+    struct replay_reader *r;
+    assert_int_equal(replay_reader_open_memory(file.at, file.len, &r, NULL), 0);
+    const struct snapshot *read = next(r);
+    assert_non_null(read);
+    assert_non_null(read->verdict);
+    assert_int_equal(read->verdict->count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct finding *a = &read->verdict->findings[i], *b = &s->verdict->findings[i];
+        assert_int_equal(a->code, b->code);
+        assert_int_equal(a->severity, b->severity);
+        assert_int_equal(a->muted, b->muted);
+        assert_int_equal(a->is_effect, b->is_effect);
+        assert_int_equal(a->root, b->root);
+        assert_true(a->confidence == b->confidence);
+        assert_int_equal(a->gpu_index, b->gpu_index);
+        assert_int_equal(a->pid, b->pid);
+        assert_int_equal(a->tense, b->tense);
+        assert_int_equal(a->since.ms, b->since.ms);
+        assert_int_equal(a->until.ms, b->until.ms);
+        assert_same_reading(a->share_minute_permille, b->share_minute_permille, "share of a minute");
+        assert_same_reading(a->share_ten_permille, b->share_ten_permille, "share of ten minutes");
+        assert_int_equal(a->power_mw, b->power_mw);
+        assert_string_equal(a->headline, b->headline);
+        const struct gpu_looked *l = &read->verdict->gpus[i], *m = &s->verdict->gpus[i];
+        assert_int_equal(l->gpu_index, m->gpu_index);
+        assert_int_equal(l->looked, m->looked);
+        assert_string_equal(l->missing, m->missing);
+        assert_same_reading(l->health_level, m->health_level, "health");
+    }
+    snapshot_unref(read);
+    replay_reader_close(r);
+    snapshot_unref(s);
+}
+
 static void columns_that_changed_places_are_found(void **state)
 {
     (void)state;
@@ -580,6 +649,7 @@ int main(void)
         RECORDING_TEST(a_full_disk_leaves_a_whole_recording),
         RECORDING_TEST(other_files_are_left_alone),
         RECORDING_TEST(unknown_columns_and_frames_are_left_out),
+        RECORDING_TEST(what_was_found_comes_back_as_it_was),
         RECORDING_TEST(columns_that_changed_places_are_found),
         RECORDING_TEST(a_recording_is_for_its_owner),
     };

@@ -201,6 +201,22 @@ static void a_pickle_that_is_no_dump_is_refused(void **state)
         assert_int_equal(flight_parse(str_from(bad[i]), &t), -EINVAL);
 }
 
+/* Each of these takes more off the stack than there is. */
+static void a_dump_that_ends_in_nonsense_is_refused_as_a_whole(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"eu.", "euaa.", "eu\x93\x93.", "euss."};
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        struct dump d;
+        struct rank_trace t;
+        dump_begin(&d, "0");
+        entry(&d, "0", "nccl:all_reduce", 1, "started", false);
+        buf_text(&d.out, ends[i]);
+        assert_int_equal(flight_parse(buf_view(&d.out), &t), i ? -EINVAL : 0);
+        buf_done(&d.out);
+    }
+}
+
 /* ---- the Inspector ---- */
 
 static size_t inspect(struct inspected *list, int64_t rank, int64_t first, int64_t last, int64_t us, double rate)
@@ -266,6 +282,7 @@ int main(void)
         cmocka_unit_test(the_rank_that_has_not_come_is_late),
         cmocka_unit_test(the_gpu_that_has_not_started_is_late),
         cmocka_unit_test(a_pickle_that_is_no_dump_is_refused),
+        cmocka_unit_test(a_dump_that_ends_in_nonsense_is_refused_as_a_whole),
         cmocka_unit_test(who_is_in_a_collective_for_the_shortest_time_came_last),
         cmocka_unit_test(a_collective_that_has_become_slow_is_said),
     };

@@ -101,6 +101,24 @@ static void a_lost_card_is_tried_every_five_seconds_and_comes_back(void **state)
     fake_machine_done(&m);
 }
 
+static void a_card_without_an_address_is_found_again_by_its_uuid(void **state)
+{
+    (void)state;
+    static const char without[] = "gpu A\n pci none\ngpu B\n pci none\n temperature 66\n";
+    opened(without);
+    assert_int_equal(state_of(1), GPU_OK);
+    m.script("gpu A\n pci none\ngpu B\n pci none\n gone 1\n");
+    assert_int_equal(state_of(1), GPU_LOST);
+    m.script(without);
+    clock_manual_advance_ms(&m.clock, 5000);
+    struct gpu back = fake_machine_sample(&m, 1, GROUP_QUICK);
+    assert_int_equal(back.state, GPU_OK);
+    assert_string_equal(back.id.name, "B");
+    assert_reading(back.temp_mdegc, 66000);
+    gpu_done(&back);
+    fake_machine_done(&m);
+}
+
 static void a_card_that_needs_a_reset_says_so(void **state)
 {
     (void)state;
@@ -476,6 +494,7 @@ int main(void)
         TEST(a_missing_or_foreign_library_is_told),
         TEST(a_lost_card_does_not_touch_the_others),
         TEST(a_lost_card_is_tried_every_five_seconds_and_comes_back),
+        TEST(a_card_without_an_address_is_found_again_by_its_uuid),
         TEST(a_card_that_needs_a_reset_says_so),
         TEST(a_card_that_answers_nothing_is_in_error),
         TEST(one_failing_call_is_one_failed_reading),

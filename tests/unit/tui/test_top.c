@@ -269,6 +269,11 @@ static void test_the_filter_works_while_it_is_typed(void **state)
     keys(&v, "train.py");
     assert_int_equal(v.top.row_count, 1);
     assert_shows(&v, "Filter: train.py");
+    int cursor = 0; /* one cell behind the text */
+    for (int x = 0; x < 120; x++)
+        cursor += canvas_cell(&v.canvas, x, 39)->flags & CELL_REVERSE;
+    assert_int_equal(cursor, 1);
+    assert_true(canvas_cell(&v.canvas, 1 + (int)strlen("Filter: train.py"), 39)->flags & CELL_REVERSE);
     top_key(&v.top, TOP_KEY_ENTER);
     assert_shows(&v, "filter: train.py");
     top_key(&v.top, TOP_KEY_ESCAPE);
@@ -1016,6 +1021,39 @@ static void test_rows_have_fans(void **state)
     close_view(&v);
 }
 
+static void test_what_has_no_plot_is_in_one_line_with_bars(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training,model=rtx4090", 80, 20, true);
+    assert_shows(&v, "Fan ███▏░ 6");
+    assert_shows(&v, "Enc ░░░░░ 0%   Dec ░░░░░ 0%");
+    assert_hides(&v, "Temp ███");
+    close_view(&v);
+}
+
+static void test_the_window_grows_to_the_longest_and_shrinks_to_the_shortest(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 80, 24, true);
+    while (v.top.settings.window_ms < top_windows_ms[top_window_count - 1]) {
+        int64_t before = v.top.settings.window_ms;
+        keys(&v, "w");
+        assert_true(v.top.settings.window_ms > before);
+    }
+    assert_hides(&v, "longest window");
+    keys(&v, "w");
+    assert_shows(&v, "That is the longest window.");
+    for (size_t i = 1; i < top_window_count; i++)
+        keys(&v, "-");
+    assert_int_equal(v.top.settings.window_ms, top_windows_ms[0]);
+    keys(&v, "-");
+    assert_shows(&v, "That is the shortest window.");
+    assert_int_equal(v.top.settings.window_ms, top_windows_ms[0]);
+    close_view(&v);
+}
+
 static void test_setup_leaves_out_what_is_not_wanted(void **state)
 {
     (void)state;
@@ -1193,6 +1231,8 @@ int main(void)
         TEST(test_keys_of_nvitop_open_the_dialog_with_their_signal),
         TEST(test_a_key_without_a_meaning_says_so),
         TEST(test_rows_have_fans),
+        TEST(test_what_has_no_plot_is_in_one_line_with_bars),
+        TEST(test_the_window_grows_to_the_longest_and_shrinks_to_the_shortest),
         TEST(test_setup_leaves_out_what_is_not_wanted),
         TEST(test_setup_takes_clicks_and_values),
         TEST(a_process_that_is_gone_is_forgotten),

@@ -385,7 +385,7 @@ static void safetensors_tell_their_weights_and_config_the_cache(void **state)
     assert_true(n->cache_bytes.value == 1024 * MIB_BYTES);
 }
 
-static void config_json_knows_latent_and_sliding_attention(void **state)
+static void config_json_knows_latent_sliding_and_linear_attention(void **state)
 {
     (void)state;
     AUTO_FREE struct model_facts *f = facts_new();
@@ -403,6 +403,14 @@ static void config_json_knows_latent_and_sliding_attention(void **state)
     assert_int_equal(model_config_read(str_from(gemma), g, &err), 0);
     model_need(g, &(struct model_options){.context = 8192}, n);
     assert_true(n->cache_bytes.value == (int64_t)4 * 512 * 2 * (8192 + 3 * 1536));
+    AUTO_FREE struct model_facts *h = facts_new();
+    const char *qwen =
+        "{\"model_type\":\"qwen3_next\",\"num_hidden_layers\":4,\"num_attention_heads\":16,\"num_key_value_heads\":2,"
+        "\"head_dim\":256,\"hidden_size\":2048,\"layer_types\":[\"linear_attention\",\"linear_attention\","
+        "\"linear_attention\",\"full_attention\"]}";
+    assert_int_equal(model_config_read(str_from(qwen), h, &err), 0);
+    model_need(h, &(struct model_options){.context = 8192}, n);
+    assert_true(n->cache_bytes.value == (int64_t)2 * 512 * 2 * 8192); /* of one layer */
     assert_true(model_config_read(str_from("[1,2]"), g, &err) < 0);
 }
 
@@ -440,6 +448,9 @@ static void bad_safetensors_are_refused_with_a_sentence(void **state)
     AUTO_BUF struct buf cut = BUF(64);
     g_number(&cut, 5000, 8);
     assert_int_equal(read_safetensors(&cut, 100, f, &err), -ENODATA);
+    AUTO_BUF struct buf empty = BUF(64);
+    assert_int_equal(read_safetensors(&empty, 100, f, &err), -EBADMSG);
+    assert_non_null(strstr(err.text, "too short"));
 }
 
 static void block_sizes_are_ggmls(void **state)
@@ -475,7 +486,7 @@ int main(void)
         TEST(hostile_numbers_are_refused),
         TEST(absurd_metadata_is_not_believed),
         TEST(safetensors_tell_their_weights_and_config_the_cache),
-        TEST(config_json_knows_latent_and_sliding_attention),
+        TEST(config_json_knows_latent_sliding_and_linear_attention),
         TEST(bad_safetensors_are_refused_with_a_sentence),
         TEST(block_sizes_are_ggmls),
     };

@@ -153,6 +153,8 @@ bool expectation_holds(const struct scenario_machine *m, const struct why *why, 
         return first->pid == (str_to_i64(value, &pid) ? pid : 0);
     if (str_is(key, "confidence"))
         return in_confidence(first, value);
+    if (str_is(key, "cause-says"))
+        return has(first->text, value);
     if (str_is(key, "evidence"))
         return some_line(first->evidence, first->evidence_count, value);
     if (str_is(key, "activity"))
