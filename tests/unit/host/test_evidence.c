@@ -202,7 +202,8 @@ static void put_process(struct sysroot *s, int pid, struct task t)
     snprintf(text, sizeof text, "%s\n", t.comm);
     put(s, text, "/proc/%d/task/%d/comm", pid, pid);
     put(s, "", "/proc/%d/task/%d/children", pid, pid);
-    put(s, "VmSwap:\t     2048 kB\nCpus_allowed_list:\t0-7\nMems_allowed_list:\t0-1\n", "/proc/%d/status", pid);
+    put(s, "RssFile:\t      512 kB\nVmSwap:\t     2048 kB\nCpus_allowed_list:\t0-7\nMems_allowed_list:\t0-1\n", "/proc/%d/status",
+        pid);
     put(s, "0::/pod/one\n", "/proc/%d/cgroup", pid);
 }
 
@@ -299,6 +300,7 @@ static void a_main_thread_is_shared_out_between_work_and_waits(void **state)
     IS(e.write_bytes_per_s, 2000000);
     IS(e.major_faults_per_s, 10);
     IS(e.swap_bytes, 2048 * 1024);
+    IS(e.file_rss_bytes, 512 * 1024);
     IS(e.stopped, 0);
 
     /* Then it waits for a lock: the share of the disk goes down as the looks at it grow old. */
@@ -481,6 +483,39 @@ static void the_traces_of_a_job_name_the_late_rank(void **state)
     put_dump(&s, "/proc/4242/root/logs/rank_0", 5, "started", 3600); /* of an hour ago */
     look_at_rank(&s, set, sizeof set, &e);
     assert_string_equal(e.collective, "");
+}
+
+/* Eight collectives, as NCCL's Inspector tells of them: all of this rank take so long. */
+static void put_inspected(struct sysroot *s, int rank, int took_us)
+{
+    AUTO_BUF struct buf b = BUF(1 << 16);
+    char path[96];
+    for (int n = 1; n <= 9; n++)
+        buf_printf(&b,
+                   "{\"header\":{\"id\":\"0x7f\",\"rank\":%d,\"n_ranks\":2,\"nnodes\":1},\"metadata\":{\"dump_timestamp_us\":%d},"
+                   "\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":%d,\"coll_msg_size_bytes\":4096,"
+                   "\"coll_exec_time_us\":%d,\"coll_busbw_gbs\":1.5}}\n",
+                   rank, 1000 * n, n, took_us);
+    snprintf(path, sizeof path, "/proc/%d/root/inspector/host-pid%d.log", PID, 100 + rank);
+    sysroot_write(s, path, b.at);
+    char whole[512];
+    sysroot_place(s, path, whole);
+    struct timespec at = {.tv_sec = 1800000000 - 5};
+    assert_int_equal(utimensat(AT_FDCWD, whole, (struct timespec[]){at, at}, 0), 0);
+}
+
+static void the_inspector_of_two_ranks_names_the_late_one(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    sysroot_init(&s);
+    struct host_evidence e;
+    static const char set[] = "RANK=0\0WORLD_SIZE=2\0NCCL_INSPECTOR_ENABLE=1\0NCCL_INSPECTOR_DUMP_DIR=/inspector";
+    put_inspected(&s, 0, 310000);
+    put_inspected(&s, 1, 21000);
+    look_at_rank(&s, set, sizeof set, &e);
+    assert_non_null(strstr(e.collective, "rank 1 came last"));
+    IS(e.late_rank, 1);
 }
 
 static void children_are_counted_and_the_busiest_named(void **state)
@@ -714,6 +749,7 @@ int main(void)
         TEST(a_thread_that_computes_is_named),
         TEST(threads_are_looked_at_once_one_of_them_may_be_the_busiest),
         TEST(the_traces_of_a_job_name_the_late_rank),
+        TEST(the_inspector_of_two_ranks_names_the_late_one),
         TEST(children_are_counted_and_the_busiest_named),
         TEST(a_quota_above_the_own_group_counts),
         TEST(a_quota_of_the_first_version_counts),
