@@ -60,6 +60,14 @@ static void cells_are_no_formulas(void **state)
     }
 }
 
+static void a_cell_ends_where_it_ends(void **state)
+{
+    (void)state;
+    AUTO_BUF struct buf b = BUF(8);
+    buf_csv(&b, (struct str){"a,b", 1}, true);
+    assert_string_equal(b.at, "a");
+}
+
 static void markup_is_escaped_for_readers(void **state)
 {
     (void)state;
@@ -90,6 +98,7 @@ int main(void)
         TEST(an_empty_buffer_gives_an_empty_text),
         TEST(why_it_failed_is_told_apart),
         TEST(cells_are_no_formulas),
+        TEST(a_cell_ends_where_it_ends),
         TEST(markup_is_escaped_for_readers),
     };
     return RUN_TESTS(tests);

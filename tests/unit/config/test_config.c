@@ -280,6 +280,14 @@ static void a_worker_under_guard_takes_what_it_does_not_set_from_worker(void **s
     config_free(c);
 }
 
+static void no_time_needs_no_unit(void **state)
+{
+    (void)state;
+    struct config *c = loaded("[worker]\nclear_for = 0\n");
+    assert_int_equal(c->worker.clear_ms, 0);
+    config_free(c);
+}
+
 static void old_names_are_understood(void **state)
 {
     (void)state;
@@ -441,6 +449,7 @@ int main(void)
         TEST(the_alert_example_works_as_written),
         TEST(a_model_server_has_a_place_and_never_a_gate),
         TEST(a_worker_under_guard_takes_what_it_does_not_set_from_worker),
+        TEST(no_time_needs_no_unit),
         TEST(old_names_are_understood),
         TEST(profiles_set_what_they_imply),
         TEST(a_reload_tells_what_it_applies_and_what_needs_a_restart),

@@ -44,6 +44,24 @@ static void series_that_end_are_marked_once(void **state)
     push_scrape_done(&later);
 }
 
+static void series_in_another_order_have_not_ended(void **state)
+{
+    (void)state;
+    enum { SERIES = 100 };
+    AUTO_BUF struct buf up = BUF(4096), down = BUF(4096);
+    for (int i = 0; i < SERIES; i++) {
+        buf_printf(&up, "a{gpu=\"%d\"} 1\n", i);
+        buf_printf(&down, "a{gpu=\"%d\"} 1\n", SERIES - 1 - i);
+    }
+    struct push_scrape before, now;
+    push_scrape_init(&before, buf_view(&up), (struct wall){5});
+    push_scrape_init(&now, buf_view(&down), (struct wall){6});
+    assert_int_equal(push_mark_stale(&now, &before), 0);
+    assert_int_equal(now.count, SERIES);
+    push_scrape_done(&before);
+    push_scrape_done(&now);
+}
+
 static void labels_are_sorted_unescaped_and_never_empty(void **state)
 {
     (void)state;
@@ -357,6 +375,7 @@ int main(void)
         TEST(lines_are_read_with_their_types),
         TEST(a_request_of_2_becomes_the_one_of_1),
         TEST(series_that_end_are_marked_once),
+        TEST(series_in_another_order_have_not_ended),
         TEST(labels_are_sorted_unescaped_and_never_empty),
         TEST(no_more_labels_than_there_is_room_for),
         TEST(nonsense_is_refused),

@@ -122,6 +122,7 @@ static const struct {
 } cases[] = {
     {RANKS, LATE, "GPUs 0-2 and 4-7 are waiting for rank 3 of python3 (job 4711), which has ended"},
     {RANKS, 0, "GPUs 1-7 are waiting for rank 0 of python3 (job 4711), which has ended"},
+    {RANKS, 1, "GPUs 0 and 2-7 are waiting for rank 1 of python3 (job 4711), which has ended"},
     {RANKS, 7, "GPUs 0-6 are waiting for rank 7 of python3 (job 4711), which has ended"},
     {16, 7, "GPUs 0-6 are waiting for a rank of python3 (job 4711) on another host, or for the network"},
     {RANKS, -1, "GPUs 0-7 are waiting for each other: no rank of python3 (job 4711) is computing"},
