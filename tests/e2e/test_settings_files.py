@@ -107,6 +107,18 @@ def test_amd_limit_fan_and_level_come_back(tree):
     assert [(c["what"], c["now"], c["new"]) for c in answer["changes"]] == [("power_limit", "260 W", "190 W")]
 
 
+@pytest.mark.parametrize("args,written", [
+    (["limit", "200W"], {"hwmon/hwmon2/power1_cap": "200000000"}), (["fan", "40%"], {"hwmon/hwmon2/pwm1_enable": "1", "hwmon/hwmon2/pwm1": "102"}),
+    (["clocks", "low"], {"power_dpm_force_performance_level": "low"}),
+], ids=["limit", "fan", "clocks"])
+def test_the_command_that_a_dry_run_names_does_the_same(tree, args, written):
+    amd = tree(AMD)
+    change, = json.loads(amd(*args, "--dry-run", "--json").stdout)["changes"]
+    assert {name: AMD[name] for name in written} == {name: amd.read(name) for name in written}
+    subprocess.run(["sh", "-c", change["command"].replace("/sys/", f"{amd.folder}/root/sys/")], check=True)
+    assert {name: amd.read(name) for name in written} == written
+
+
 @pytest.mark.parametrize("files,low,high,fastest", [
     (XE, "tile0/gt0/freq0/min_freq", "tile0/gt0/freq0/max_freq", "2850"), (I915, "../gt_min_freq_mhz", "../gt_max_freq_mhz", "2450"),
 ], ids=["xe", "i915"])

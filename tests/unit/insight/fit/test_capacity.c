@@ -182,6 +182,20 @@ static void programs_are_told_by_uuid_or_by_position_of_the_maker(void **state)
     snapshot_unref(s);
 }
 
+static void an_environment_of_two_variables_is_whole_in_json(void **state)
+{
+    (void)state;
+    struct snapshot *s = box(2);
+    s->gpus[1].id.uuid[0] = '\0';
+    struct placement_request request = {.bytes = GIB_BYTES, .only = 1};
+    AUTO_FREE struct capacity *c = capacity_new(s, &plain, NULL, 0);
+    AUTO_FREE struct placement *p = placement_find(c, &request);
+    AUTO_BUF struct buf text = BUF(1 << 16);
+    json_placement(JSON_LINE(&text), c, &request, p, &(struct fit_subject){.context_wanted = -1});
+    assert_non_null(strstr(text.at, "\"env\":{\"CUDA_DEVICE_ORDER\":\"PCI_BUS_ID\",\"CUDA_VISIBLE_DEVICES\":\"1\"}"));
+    snapshot_unref(s);
+}
+
 /* ---- the course ---- */
 
 static void at(struct capacity_courses *c, const struct snapshot *s, int64_t minutes_ago, int64_t gib)
@@ -263,11 +277,17 @@ static void what_the_daemon_says_is_understood_by_the_command(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_reserve_is_taken_off_and_never_below_nothing),  TEST(host_memory_is_offered_once_and_not_beside_a_gpus_own),
-        TEST(what_can_be_reclaimed_is_what_can_be_evicted),      TEST(a_gpu_whose_findings_forbid_work_is_not_offered),
-        TEST(what_the_driver_does_not_tell_stays_absent),        TEST(a_divided_card_is_used_by_its_instances),
-        TEST(memory_of_a_gpu_instance_is_offered_once),          TEST(programs_are_told_by_uuid_or_by_position_of_the_maker),
-        TEST(the_least_of_an_hour_and_a_day_are_kept_apart),     TEST(yesterdays_minute_gives_way_and_late_ones_do_not_push_it_out),
+        TEST(the_reserve_is_taken_off_and_never_below_nothing),
+        TEST(host_memory_is_offered_once_and_not_beside_a_gpus_own),
+        TEST(what_can_be_reclaimed_is_what_can_be_evicted),
+        TEST(a_gpu_whose_findings_forbid_work_is_not_offered),
+        TEST(what_the_driver_does_not_tell_stays_absent),
+        TEST(a_divided_card_is_used_by_its_instances),
+        TEST(an_environment_of_two_variables_is_whole_in_json),
+        TEST(memory_of_a_gpu_instance_is_offered_once),
+        TEST(programs_are_told_by_uuid_or_by_position_of_the_maker),
+        TEST(the_least_of_an_hour_and_a_day_are_kept_apart),
+        TEST(yesterdays_minute_gives_way_and_late_ones_do_not_push_it_out),
         TEST(what_the_daemon_says_is_understood_by_the_command),
     };
     return RUN_TESTS(tests);
