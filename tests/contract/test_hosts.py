@@ -352,6 +352,14 @@ def test_an_end_of_a_tunnel_that_does_not_listen_yet_is_waited_for(start, here, 
     assert done.returncode == 0 and len(json.loads(done.stdout)["devices"]) == 2, done
 
 
+def test_ssh_is_asked_to_end_and_not_killed(start, here, tmp_path):
+    d, ended = start(), tmp_path / "ended"
+    (tmp_path / "ssh").write_text(SLOW_SSH.replace("while True:", f"import signal\nsignal.signal(signal.SIGTERM, lambda *_: (open({str(ended)!r}, 'w'), os._exit(0)))\nwhile True:", 1))
+    (tmp_path / "ssh").chmod(0o755)
+    assert here("--host", "box", "devices", PATH=f"{tmp_path}:/usr/bin:/bin", config=box(f"ssh://box{d.sock}")).returncode == 0
+    assert ended.exists()
+
+
 def test_a_tunnel_ends_with_a_watch_that_is_stopped(start, ssh, here):
     d = start()
     here.file.write_text(box(f"ssh://{ssh.place}{d.sock}"))

@@ -206,6 +206,23 @@ static void test_the_views_of_this_host_are_beside_it(void **state)
     close_view(&v);
 }
 
+static void test_held_gpus_have_a_list_of_their_own(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v);
+    answer(&v, -1);
+    v.top.fleet->fleet.gpus[2].state = FLEET_HELD;
+    top_key(&v.top, 'v');
+    assert_int_equal(v.top.fleet->part, FLEET_PART_HELD);
+    assert_shows(&v, "node2");
+    assert_int_equal(v.top.row_count, 1);
+    top_key(&v.top, 'v');
+    assert_int_equal(v.top.fleet->part, FLEET_PART_FREE);
+    assert_int_equal(v.top.row_count, 4);
+    close_view(&v);
+}
+
 /* Themes, the end and help are those of one host; what is about one host's processes and past does nothing here. */
 static void test_keys_of_one_host_do_nothing(void **state)
 {
@@ -247,6 +264,7 @@ int main(void)
         TEST(test_the_filter_begins_at_the_first_match),
         TEST(test_clicks_choose_tabs_rows_and_keys),
         TEST(test_the_views_of_this_host_are_beside_it),
+        TEST(test_held_gpus_have_a_list_of_their_own),
         TEST(test_keys_of_one_host_do_nothing),
     };
     return RUN_TESTS(tests);

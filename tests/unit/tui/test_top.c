@@ -739,6 +739,10 @@ static void test_events_are_marked_and_visited(void **state)
     open_view(&v, "gpus=4,scenario=training", 160, 40, true);
     for (int i = 0; i < 60; i++)
         sample(&v);
+    top_mark(&v.top, &(struct top_mark){
+                         .at_ms = v.top.now.ms - v.top.settings.window_ms - 1, .gpu_index = 0, .bad = true, .text = "before"});
+    assert_hides(&v, "▲"); /* it is left of the plots */
+    v.top.mark_count = 0;
     top_mark(&v.top, &(struct top_mark){.at_ms = v.top.now.ms - 40000, .gpu_index = 1, .bad = true, .text = "XID 79 on GPU 1"});
     top_mark(&v.top, &(struct top_mark){.at_ms = v.top.now.ms - 20000, .gpu_index = 2, .text = "GPU 2 is back"});
     assert_shows(&v, "▲"); /* below the rows */
@@ -754,6 +758,23 @@ static void test_events_are_marked_and_visited(void **state)
     assert_shows(&v, "GPU 2 is back");
     keys(&v, ")");
     assert_shows(&v, "No later event");
+    close_view(&v);
+}
+
+static void test_nothing_is_not_unknown_in_a_plot(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=idle", 120, 60, false);
+    for (int i = 0; i < 60; i++) {
+        struct snapshot *s = sim_machine_sample(&v.machine, GROUP_ALL);
+        s->gpus[0].pcie_rx_bytes_per_s = s->gpus[0].pcie_tx_bytes_per_s = reading_ok(0);
+        top_sample(&v.top, s, NULL, false);
+        clock_manual_advance_ms(&v.machine.clock, 1000);
+    }
+    const char *name = strstr(frame(&v), " PCIe   "), *below = name ? strchr(name, '\n') + 1 : "";
+    size_t blanks = strspn(below, " ");
+    assert_true(below[blanks] == '_' && blanks < 60); /* a line along the bottom, in the left half */
     close_view(&v);
 }
 
@@ -1218,6 +1239,7 @@ int main(void)
         TEST(test_the_host_is_told_beside_now_only),
         TEST(test_advice_is_whole_at_every_width),
         TEST(test_events_are_marked_and_visited),
+        TEST(test_nothing_is_not_unknown_in_a_plot),
         TEST(test_details_have_energy_and_cost),
         TEST(test_details_have_what_a_model_server_says),
         TEST(test_the_keys_at_the_bottom_are_those_of_the_view),
