@@ -297,7 +297,10 @@ export async function visit(browser, t, url, { before: script, ...options } = {}
   const page = await context.newPage();
   page.setDefaultTimeout(patience);
   page.problems = [];
-  page.on("pageerror", (e) => page.problems.push(e.stack || String(e)));
+  page.on("pageerror", (e) => {
+    // What Firefox says of a daemon that ends before its page does.
+    if (!/^Firefox can.t establish a connection/.test(String(e.message))) page.problems.push(e.stack || String(e));
+  });
   page.on("console", (m) => {
     if (/Content Security Policy|TypeError|nobody writes this/.test(m.text())) page.problems.push(m.text());
   });

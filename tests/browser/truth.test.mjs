@@ -313,7 +313,7 @@ test(
       /notified|notifies/,
       "nobody is notified of anything",
     );
-    assert.equal(await page.locator("#findings").getByText("Loading…").count(), 0);
+    await eventually(async () => (await page.locator("#findings").getByText("Loading…").count()) === 0);
   },
 );
 
