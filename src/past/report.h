@@ -73,7 +73,7 @@ struct report_group {
     int64_t memory_peak_bytes;
     size_t processes;
     struct reading generated_tokens, prompt_tokens, requests; /* by the counters of its model servers; absent: none reported */
-    int64_t told_mj; /* energy in the minutes or hours with tokens, of all processes in the group */
+    int64_t told_mj; /* energy at work in the minutes or hours with tokens, of all processes in the group */
 };
 
 struct report_gpu {

@@ -195,15 +195,15 @@ static void end_tokens(struct report_sum *sum)
     sum->told = false;
 }
 
-/* Adds the tokens of one process in a minute or hour. */
-static void add_tokens(struct report_sum *sum, int64_t at, int64_t energy_mj, struct reading generated, struct reading prompt,
-                       struct reading requests)
+/* Adds the tokens of one process in a minute or hour. What its open context costs while nothing runs is no energy of theirs. */
+static void add_tokens(struct report_sum *sum, int64_t at, int64_t energy_mj, struct reading parked_mj, struct reading generated,
+                       struct reading prompt, struct reading requests)
 {
     struct report_group *g = &sum->group;
     if (at != sum->at)
         end_tokens(sum);
     sum->at = at;
-    sum->at_mj += energy_mj;
+    sum->at_mj += energy_mj - reading_or(parked_mj, 0);
     sum->told |= generated.state == READING_OK;
     if (generated.state == READING_OK)
         g->generated_tokens = reading_ok(reading_or(g->generated_tokens, 0) + generated.value);
@@ -231,7 +231,7 @@ static int report_sum_minute(struct report_sum *sum, const struct report_minute 
 {
     struct report_group *g = &sum->group;
     add_energy(sum, m->minute / MINUTES_AN_HOUR, m->energy_mj, m->parked_mj);
-    add_tokens(sum, m->minute, m->energy_mj, m->generated_tokens, m->prompt_tokens, m->requests);
+    add_tokens(sum, m->minute, m->energy_mj, m->parked_mj, m->generated_tokens, m->prompt_tokens, m->requests);
     g->memory_peak_bytes = MAX_OF(g->memory_peak_bytes, m->peak);
     if (m->memory > 0) {
         double gib_hours = (double)m->memory / (1 << 30) * m->present / 60;
@@ -249,7 +249,8 @@ static int report_sum_hour(struct report_sum *sum, const struct store_process_ho
     sum->group.idle_gib_hours += (double)row->idle_byte_minutes / gib_hours;
     sum->group.memory_peak_bytes = MAX_OF(sum->group.memory_peak_bytes, row->memory_max_bytes);
     add_energy(sum, row->hour, row->energy_mj, row->parked_mj);
-    add_tokens(sum, row->hour * MINUTES_AN_HOUR, row->energy_mj, row->generated_tokens, row->prompt_tokens, row->requests);
+    add_tokens(sum, row->hour * MINUTES_AN_HOUR, row->energy_mj, row->parked_mj, row->generated_tokens, row->prompt_tokens,
+               row->requests);
     return presence_add_hour(&sum->presence, row, from_ms);
 }
 

@@ -305,7 +305,8 @@ def test_co2_is_that_of_the_hours_in_which_the_energy_was_used(whirr, night, tmp
 
 
 def test_tokens_of_models_over_the_energy_of_their_processes(whirr, tmp_path):
-    """One of two workers has the tokens of both; a third process of the model, in minutes without a count, is no part of it."""
+    """One of two workers has the tokens of both; a third process of the model, in minutes without a count, is no part of it, nor is what an open context costs
+    while nobody asks."""
     end = int(time.time()) // 3600 * 3600 + 180
     url = make(tmp_path, "tokens", "63", "gpus=2,scenario=training", "10", MAKE_HISTORY_END=str(end))
     hour = end // 3600 - 1
@@ -315,7 +316,8 @@ def test_tokens_of_models_over_the_energy_of_their_processes(whirr, tmp_path):
         assert others
         db.execute("UPDATE process_minutes SET generated_tokens = 600, prompt_tokens = 6000, requests = 6 WHERE process_id = ? AND minute / 60 = ?", (first, hour))
         db.execute("UPDATE process_minutes SET generated_tokens = NULL, requests = NULL WHERE minute % 60 < 30 AND minute / 60 = ?", (hour,))
-        minutes, millijoules = db.execute("SELECT COUNT(DISTINCT minute), SUM(energy_mj) FROM process_minutes WHERE minute / 60 = ? AND minute % 60 >= 30", (hour,)).fetchone()
+        db.execute("UPDATE process_minutes SET parked_mj = energy_mj / 4 WHERE minute % 60 >= 45 AND minute / 60 = ?", (hour,))
+        minutes, millijoules = db.execute("SELECT COUNT(DISTINCT minute), SUM(energy_mj - COALESCE(parked_mj, 0)) FROM process_minutes WHERE minute / 60 = ? AND minute % 60 >= 30", (hour,)).fetchone()
         count = db.execute("SELECT COUNT(*) FROM process_minutes WHERE generated_tokens IS NOT NULL").fetchone()[0]
         db.execute("DELETE FROM process_hours")
         db.execute(f"INSERT OR IGNORE INTO pending VALUES (2, 2, 1, {hour})")
@@ -332,15 +334,17 @@ def test_tokens_of_models_over_the_energy_of_their_processes(whirr, tmp_path):
     assert model["energy_joules"] + rest["energy_joules"] == pytest.approx(body["totals"]["energy_joules"], abs=2), "energy still adds up"
     assert "tokens_per_joule" not in body["users"][0]
     text = whirr(*ask, "--by", "model", COLUMNS="200").out
-    assert re.search(r"TOKENS +TOKENS/J +J/KTOK +J/REQUEST +COST/MTOK$", text, re.M) and re.search(r"^qwen .* 18000 +0\.\d+ +[\d.]+ +[\d.]+ +[\d.]+$", text, re.M), text
+    assert re.search(r"TOKENS +TOKENS/J +J/KTOK +J/REQUEST +COST/MTOK +PARKED KWH$", text, re.M) and re.search(r"^qwen .* 18000 +0\.\d+ +[\d.]+ +[\d.]+ +[\d.]+ +0\.\d+$", text, re.M), text
     assert whirr(*ask, "--by", "model", "--csv").out.splitlines()[0].endswith("joules_per_request")
     # Summed up to hours, the tokens are the same; of the energy it is the hour's.
     make(tmp_path, "tokens", "1", "gpus=2,scenario=training", "10", MAKE_HISTORY_END=str(end + 300))
     hours_only(url)
     model = whirr(*ask, "--json").json()["models"][0]
     assert model["generated_tokens"] == 30 * 600 and model["prompt_tokens"] == 60 * 6000 and model["requests"] == 30 * 6
-    assert model["tokens_per_joule"] == pytest.approx(30 * 600 / model["energy_joules"], rel=0.001)
-    assert model["prompt_tokens_per_joule"] == pytest.approx(60 * 6000 / model["energy_joules"], rel=0.001)
+    at_work = model["energy_joules"] - 3.6e6 * model["parked_kwh"]
+    assert 0.8 * model["energy_joules"] < at_work < 0.95 * model["energy_joules"]
+    assert model["tokens_per_joule"] == pytest.approx(30 * 600 / at_work, rel=0.001)
+    assert model["prompt_tokens_per_joule"] == pytest.approx(60 * 6000 / at_work, rel=0.001)
 
 
 @pytest.mark.parametrize("args, message", [(["--by", "moon"], "invalid value 'moon' for --by"), (["--price", "x"], "--price must be a price"),
