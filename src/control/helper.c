@@ -491,9 +491,9 @@ static void serve_once(struct helper *h)
 {
     struct pollfd ready[CLIENTS_MAX + 2] = {{.fd = h->listener, .events = POLLIN}, {.fd = h->broker.watch, .events = POLLIN}};
     int some = serve_desk(h, &h->desk, ready, 2, wait_ms(h));
-    if (some == 0 || (some > 0 && ready[1].revents))
+    if (some == 0 || ready[1].revents)
         lease_broker_look(&h->broker);
-    if (some > 0 && ready[0].revents)
+    if (ready[0].revents)
         accept_client(h);
 }
 

@@ -163,6 +163,16 @@ static void a_clock_that_was_never_lower_has_no_watts(void **state)
     why_free(why);
 }
 
+static void a_clock_below_its_top_keeps_nothing(void **state)
+{
+    (void)state;
+    const struct stretch day[] = {{40, 38, 0, 9000, {0}, false}};
+    struct why *why = audited(day, ARRAY_LEN(day));
+    for (size_t i = 0; i < why->gpus[0].idle_audit.count; i++)
+        assert_int_not_equal(why->gpus[0].idle_audit.findings[i].code, IDLE_CODE_MEMORY_CLOCK);
+    why_free(why);
+}
+
 /* Displays by the mode in use, and by the one they prefer where that is all there is. */
 static void displays_say_which_mode_it_is(void **state)
 {
@@ -370,6 +380,7 @@ int main(void)
         TEST(one_that_adds_nothing_is_said_to),
         TEST(what_cannot_be_told_apart_has_no_watts),
         TEST(a_clock_that_was_never_lower_has_no_watts),
+        TEST(a_clock_below_its_top_keeps_nothing),
         TEST(displays_say_which_mode_it_is),
     };
     int failed = RUN_TESTS(tests);

@@ -31,7 +31,7 @@ void *library_symbol(void *library, const char *name)
 const char *library_path(void *library)
 {
     struct link_map *map = NULL;
-    return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name ? map->l_name : "";
+    return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
 }
 
 /* Covers the zero-filled part of each segment (.bss). */

@@ -10,7 +10,9 @@
 #include "base/cleanup.h"
 #include "base/os/console.h"
 #include "port/windows/screen.h"
+#include "tui/terminal/paint.h"
 #include "tui/terminal/screen.h"
+#include "tui/terminal/terminal.h"
 #include "tui/top.h"
 
 enum { TEXT_MAX = 1 << 16, PLAYED_MAX = 64, WIDTH = 20, HEIGHT = 3 };
@@ -271,6 +273,19 @@ static void test_the_mouse_and_the_size(void **state)
     }
 }
 
+static void test_without_colors_only_what_is_faint_is_dim(void **state)
+{
+    (void)state;
+    struct paint p = {0};
+    paint_theme(&p, "default", false);
+    for (int i = 0; i < TINT_COUNT; i++)
+        assert_int_equal((p.styles[i].attributes & TERMINAL_DIM) != 0, i == TINT_DIM);
+    paint_theme(&p, "default", true); /* there is gray */
+    for (int i = 0; i < TINT_COUNT; i++)
+        assert_false(p.styles[i].attributes & TERMINAL_DIM);
+    paint_done(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +297,7 @@ int main(void)
         TEST(test_what_is_pasted_is_no_command),
         TEST(test_a_window_that_changes_without_a_word_is_noticed),
         TEST(test_the_mouse_and_the_size),
+        TEST(test_without_colors_only_what_is_faint_is_dim),
     };
     int rc = RUN_TESTS(tests);
     buf_done(&written);
