@@ -76,6 +76,11 @@ def test_to_a_server_and_back_every_row_is_the_same(day, tmp_path):
     assert content(back, tmp_path) == content(day, tmp_path) == content(server, tmp_path)
 
 
+def test_the_file_of_a_copy_is_whole_alone(day, tmp_path):
+    db("copy", day, tmp_path / "copy.db", folder=tmp_path)
+    assert [f.name for f in tmp_path.glob("copy.db*")] == ["copy.db"]
+
+
 def destination(kind, tmp_path):
     if kind == "postgresql" and not SERVER:
         pytest.skip("no PostgreSQL server (tools/with-postgres starts one)")

@@ -163,6 +163,16 @@ def test_a_gpu_that_is_known_by_its_render_node_alone_comes_back(whirr, tmp_path
     assert len(status(whirr, tmp_path / "machine")) == 1
 
 
+def test_the_name_of_the_host_is_in_no_file_of_the_kernel(whirr, tmp_path):
+    device, path = tmp_path / "host/sys/class/drm/card1/device", tmp_path / "bundle.machine"
+    (device / "drm/renderD129").mkdir(parents=True)
+    (device / "uevent").write_text("DRIVER=nouveau\nPCI_ID=10DE:1B80\nPCI_SLOT_NAME=0000:01:00.0\nLABEL=secretbox\n")
+    (tmp_path / "host/proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "host/proc/sys/kernel/hostname").write_text("secretbox\n")
+    assert whirr("--sysroot", str(tmp_path / "host"), "doctor", "--bundle", str(path)).code == 0
+    assert "LABEL=host" in path.read_text() and "secretbox" not in path.read_text()
+
+
 @pytest.mark.parametrize("text,words", [
     ("sys = 1\n", "is not a machine file"),
     ("# whirr machine 1\n\nnonsense\n", "line 3: expected 'PATH = VALUE'"),

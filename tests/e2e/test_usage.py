@@ -202,6 +202,13 @@ def test_the_manual_of_top_has_the_keys(whirr):
 def test_every_metric_is_explained(whirr):
     out = whirr("help", "metrics").out
     assert "utilization_percent  gpu_utilization_percent" in out and "vbios_version" in out
+    narrow = whirr("help", "metrics", COLUMNS="60").out.splitlines()
+    assert {len(line) - len(line.lstrip()) for line in narrow if line} == {0, 2, 6}, "what is explained stands below its name, in all of its lines"
+
+
+@pytest.mark.parametrize("args", [("lock", "x", "100"), ("lock", "1", "x"), ("lock", "1")])
+def test_the_helper_of_checkpoints_takes_only_numbers(whirr, args):
+    assert whirr("cuda-helper", *args).code == 2
 
 
 @pytest.mark.parametrize("args", [("--interval", "0"), ("--listen", ":1"), ("--store", "foo"), ("--log-level", "x"), ("--socket",)])

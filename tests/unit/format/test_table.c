@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/table/table.h"
 
+#include <jansson.h>
+
 #include "host/identity.h"
 #include "insight/area/part.h"
 #include "insight/verdict/judge.h"
@@ -334,6 +336,24 @@ static void a_name_of_full_keeps_away_from_its_value(void **state)
     snapshot_unref(s);
 }
 
+static void what_is_worth_explaining_is_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *words;
+    } cases[] = {
+        {"{\"episodes\": [], \"episodes_left_out\": 1}", "One thing is worth explaining.\n"},
+        {"{\"episodes\": [], \"episodes_left_out\": 2}", "2 things are worth explaining, the most important first.\n"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF struct buf b = BUF(10000);
+        json_t *body = json_loads(cases[i].body, 0, NULL);
+        assert_int_equal(table_past(&b, &(struct page){.width = 100}, body), 0);
+        assert_non_null(strstr(b.at, cases[i].words));
+        json_decref(body);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +370,7 @@ int main(void)
         TEST(without_gpu_the_reason_and_the_way_out_are_told),
         TEST(what_is_called_idle_is_marked_idle),
         TEST(a_name_of_full_keeps_away_from_its_value),
+        TEST(what_is_worth_explaining_is_counted),
     };
     return RUN_TESTS(tests);
 }
