@@ -283,10 +283,6 @@ int lease_service_ask(struct lease_dir *d, enum request_op op, const char *id, s
     AUTO_FREE struct request *r = calloc(1, sizeof *r);
     if (!r)
         return error_set(err, -ENOMEM, "out of memory");
-    if (op == REQUEST_BEGIN && d->link >= 0) {
-        close(d->link);
-        d->link = -1;
-    }
     r->op = op;
     str_copy(r->id, sizeof r->id, str_from(id));
     if (l)

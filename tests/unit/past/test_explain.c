@@ -488,7 +488,7 @@ static void where_nothing_was_stored_that_is_the_answer(void **state)
     sim_history_close(&h);
 }
 
-static struct snapshot *training_sample(struct sim_history *h, bool hot)
+static struct snapshot *training_sample(struct sim_history *h, bool hot, int64_t power_mw)
 {
     struct snapshot *s = sim_history_next(h);
     struct gpu *gpu = &s->gpus[0];
@@ -502,7 +502,7 @@ static struct snapshot *training_sample(struct sim_history *h, bool hot)
     snprintf(p->user, sizeof p->user, "alice");
     p->mem_bytes = reading_ok(9LL << 30);
     p->util_permille = gpu->util_permille = reading_ok(980);
-    gpu->power_mw = reading_ok(hot ? 190000 : 400000);
+    gpu->power_mw = reading_ok(power_mw);
     gpu->temp_mdegc = reading_ok(hot ? 93000 : 66000);
     gpu->throttle_bits = reading_ok(hot ? THROTTLE_SW_THERMAL : 0);
     gpu->fan_permille = reading_ok(hot ? 1000 : 500);
@@ -520,7 +520,8 @@ static void throttling_amid_work_has_its_own_times_and_numbers(void **state)
     h.interval_ms = 10000;
     struct store *s = open_store("throttling.db");
     for (int i = 0; i < 180 * 6; i++) {
-        AUTO_SNAPSHOT const struct snapshot *one = training_sample(&h, i >= 75 * 6 && i < 105 * 6);
+        bool hot = i >= 75 * 6 && i < 105 * 6;
+        AUTO_SNAPSHOT const struct snapshot *one = training_sample(&h, hot, hot ? 190000 : i < 75 * 6 ? 450000 : 350000);
         assert_int_equal(store_write(s, &one, 1, NULL, 0, &err), 0);
     }
     assert_int_equal(explain_span(s, "box", 0, HISTORY_BEGIN, h.clock.today, &t, &err), 0);
