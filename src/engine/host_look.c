@@ -140,15 +140,6 @@ static void *host_look_run(void *argument)
 
 /* ---- the coordinator ---- */
 
-static void host_look_destroy(struct host_look *h)
-{
-    mailbox_free(h->jobs);
-    mailbox_free(h->answers);
-    mailbox_free(h->ended);
-    free(h->last);
-    free(h);
-}
-
 struct host_look *host_look_new(const struct env *env)
 {
     struct host_look *h = calloc(1, sizeof *h);
@@ -160,7 +151,7 @@ struct host_look *host_look_new(const struct env *env)
     h->ended = mailbox_new(1, NULL);
     if (h->jobs && h->answers && h->ended)
         return h;
-    host_look_destroy(h);
+    host_look_free(h, 0);
     return NULL;
 }
 
@@ -187,7 +178,11 @@ bool host_look_free(struct host_look *h, int64_t timeout_ms)
     }
     if (h->is_running)
         pthread_join(h->thread, NULL);
-    host_look_destroy(h);
+    mailbox_free(h->jobs);
+    mailbox_free(h->answers);
+    mailbox_free(h->ended);
+    free(h->last);
+    free(h);
     return false;
 }
 

@@ -339,6 +339,12 @@ static void conn_destroy(struct conn *c)
     free(c);
 }
 
+static void bury(struct conn *c)
+{
+    c->next_ready = c->loop->dead;
+    c->loop->dead = c;
+}
+
 void conn_close(struct conn *c)
 {
     if (c->closing)
@@ -346,10 +352,8 @@ void conn_close(struct conn *c)
     c->closing = true;
     watch_off(c->readable);
     watch_off(c->writable);
-    if (!c->resuming) {
-        c->next_ready = c->loop->dead;
-        c->loop->dead = c;
-    }
+    if (!c->resuming)
+        bury(c);
     watch_call_soon(c->loop->later);
 }
 
@@ -433,10 +437,8 @@ static void on_later(void *arg)
         c->resuming = false;
         if (!c->closing)
             resume_one(c);
-        else { /* closed while queued: this list is the last to hold it */
-            c->next_ready = loop->dead;
-            loop->dead = c;
-        }
+        else
+            bury(c); /* closed while queued: this list is the last to hold it */
         c = next;
     }
     free_closed(loop);
@@ -482,10 +484,8 @@ void loop_free_closed(struct loop *loop)
         struct conn *c = loop->ready;
         loop->ready = c->next_ready;
         c->resuming = false;
-        if (!c->closing)
-            continue;
-        c->next_ready = loop->dead;
-        loop->dead = c;
+        if (c->closing)
+            bury(c);
     }
     loop->ready_last = NULL;
     free_closed(loop);

@@ -356,8 +356,7 @@ void push_sender_free(struct push_sender *p)
     if (!p)
         return;
     if (p->runs) {
-        atomic_store(&p->stop, true);
-        mailbox_close(p->mail);
+        push_sender_retire(p);
         for (int i = 0; i < LAST_CHANCE_MS / POLL_MS && !atomic_load(&p->ended); i++)
             usleep(POLL_MS * 1000);
         atomic_store(&p->give_up, true); /* the request in progress stays in the queue */

@@ -132,6 +132,15 @@ static int listen_at(struct guard_socket *s, struct error *err)
     return rc < 0 ? error_set(err, rc, "cannot listen at '%s': %s", s->address.sun_path, strerror(-rc)) : 0;
 }
 
+static void socket_free(struct guard_socket *s)
+{
+    if (s->fd >= 0)
+        close(s->fd);
+    if (s->stop.in >= 0)
+        wake_close(&s->stop);
+    free(s);
+}
+
 int guard_socket_open(struct guard *g, const char *name, struct guard_socket **ret, struct error *err)
 {
     char folder[PLACE_SIZE];
@@ -153,11 +162,7 @@ int guard_socket_open(struct guard *g, const char *name, struct guard_socket **r
         *ret = s;
         return 0;
     }
-    if (s->fd >= 0)
-        close(s->fd);
-    if (s->stop.in >= 0)
-        wake_close(&s->stop);
-    free(s);
+    socket_free(s);
     return rc;
 }
 
@@ -168,7 +173,5 @@ void guard_socket_close(struct guard_socket *s)
     wake_set(&s->stop);
     pthread_join(s->thread, NULL);
     unlink(s->address.sun_path);
-    close(s->fd);
-    wake_close(&s->stop);
-    free(s);
+    socket_free(s);
 }
