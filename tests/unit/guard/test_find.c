@@ -39,7 +39,7 @@ static void populate(struct sysroot *s)
 
 static struct snapshot *all_on_gpu(void)
 {
-    static const int pids[] = {101, 102, 200, 300};
+    static const int pids[] = {200, 300, 101, 102};
     struct snapshot *s = snapshot_new(1);
     for (size_t i = 0; i < ARRAY_LEN(pids); i++) {
         struct process *p = gpu_add_process(&s->gpus[0], pids[i]);
@@ -77,6 +77,27 @@ static void descendants_belong_to_the_worker_however_it_is_named(void **state)
     assert_found(&root, &(struct guard_match){.unit = "ollama"}, (int[]){101, 102}, 2);
     assert_found(&root, &(struct guard_match){.unit = "ollama.service"}, (int[]){101, 102}, 2);
     assert_found(&root, &(struct guard_match){.cgroup = "/system.slice/ollama.service"}, (int[]){101, 102}, 2);
+}
+
+/* As after its restart: what was its child before is another program's now. */
+static void with_a_new_leader_every_process_is_looked_at_anew(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot root;
+    populate(&root);
+    AUTO_SNAPSHOT const struct snapshot *s = all_on_gpu();
+    const struct guard_match match = {.leader = {.pid = 100}};
+    struct finder *f = finder_new(&root.env, &match, true);
+    struct claim_worker w = {0};
+    struct claim_signals signals = {0};
+    assert_int_equal(finder_look(f, s, &w, &signals), WORKER_ALIVE);
+    assert_true(claim_has_pid(&w, 101));
+    finder_set_leader(f, (struct claim_identity){300, 3000});
+    w = (struct claim_worker){0};
+    assert_int_equal(finder_look(f, s, &w, &signals), WORKER_ALIVE);
+    assert_false(claim_has_pid(&w, 101));
+    assert_true(claim_has_pid(&w, 300));
+    finder_free(f);
 }
 
 static void who_listens_on_a_port_leads(void **state)
@@ -119,7 +140,7 @@ static void a_pid_that_is_reused_within_an_interval_is_not_the_worker(void **sta
     assert_int_equal(w.pid_count, 1);
     sysroot_write(&root, "/proc/300/stat", "300 (else) S 1 300 1 0 -1 4194304 0 0 0 0 1 1 0 0 20 0 1 0 9999 0 10 0\n");
     struct snapshot *after = all_on_gpu();
-    after->gpus[0].processes[3].start_key = 9999;
+    after->gpus[0].processes[1].start_key = 9999;
     assert_int_equal(finder_look(f, after, &w, &signals), WORKER_GONE);
     assert_int_equal(w.pid_count, 0);
     snapshot_unref(after);
@@ -219,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(descendants_belong_to_the_worker_however_it_is_named),
+        TEST(with_a_new_leader_every_process_is_looked_at_anew),
         TEST(who_listens_on_a_port_leads),
         TEST(a_pid_that_was_taken_by_another_is_not_the_worker),
         TEST(a_pid_that_is_reused_within_an_interval_is_not_the_worker),

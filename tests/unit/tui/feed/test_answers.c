@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "base/cleanup.h"
 #include "sim_snapshot.h"
 #include "tui/feed/answers.h"
 
@@ -126,6 +127,11 @@ static void test_a_run_is_found_by_gpu_and_start(void **state)
     assert_float_equal(d.vram[0], 0.5, 0.001);
     assert_float_equal(d.vram[9], 1, 0.001);
     assert_true(isnan(d.util[0]));
+    assert_float_equal(d.util[9], 0.5, 0.001);
+    free(TAKE(d.vram));
+    d.peak_bytes = 0; /* of a run whose memory is not known, there is nothing to draw */
+    answer_lifeline(history, 10, &d);
+    assert_true(isnan(d.vram[9]));
     assert_float_equal(d.util[9], 0.5, 0.001);
     top_details_done(&d);
     json_decref(runs);
