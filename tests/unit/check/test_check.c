@@ -203,6 +203,30 @@ static void three_siblings_tell_which_one_is_slow(void **state)
     assert_non_null(strstr(run.words, "beside its siblings"));
 }
 
+static void what_was_seen_from_outside_is_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t clock_khz, temp_mdegc, power_mw;
+        bool at_work;
+    } looks[] = {{400000, 40000, 90000, false}, {1000000, 71000, 300000, true}, {2000000, 70000, 350000, true}};
+    struct check_run run;
+    run_once("none", 3, 4, false, &run);
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
+        const struct gpu gpu = {.clock_sm_khz = reading_ok(looks[i].clock_khz),
+                                .temp_mdegc = reading_ok(looks[i].temp_mdegc),
+                                .power_mw = reading_ok(looks[i].power_mw)};
+        assert_false(check_observe(&run, &gpu, looks[i].at_work));
+    }
+    check_judge(&run, NULL, 0, NULL, 0);
+    assert_int_equal(run.clock_khz.state, READING_OK);
+    assert_int_equal(run.clock_khz.value, 1500000); /* the mean while it computed */
+    assert_int_equal(run.temp_max_mdegc.state, READING_OK);
+    assert_int_equal(run.temp_max_mdegc.value, 71000);
+    assert_int_equal(run.power_max_mw.state, READING_OK);
+    assert_int_equal(run.power_max_mw.value, 350000);
+}
+
 static void only_runs_like_it_tell_what_is_usual(void **state)
 {
     (void)state;
@@ -235,6 +259,7 @@ int main(void)
         cmocka_unit_test(what_was_not_tested_is_not_healthy),
         cmocka_unit_test(a_short_or_disturbed_run_has_no_speed),
         cmocka_unit_test(three_siblings_tell_which_one_is_slow),
+        cmocka_unit_test(what_was_seen_from_outside_is_kept),
         cmocka_unit_test(only_runs_like_it_tell_what_is_usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
