@@ -229,6 +229,7 @@ def test_several_hosts_side_by_side(two, here):
     assert done.returncode == 1, done
     at = [lines.index(name) for name in ("alpha", f"127.0.0.1:{port}", "beta")]
     assert at == sorted(at) and lines[at[1] + 1].startswith(f"127.0.0.1:{port}: "), lines
+    assert at[0] == 0 and [lines[i - 1] for i in at[1:]] == ["", ""], "a line between them, and none before"
     both = here("--host", "alpha", "--host", "beta", "why")
     assert both.returncode == 0 and "alpha" in both.stdout and "beta" in both.stdout, both
     told = json.loads(here("--host", "alpha", "--host", f"127.0.0.1:{port}", "--host", "beta", "status", "--json").stdout)["hosts"]

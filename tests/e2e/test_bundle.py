@@ -38,6 +38,7 @@ def test_nvml_answers_come_back_without_the_library(nvml, whirr, tmp_path):
     assert len(gpus) == 1
     assert (gpus[0]["temperature_celsius"], gpus[0]["utilization_percent"]) == (71, 78)
     shapes.check_gpu(gpus[0])
+    assert whirr("--sysroot", str(machine), "--source", "amdgpu", "--json").json()["gpus"] == []  # who names a source gets no other
 
 
 def test_nothing_private_is_in_it(nvml, tmp_path):

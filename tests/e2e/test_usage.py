@@ -202,6 +202,9 @@ def test_the_manual_of_top_has_the_keys(whirr):
 def test_every_metric_is_explained(whirr):
     out = whirr("help", "metrics").out
     assert "utilization_percent  gpu_utilization_percent" in out and "vbios_version" in out
+    gpu = whirr("--source", "sim:scenario=training", "status", "--full", "--json").json()["gpus"][0]
+    parts = {title: re.findall(r"^  (\S+)", body, re.M) for title, body in re.findall(r"^(\w.*)\n((?:  .*\n)+)", out, re.M)}
+    assert set(parts["Metrics of a process on a GPU"]) <= set(gpu["processes"][0]) and set(parts["Properties of a GPU"]) <= set(gpu), "nothing but keys"
     narrow = whirr("help", "metrics", COLUMNS="60").out.splitlines()
     assert {len(line) - len(line.lstrip()) for line in narrow if line} == {0, 2, 6}, "what is explained stands below its name, in all of its lines"
 
