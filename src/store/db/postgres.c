@@ -395,7 +395,7 @@ static int postgres_begin(struct db *base, struct error *err)
     return postgres_exec(base, of(base)->pooled ? limits(of(base)) : "BEGIN", err);
 }
 
-static bool send(struct pg_db *db, const struct pg_statement *s)
+static bool send_statement(struct pg_db *db, const struct pg_statement *s)
 {
     if (db->silent)
         return false;
@@ -497,7 +497,7 @@ static int postgres_put(struct db_statement *base, struct error *err)
             return pg_lost(db, err);
         db->pipeline = true;
     }
-    if (!send(db, s))
+    if (!send_statement(db, s))
         return pg_lost(db, err);
     if (++db->queued >= PIPELINE_MAX)
         pg_collect(db);
@@ -532,7 +532,7 @@ static int query(struct pg_db *db, struct pg_statement *s, struct error *err)
     if (rc < 0)
         return rc;
     db->reads = true;
-    s->result = pg_result_of(db, send(db, s));
+    s->result = pg_result_of(db, send_statement(db, s));
     db->reads = false;
     s->row = -1;
     if (!pg_succeeded(s->result)) {
