@@ -197,7 +197,7 @@ def test_a_client_that_still_sends_gets_the_answer(daemon):
     with socket.create_connection(("127.0.0.1", daemon.port), timeout=PATIENCE) as s:
         s.sendall(b"POST /api/silences HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n")
         assert s.recv(1, socket.MSG_PEEK), "it has answered"
-        for _ in range(10):  # and is done with it once somebody else is answered
+        for _ in range(10):  # and is done with it once another client is answered
             daemon.raw(b"GET /api/gpu/driver HTTP/1.0\r\n\r\n")
             s.sendall(b"x" * 1000)
         answer = b""
