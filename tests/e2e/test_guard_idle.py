@@ -2,6 +2,7 @@
 """idle_after: a model that nobody asks for is unloaded, and the next request brings it back; through every method."""
 import http.client
 import json
+import signal
 import sys
 import threading
 import time
@@ -76,6 +77,20 @@ def test_looking_is_not_asking(machine):
         stop.set()
         thread.join()
     assert answers == {200}
+
+
+def test_a_request_does_not_wait_for_the_next_check(machine):
+    m = machine
+    server, port = Server(m, "ollama"), free_port()
+    settings = f'idle_after = "1s"\n[guard.worker.o]\nmethods = ["ollama"]\nurl = "{server.url}"\ngate = "127.0.0.1:{port}"\n'
+    m.config.write_text(f"[worker]\n{FAST}{settings}")
+    daemon = m.serve()
+    m.until_all("paused")
+    m.config.write_text(f"[worker]\n{FAST.replace('secs = 0.2', 'secs = 3600')}{settings}")
+    daemon.send_signal(signal.SIGHUP)
+    wait_for(lambda: "reloaded" in m.log(), m.log)
+    assert post(port)[0] not in (502, 503)
+    m.until_all("running")
 
 
 def test_who_asks_keeps_it(machine):
